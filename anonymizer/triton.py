@@ -134,7 +134,7 @@ class _Rewriter(ast.NodeTransformer):
         node = self.functions[name]
         public = self.names.variable(name, prefix)
         self.done[name] = public
-        outer, self.local = self.local, _assigned(node)
+        outer, self.local = self.local, _find_assigned(node)
         for argument in _arguments(node):
             self.names.variable(argument.arg, _role(argument))
         made = copy.deepcopy(node)
@@ -222,7 +222,7 @@ def _body(node: ast.FunctionDef) -> list[ast.stmt]:
     ] or [ast.Pass()]
 
 
-def _assigned(node: ast.FunctionDef) -> frozenset[str]:
+def _find_assigned(node: ast.FunctionDef) -> frozenset[str]:
     stored = {
         n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }

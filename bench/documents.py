@@ -20,8 +20,8 @@ from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import check_outgoing
 from templates import forms
-from templates.evidence import Evidence
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.regression import render_test
 
@@ -43,7 +43,7 @@ def measured(make: Callable[[], object]) -> tuple[float, float]:
 
 def makers_of(report: dict[str, Any], repro: str) -> dict[str, Callable[[], object]]:
     """What is measured of one report, by name."""
-    evidence = Evidence.of(report, repro)
+    evidence = IssueMaterial.of(report, repro)
     form = forms.load(report["issue"]["form"])
     issue, page = render_issue(report, evidence, form), render_page(report, evidence)
     cells = [[10.0 ** -((x * 7 + y * 3) % 8) for x in range(64)] for y in range(64)]

@@ -13,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 
 SCRIPT = """
 import torch

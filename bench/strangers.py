@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.execution.interpreter import InterpreterInfo, probe
-from reporter.triage.verdict import Judged, judge
+from reporter.triage.verdict import CommandVerdict, judge
 
 HOME = Path(__file__).parent / "strangers"
 #: Seconds for one process, and for one run of the tool.
@@ -37,7 +37,7 @@ class Row:
     is_bug: bool
     kinds: tuple[str, ...]
     layers: tuple[str, ...]
-    said: Judged
+    said: CommandVerdict
     lines: tuple[int, int]
 
     @property

@@ -12,6 +12,7 @@ library only, and nothing is imported that the host would have to wait for.
 
 from __future__ import annotations
 
+import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
@@ -139,10 +140,10 @@ class Failure(_Failure, total=False):
 
 
 #: What ended a program (`record.ending.account`): the exception's `class`, the `failure`, whether
-#: it was raised in torch, and the `place` of the innermost frame of the user's own (`train.py, line
-#: 7`, or nothing).
+#: it was raised in torch, and the `location` of the innermost frame of the user's own (`train.py,
+#: line 7`, or nothing).
 ScriptException = TypedDict(
-    "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "place": str}
+    "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "location": str}
 )
 
 # -- starting a program and watching it ------------------------------------------------------------
@@ -151,6 +152,19 @@ ScriptException = TypedDict(
 #: Beginnings of the names of files in the working folder, with a child process's number behind
 #: them: it has compiled something; the number of the signal that has ended it.
 CHILD_COMPILED, CHILD_ENDED = "compiled-by-", "ended-"
+#: The file in the working folder with what call number N of a program can reach, where nothing is
+#: forked.
+KEPT_FILE = "kept-{}.pt"
+#: The file of counted operators, for `struct`: the number of the last call that began, and of the
+#: last that raised; -1 for none.
+OPERATORS_LAYOUT = "qq"
+#: Has a process that has reached its limit write its stacks and end (see `call.stopping`), and the
+#: seconds after which its end is not waited for any longer: the kernel has the process, or the
+#: call has taken the signal for itself.
+STOP_SIGNAL, STOP_PATIENCE = signal.SIGUSR2, 10.0
+#: Characters of a log that count: a stack's innermost frames stand first, and it may have a
+#: hundred of them.
+MOST_OF_LOG = 30_000
 
 
 class _ProgramStart(TypedDict):
@@ -338,7 +352,7 @@ class BeginEvent(TypedDict):
     #: Earlier calls that are replayed before it, at most 8.
     history: int
     #: The cell of a notebook, or the test; may be empty.
-    place: str
+    origin: str
 
 
 class RaisedEvent(TypedDict):
@@ -421,7 +435,7 @@ class ProgramEnding(_ProgramEnding, total=False):
     #: Why it could not be started, as a sentence.
     unusable: str
     #: Whether its tests ran in other processes.
-    elsewhere: bool
+    other_processes: bool
 
 
 class FailedGuard(TypedDict):
@@ -687,7 +701,7 @@ class OperatorComparison(TypedDict):
 # -- questions about a recorded call, and their answers --------------------------------------------
 
 
-class _Sent(TypedDict, total=False):
+class _SentRequest(TypedDict, total=False):
     """What the session adds to a request when it is sent."""
 
     #: Number of the request, for its answer.
@@ -700,7 +714,7 @@ class _Sent(TypedDict, total=False):
     log: str
 
 
-class StopRequest(_Sent):
+class StopRequest(_SentRequest):
     """Ends a fork server, or a program that was run again."""
 
     op: Literal["stop"]
@@ -725,7 +739,7 @@ class CallAnswer(_CallAnswer, total=False):
     compilations: int
 
 
-class RunRequest(_Sent):
+class RunRequest(_SentRequest):
     """The call once more, under a variation."""
 
     op: Literal["run"]
@@ -780,7 +794,7 @@ class RunAnswer(CallAnswer, total=False):
     bisect: BisectCount
 
 
-class _CompareRequest(_Sent):
+class _CompareRequest(_SentRequest):
     op: Literal["compare"]
     #: Files with snapshots: eager, and what is held against it.
     reference: Optional[str]
@@ -808,7 +822,7 @@ class CompareAnswer(CallAnswer, total=False):
     comparison: Comparison
 
 
-class TensorsRequest(_Sent):
+class TensorsRequest(_SentRequest):
     """The tensors that the call can reach."""
 
     op: Literal["tensors"]
@@ -831,7 +845,7 @@ class CaptureWay(_CaptureWay, total=False):
     dynamic: Union[bool, str, None]
 
 
-class CaptureRequest(CaptureWay, _Sent):
+class CaptureRequest(CaptureWay, _SentRequest):
     """The Dynamo graphs of the call."""
 
     op: Literal["capture"]
@@ -847,7 +861,7 @@ class CaptureAnswer(CallAnswer, total=False):
     error: Optional[str]
 
 
-class TraceRequest(_Sent):
+class TraceRequest(_SentRequest):
     """The operations of the call within the modules that make them."""
 
     op: Literal["trace"]
@@ -863,7 +877,7 @@ class TraceAnswer(CallAnswer, total=False):
     trace: TraceJson
 
 
-class EquivalenceRequest(_Sent):
+class EquivalenceRequest(_SentRequest):
     """Whether a rewritten model computes what the call computes."""
 
     op: Literal["equivalence"]
@@ -886,7 +900,7 @@ class EquivalenceRequest(_Sent):
     file: str
 
 
-class SourceEquivalenceRequest(_Sent):
+class SourceEquivalenceRequest(_SentRequest):
     """Whether rewritten source computes what the call computes."""
 
     op: Literal["source_equivalence"]
@@ -911,7 +925,7 @@ class EquivalenceAnswer(CallAnswer, total=False):
     layer: Optional[str]
 
 
-class _DivergenceRequest(_Sent):
+class _DivergenceRequest(_SentRequest):
     op: Literal["divergence"]
     ask: Literal["nodes", "measure"]
     #: With the earlier calls before it.
@@ -987,7 +1001,7 @@ class PrefixLine(TensorNumbers, total=False):
     detail: str
 
 
-class GatherRequest(_Sent):
+class GatherRequest(_SentRequest):
     """The program's source and state."""
 
     op: Literal["gather"]
@@ -999,7 +1013,7 @@ class GatherAnswer(CallAnswer, total=False):
     gathered: GatheredJson
 
 
-class SubsystemsRequest(_Sent):
+class SubsystemsRequest(_SentRequest):
     """What can be varied in this release."""
 
     op: Literal["subsystems"]
@@ -1032,7 +1046,7 @@ class SubsystemsAnswer(CallAnswer, total=False):
     settings: JsonObject
 
 
-class _GraphBreaksRequest(_Sent):
+class _GraphBreaksRequest(_SentRequest):
     op: Literal["graph_breaks"]
 
 
@@ -1111,7 +1125,7 @@ class ArgumentChange(_ArgumentChange, total=False):
     used: List[str]
 
 
-class GuardsRequest(_Sent):
+class GuardsRequest(_SentRequest):
     """What the call reused, and what had changed then."""
 
     op: Literal["guards"]
@@ -1160,7 +1174,7 @@ class ToolsRequest(_ToolsRequest, total=False):
     options: EvidenceOptions
 
 
-class EvidenceRequest(ToolsRequest, _Sent):
+class EvidenceRequest(ToolsRequest, _SentRequest):
     """The call once more with the tools on."""
 
     op: Literal["evidence"]
@@ -1201,7 +1215,7 @@ class ScriptEvidenceAnswer(EvidenceAnswer, total=False):
     compilations: int
 
 
-class EnvironmentRequest(_Sent):
+class EnvironmentRequest(_SentRequest):
     """What the target says of itself."""
 
     op: Literal["environment"]

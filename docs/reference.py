@@ -32,7 +32,7 @@ from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explain import explanation
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
 from reporter.recording.side_effects import SIDE_EFFECT
 from reporter.report import sections
 from reporter.report.environment import FACTS

@@ -63,12 +63,12 @@ def user_environment(folder: Path) -> jinja2.Environment:
 
 def _source(name: str) -> str | None:
     """The text of our template `name`, such as `parts/log.md.j2`; None if there is none."""
-    place = resources.files("templates")
+    path = resources.files("templates")
     for part in name.split("/"):
         if part in ("", ".", ".."):
             return None
-        place = place.joinpath(part)
-    return place.read_text(encoding="utf-8") if place.is_file() else None
+        path = path.joinpath(part)
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def render(name: str, **values: Any) -> str:

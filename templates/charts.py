@@ -104,20 +104,22 @@ def divergence(found: Mapping[str, Any] | None) -> str:
     with _figure(2.9) as (figure, axes):
         axes.set_yscale("log")
         axes.set_ylim(floor / 1.5, top)
-        places = range(len(points))
+        positions = range(len(points))
         for name, colour, marker in (("eager", EAGER, "o"), ("compiled", COMPILED, "s")):
             known = [
-                (x, max(p[name], floor)) for x, p in zip(places, points) if p.get(name) is not None
+                (x, max(p[name], floor))
+                for x, p in zip(positions, points)
+                if p.get(name) is not None
             ]
             if known:
                 axes.plot(*zip(*known), color=colour, marker=marker, markersize=5, label=name)
-        for x, point in zip(places, points):
+        for x, point in zip(positions, points):
             if point.get("error"):
                 axes.axvline(x, color=BAD, linewidth=0.8, linestyle=":")
                 side = "right" if x > len(points) / 2 else "left"
                 said = f" {_plain(str(point['error']), 30)} "
                 axes.text(x, top / 2.5, said, color=BAD, ha=side, va="top")
-        axes.set_xticks(list(places), [_operator(point) for point in points])
+        axes.set_xticks(list(positions), [_operator(point) for point in points])
         axes.tick_params(axis="x", labelrotation=25 if len(points) > 3 else 0)
         for label in axes.get_xticklabels() if len(points) > 3 else ():
             label.set_horizontalalignment("right")
@@ -254,10 +256,10 @@ def _own_ids(text: str, name: str) -> str:
     """Ids that something refers to, made this drawing's own; the others say nothing and go."""
     wanted = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
 
-    def renamed(found: re.Match[str]) -> str:
+    def rename(found: re.Match[str]) -> str:
         return f' id="{name}-{found.group(1)}"' if found.group(1) in wanted else ""
 
-    text = re.sub(r'\s+id="([^"]*)"', renamed, text)
+    text = re.sub(r'\s+id="([^"]*)"', rename, text)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", text)
 
 
@@ -330,8 +332,8 @@ def _levels(
 
 def _ends(axis: Any, cells: int, step: int) -> None:
     """Ticks at the first and the last cell, in elements of the tensor."""
-    places = [0.5, cells - 0.5] if cells > 1 else [0.5]
-    axis.set_ticks(places, [str(int((place - 0.5) * step)) for place in places])
+    positions = [0.5, cells - 0.5] if cells > 1 else [0.5]
+    axis.set_ticks(positions, [str(int((position - 0.5) * step)) for position in positions])
 
 
 def _heat_scale(axes: Axes, bottom: float, top: float) -> None:
@@ -350,8 +352,8 @@ def _heat_scale(axes: Axes, bottom: float, top: float) -> None:
                 clip_on=False,
             )
         )
-    for place, said in ((0.03, "0"), (0.97, f"{top:.2g}")):
-        axes.text(1.07, place, said, transform=axes.transAxes, va="center", color=FAINT)
+    for position, said in ((0.03, "0"), (0.97, f"{top:.2g}")):
+        axes.text(1.07, position, said, transform=axes.transAxes, va="center", color=FAINT)
     if top > bottom:
         axes.text(
             1.07,

@@ -48,7 +48,7 @@ class IssueForm:
     forbidden: tuple[str, ...] = ("high priority", "triaged", "sev*")
     folder: Path | None = None
 
-    def allowed(self, labels: Iterable[str]) -> tuple[str, ...]:
+    def allow(self, labels: Iterable[str]) -> tuple[str, ...]:
         """Those of `labels` that may be asked for here, in their order."""
         return tuple(
             label
@@ -116,27 +116,29 @@ def _table(text: str, path: object) -> dict[str, Any]:
 
 
 def _form(name: str, table: Mapping[str, Any], folder: Path | None) -> IssueForm:
-    place = str(folder / FORM) if folder else f"{name}/{FORM}"
+    location = str(folder / FORM) if folder else f"{name}/{FORM}"
     wanted = {item.name for item in fields(IssueForm)} - {"name", "folder"}
     unknown = sorted(set(table) - wanted)
     if unknown:
-        raise FormError(f"{place} has no key {unknown[0]!r}; there is {', '.join(sorted(wanted))}")
-    values = {key: _value(key, value, place) for key, value in table.items()}
+        raise FormError(
+            f"{location} has no key {unknown[0]!r}; there is {', '.join(sorted(wanted))}"
+        )
+    values = {key: _value(key, value, location) for key, value in table.items()}
     return IssueForm(name=name, folder=folder, **values)
 
 
-def _value(key: str, value: object, place: str) -> Any:
+def _value(key: str, value: object, location: str) -> Any:
     if key in ("title", "repository"):
         if isinstance(value, str):
             return value
-        raise FormError(f"{key} in {place} must be a text")
+        raise FormError(f"{key} in {location} must be a text")
     if key == "limit":
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
-        raise FormError(f"{key} in {place} must be a whole number of characters")
+        raise FormError(f"{key} in {location} must be a whole number of characters")
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise FormError(f"{key} in {place} must be a list of texts")
+    raise FormError(f"{key} in {location} must be a list of texts")
 
 
 def fill(form: IssueForm, values: Mapping[str, Any]) -> str:

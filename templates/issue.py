@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from templates import forms, kernel, wording
-from templates.evidence import Evidence
 from templates.forms import IssueForm
 from templates.log import cut_log
+from templates.material import IssueMaterial
 from templates.releases import release_rows, turning
 from templates.sample import sample
 from templates.text import headings, shorten, size, tidy_log, visible
@@ -25,7 +25,7 @@ _MARGIN = 64
 
 
 def render_issue(
-    report: Mapping[str, Any], evidence: Evidence, form: IssueForm | None = None
+    report: Mapping[str, Any], material: IssueMaterial, form: IssueForm | None = None
 ) -> str:
     """`issue.md`: the title line, an empty line, the body as it is filed.
 
@@ -38,44 +38,44 @@ def render_issue(
         FormError: a form of the user's own cannot be filled in.
     """
     form = form or forms.load("pytorch")
-    log = visible(cut_log(tidy_log(evidence.error_log))).strip()
-    versions = versions_block(evidence.environment)
-    room = form.limit - _MARGIN - size(_body(form, report, evidence, "", versions))
+    log = visible(cut_log(tidy_log(material.error_log))).strip()
+    versions = versions_block(material.environment)
+    room = form.limit - _MARGIN - size(_body(form, report, material, "", versions))
     if room < 0:
         versions = shorten(versions, max(0, size(versions) + room))
         room = 0
-    body = _body(form, report, evidence, shorten(log, room), versions)
+    body = _body(form, report, material, shorten(log, room), versions)
     if size(body) > form.limit:
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )
-    return f"{wording.title(report, tidy_log(evidence.error_log))}\n\n{body}"
+    return f"{wording.title(report, tidy_log(material.error_log))}\n\n{body}"
 
 
 def _body(
-    form: IssueForm, report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
+    form: IssueForm, report: Mapping[str, Any], material: IssueMaterial, log: str, versions: str
 ) -> str:
-    return forms.fill(form, values(report, evidence, log, versions)).strip("\n") + "\n"
+    return forms.fill(form, values(report, material, log, versions)).strip("\n") + "\n"
 
 
 def values(
-    report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
+    report: Mapping[str, Any], material: IssueMaterial, log: str, versions: str
 ) -> dict[str, Any]:
     """Every name that a template may use."""
     expected, actual = wording.expected_and_actual(report)
-    tidy = tidy_log(evidence.error_log)
-    releases = release_rows(report, evidence.releases)
-    requirements = wording.requirements(report, evidence.repro)
-    needed, not_needed = wording.needed_rows(requirements)
+    tidy = tidy_log(material.error_log)
+    releases = release_rows(report, material.releases)
+    requirements = wording.requirements(report, material.repro)
+    needed, not_needed = wording.choose_rows(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
-        "evidence": evidence,
-        "repro": evidence.repro,
-        "has_control": "sys.exit(125)" not in evidence.repro,
+        "evidence": material,  # the name by which forms of the user's own know it
+        "repro": material.repro,
+        "has_control": "sys.exit(125)" not in material.repro,
         "is_eager": wording.is_eager(report),
         "is_exported": wording.is_exported(report),
-        "sentences": wording.description(report, evidence.culprit, tidy),
+        "sentences": wording.description(report, material.culprit, tidy),
         "expected": expected,
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
@@ -91,7 +91,7 @@ def values(
         "releases": releases,
         "turning": turning(releases),
         "not_measured": report.get("not_measured") or (),
-        "libraries": wording.libraries(report, evidence.environment),
+        "libraries": wording.libraries(report, material.environment),
         "log": log,
         "versions": versions,
     }
@@ -103,21 +103,21 @@ def try_form(form: IssueForm) -> None:
     Raises:
         FormError: it cannot be filled in, or its body has other headings than it declares.
     """
-    report, evidence = sample()
+    report, material = sample()
     try:
-        text = render_issue(report, evidence, form)
+        text = render_issue(report, material, form)
     except ValueError as error:
         raise forms.FormError(f"the form {form.name}: {error}") from None
     body = text.split("\n", 2)[2]
     found = headings(body)
     if form.headings and found != list(form.headings):
         raise forms.FormError(
-            f"the form {form.name} has the headings {_listed(found)} where form.toml says"
-            f" {_listed(form.headings)}"
+            f"the form {form.name} has the headings {_list(found)} where form.toml says"
+            f" {_list(form.headings)}"
         )
-    if evidence.repro.strip() not in body:
+    if material.repro.strip() not in body:
         raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
 
 
-def _listed(names: Any) -> str:
+def _list(names: Any) -> str:
     return ", ".join(repr(name) for name in names) or "none"

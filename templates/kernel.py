@@ -81,7 +81,7 @@ def title(report: Json) -> str:
 def description(report: Json) -> list[str]:
     """Three sentences: what fails and where, for whom it works, and how surely it is seen."""
     verdict, triton = report["verdict"], report["triton"]
-    place = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
+    location = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
     how = (
         f"is killed by `{verdict['exception']}`"
         if verdict["kind"] == "process_death"
@@ -89,7 +89,7 @@ def description(report: Json) -> list[str]:
     )
     seen, of = verdict["reproduced"]
     return [
-        f"Compiling the kernel below for {triton['target']} {how}{place}.",
+        f"Compiling the kernel below for {triton['target']} {how}{location}.",
         _elsewhere(report),
         (
             f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python"
@@ -147,11 +147,14 @@ def describe_generated(report: Json) -> list[str]:
     compile, and what the interpreter shows.
     """
     found = (report.get("evidence") or {}).get("triton_kernels") or {}
-    told = (_refused(found), _interpreted(report["verdict"], found) if found else "")
+    told = (
+        _describe_refusal(found),
+        _describe_interpreted(report["verdict"], found) if found else "",
+    )
     return [sentence for sentence in told if sentence]
 
 
-def _refused(found: Json) -> str:
+def _describe_refusal(found: Json) -> str:
     for row in found.get("kernels", ()):
         failing = [
             name for name, outcome in row["targets"].items() if outcome in ("raises", "died")
@@ -167,7 +170,7 @@ def _refused(found: Json) -> str:
     return ""
 
 
-def _interpreted(verdict: Json, found: Json) -> str:
+def _describe_interpreted(verdict: Json, found: Json) -> str:
     answer = found.get("interpreter") or {}
     start = (
         f'With Triton code in place of C++ (`torch._inductor.config.cpu_backend = "triton"`, run by'

@@ -89,7 +89,7 @@ def cut_log(text: str, last: int = LAST) -> str:
         if piece.path is not None:
             run.append(piece)
             continue
-        lines += _kept(run, last)
+        lines += _keep(run, last)
         run = []
         lines += _short(piece.lines)
     return _HINT.sub("", "\n".join(_without_notes(lines))).strip("\n")
@@ -122,7 +122,7 @@ def _notes(missing: int) -> Iterator[str]:
         )
 
 
-def raised_in(text: str) -> tuple[str, str] | None:
+def find_raising_frame(text: str) -> tuple[str, str] | None:
     """File and function of torch that raised what a log ends in; None where that was not in torch,
     or no log says so.
     """
@@ -146,7 +146,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield _Piece(path, tuple(lines))
 
 
-def _kept(run: Sequence[_Piece], last: int) -> Iterator[str]:
+def _keep(run: Sequence[_Piece], last: int) -> Iterator[str]:
     """The lines of one traceback's frames: those of the program, the first of the compiler after
     each, and the last ones.
     """

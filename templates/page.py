@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from templates import captions, charts, render, wording
-from templates.evidence import Evidence
 from templates.log import cut_log
+from templates.material import IssueMaterial
 from templates.releases import release_rows, turning
 from templates.text import tidy_log
 from templates.versions import versions_block
@@ -19,7 +19,7 @@ from templates.versions import versions_block
 
 def render_page(
     report: Mapping[str, Any],
-    evidence: Evidence,
+    material: IssueMaterial,
     cells: Sequence[Sequence[float | None]] = (),
 ) -> str:
     """`report.html` from the document of `report.json`; it must hold a repro.
@@ -29,22 +29,22 @@ def render_page(
     """
     expected, actual = wording.expected_and_actual(report)
     measured = report.get("pictures") or {}
-    log = tidy_log(evidence.error_log)
+    log = tidy_log(material.error_log)
     error_map = {**measured["error_map"], "cells": cells} if measured.get("error_map") else None
-    releases = release_rows(report, evidence.releases)
+    releases = release_rows(report, material.releases)
     return render(
         "report.html.j2",
         title=wording.title(report, log),
         report=report,
-        evidence=evidence,
+        evidence=material,
         sentences=[
-            _plain(sentence) for sentence in wording.description(report, evidence.culprit, log)
+            _plain(sentence) for sentence in wording.description(report, material.culprit, log)
         ],
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
         requirements=[
-            (name, _plain(value)) for name, value in wording.requirements(report, evidence.repro)
+            (name, _plain(value)) for name, value in wording.requirements(report, material.repro)
         ],
         ladder=Markup(charts.ladder(report)),
         divergence=Markup(charts.divergence(measured.get("divergence"))),
@@ -56,10 +56,10 @@ def render_page(
         turning=turning(releases),
         subject=wording.subject(report),
         unit=wording.unit(report),
-        source=_source(evidence.repro, measured.get("graph_breaks") or ()),
+        source=_source(material.repro, measured.get("graph_breaks") or ()),
         graphs=captions.graphs(measured),
         log=cut_log(log).strip(),
-        versions=versions_block(evidence.environment),
+        versions=versions_block(material.environment),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from templates.evidence import Evidence
+from templates.material import IssueMaterial
 
 _REPRO = """import torch
 
@@ -24,8 +24,8 @@ if __name__ == "__main__":
 """
 
 
-def sample() -> tuple[dict[str, Any], Evidence]:
-    """The document and its evidence."""
+def sample() -> tuple[dict[str, Any], IssueMaterial]:
+    """The document and its material."""
     numbers = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
     report = {
         "schema_version": 2,
@@ -69,7 +69,7 @@ def sample() -> tuple[dict[str, Any], Evidence]:
         "audit": {"passed": True, "terms_checked": 12, "findings": []},
         "differs_from": [{"torch": "2.5.1", "python": "3.11.7", "outcome": "passes"}],
     }
-    evidence = Evidence(
+    material = IssueMaterial(
         repro=_REPRO,
         environment={"torch": "2.6.0", "python": "3.11.7"},
         version="0.1.0",
@@ -82,4 +82,4 @@ def sample() -> tuple[dict[str, Any], Evidence]:
         human_words="Words of the reporter.",
         key="0123456789abcdef",
     )
-    return report, evidence
+    return report, material

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from templates import kernel
-from templates.log import raised_in
+from templates.log import find_raising_frame
 from templates.releases import is_earlier, regressions
 from templates.text import code, number, one_line
 
@@ -142,8 +142,8 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     pattern = titles.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
-        place = raised_in(log)
-        where = f" in {place[1]}" if place else ""
+        location = find_raising_frame(log)
+        where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
         compiler=compiler(report),
@@ -238,15 +238,15 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
 
 def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
-    place = raised_in(log) if verdict["kind"].startswith("crash") else None
-    where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
+    location = find_raising_frame(log) if verdict["kind"].startswith("crash") else None
+    where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
     what = words.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
         compiler=compiler(report), exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
-    used = f"; the program below does it with {_listed(operators[:6])}{more}" if operators else ""
+    used = f"; the program below does it with {_list(operators[:6])}{more}" if operators else ""
     different = report.get("differs_from_stock") or {}
     needed = different.get("needs")
     source = (report.get("equivalence") or {}).get("rewritten_from") == "source"
@@ -276,10 +276,10 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     if rungs.get("custom") not in unknown:
         failing = []
         sentence += (
-            f": backend {_listed(fine)} is right, the one in the program is not" if fine else ""
+            f": backend {_list(fine)} is right, the one in the program is not" if fine else ""
         )
     if failing and fine:
-        right = f"backend {_listed(fine)} is" if len(fine) == 1 else f"backends {_listed(fine)} are"
+        right = f"backend {_list(fine)} is" if len(fine) == 1 else f"backends {_list(fine)} are"
         sentence += f": {right} right, `{failing[0]}` is not"
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"
@@ -296,15 +296,18 @@ def difference(report: Mapping[str, Any]) -> tuple[str, str]:
     """
     rows = report["differs_from"]
     word = "Regression" if regressions(report["torch"], rows) else "Difference"
-    places = []
+    locations = []
     for row in rows:
         later = "the later " if is_earlier(report["torch"], row["torch"]) else ""
         python = f" with Python {row['python']}" if row["torch"] == report["torch"] else ""
-        places.append(f"{later}torch {row['torch']}{python}")
-    return word, f"fails on torch {report['torch']}, passes on {' and '.join(places)} (same repro)"
+        locations.append(f"{later}torch {row['torch']}{python}")
+    return (
+        word,
+        f"fails on torch {report['torch']}, passes on {' and '.join(locations)} (same repro)",
+    )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list(names: Sequence[str]) -> str:
     return ", ".join(map(code, names))
 
 
@@ -394,18 +397,18 @@ def describe_elements(report: Mapping[str, Any]) -> str:
         return ""
     which = f"output {found['output']}: " if found["of"] > 1 else ""
     if len(worst) == found["elements"]:
-        sides = (", ".join(_written(row[side]) for row in worst) for side in ("eager", "compiled"))
+        sides = (", ".join(_write(row[side]) for row in worst) for side in ("eager", "compiled"))
         eager, compiled = (code(f"[{side}]") for side in sides)
         return f"{which}eager {eager}, compiled {compiled}"
     rows = [
-        f"at {code(str(row['index']))} eager {code(_written(row['eager']))},"
-        f" compiled {code(_written(row['compiled']))}"
+        f"at {code(str(row['index']))} eager {code(_write(row['eager']))},"
+        f" compiled {code(_write(row['compiled']))}"
         for row in worst
     ]
     return f"{which}{found['off']} of {found['elements']} elements are off: {'; '.join(rows)}"
 
 
-def _written(value: Any) -> str:
+def _write(value: Any) -> str:
     return str(value) if isinstance(value, (bool, str)) else f"{value:.6g}"
 
 
@@ -507,16 +510,16 @@ def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, 
         ("mode", code(needs["mode"]) if needs["mode"] else "default"),
         (
             "config flags",
-            _joined(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
+            _join(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
         ),
-        ("context managers", _joined(map(code, needs.get("contexts", ())))),
+        ("context managers", _join(map(code, needs.get("contexts", ())))),
         ("custom backend", "yes" if report["verdict"]["layer"] == "backend" else "none"),
         ("custom ops", "yes" if _CUSTOM_OP.search(repro) else "none"),
         ("tensor subclasses", "yes" if _SUBCLASS.search(repro) else "none"),
     ]
 
 
-def needed_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
+def choose_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
     """The rows of `requirements` that ask for something, and the names of the others as the end of
     a sentence.
     """
@@ -527,7 +530,7 @@ def needed_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]],
     return wanted, ", ".join(others)
 
 
-def _joined(parts: Any) -> str:
+def _join(parts: Any) -> str:
     return ", ".join(parts) or "none"
 
 

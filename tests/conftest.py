@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from reporter.check.results import Checked
+from reporter.check.results import CheckSummary
 from reporter.report.sections import Report, validate
 from tests.support import interpreter
 
@@ -72,20 +72,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def documents_are_what_their_schemas_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever report.json or check document a test writes in this process is validated."""
-    dumps, to_json = Report.dumps, Checked.to_json
+    dumps, to_json = Report.dumps, CheckSummary.to_json
 
     def report(self: Report) -> str:
         text = dumps(self)
         validate(json.loads(text), "report")
         return text
 
-    def check(self: Checked) -> dict[str, object]:
+    def check(self: CheckSummary) -> dict[str, object]:
         document = to_json(self)
         validate(json.loads(json.dumps(document)), "check")
         return document
 
     monkeypatch.setattr(Report, "dumps", report)
-    monkeypatch.setattr(Checked, "to_json", check)
+    monkeypatch.setattr(CheckSummary, "to_json", check)
 
 
 @pytest.fixture(autouse=True)

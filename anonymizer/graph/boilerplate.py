@@ -149,7 +149,7 @@ def _imports(text: str, body: ReproBody, check: ReproCheck) -> list[str]:
     ]
 
 
-def compiled(check: ReproCheck, model: str, args: str) -> str:
+def compile_expression(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what the check makes of a program: the text of a callable.
 
     Args:
@@ -160,7 +160,7 @@ def compiled(check: ReproCheck, model: str, args: str) -> str:
         return f"torch.compile({model}{_arguments(check)})"
     if check.compiler == EAGER:
         return model
-    made = exported(check, model, args)
+    made = export_expression(check, model, args)
     if check.compiler == AOTI:
         return f"torch._inductor.aoti_load_package({made})"
     if check.compiler == ONNX:
@@ -168,7 +168,7 @@ def compiled(check: ReproCheck, model: str, args: str) -> str:
     return made if "unflatten" in check.steps else f"{made}.module()"
 
 
-def exported(check: ReproCheck, model: str, args: str) -> str:
+def export_expression(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
     of a package, or a model of ONNX, which returns a tuple.
     """
@@ -193,8 +193,8 @@ def _arguments(check: ReproCheck) -> str:
 def _compile(check: ReproCheck) -> str:
     """What the harness makes of its `model`."""
     if check.compiler not in EXPORTERS:
-        return compiled(check, "model", "")
-    return f"lambda *args: {compiled(check, 'model', 'args')}(*args)"
+        return compile_expression(check, "model", "")
+    return f"lambda *args: {compile_expression(check, 'model', 'args')}(*args)"
 
 
 def _run(body: ReproBody, check: ReproCheck) -> list[str]:
@@ -235,7 +235,7 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
             lines.append("    if double:")
             if body.is_module:
                 lines.append("        model = model.double()")
-            lines.append(f"        args = {_widened(check)}")
+            lines.append(f"        args = {_widen(check)}")
     for context in check.contexts:
         lines.append(f"{indent}with {context}:")
         indent += "    "
@@ -261,7 +261,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     return [*lines, f"{indent}function(*inputs())", "    return str(state())"]
 
 
-def _widened(check: ReproCheck) -> str:
+def _widen(check: ReproCheck) -> str:
     if check.backward == "none":
         return "[x.double() if x.is_floating_point() else x for x in args]"
     return (

@@ -185,7 +185,7 @@ class Emitter:
             if last and outputs == [node.name] and not depth:
                 lines.append(f"{indent}return {expression}")
                 return lines
-            if self._inlined(node):
+            if self._is_inline(node):
                 self.text[node.name] = expression
                 continue
             if node.name not in self.users and node.name not in outputs:
@@ -202,7 +202,7 @@ class Emitter:
         )
         return lines
 
-    def _inlined(self, node: Node) -> bool:
+    def _is_inline(self, node: Node) -> bool:
         """Sizes and single items are written where they are used, if used once and nothing changes
         in between.
         """

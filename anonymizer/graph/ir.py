@@ -326,13 +326,13 @@ def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
             kept.append(node)
             needed.update(node.refs())
     kept.reverse()
-    kept = _balanced(kept)
+    kept = _balance(kept)
     aliased = {item.alias.of for item in graph.inputs if item.alias and item.name in needed}
     inputs = tuple(item for item in graph.inputs if item.name in needed or item.name in aliased)
     return replace(graph, inputs=inputs, nodes=tuple(kept))
 
 
-def _balanced(nodes: list[Node]) -> list[Node]:
+def _balance(nodes: list[Node]) -> list[Node]:
     """Drops an exit whose enter is gone, and region pairs with nothing in between."""
     names = {node.name for node in nodes}
     nodes = [

@@ -73,7 +73,7 @@ def meta_from_json(data: Any) -> Any:
     )
 
 
-def _frozen(stats: Json) -> Iterator[tuple[str, Any]]:
+def _freeze(stats: Json) -> Iterator[tuple[str, Any]]:
     for key, value in stats.items():
         yield key, tuple(value) if isinstance(value, list) else value
 
@@ -103,7 +103,7 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
                 recipe(meta, item.get("stats") or {}),
                 Alias(alias["of"], alias["offset"]) if alias else None,
                 tuple(item.get("symbols") or ()),
-                tuple(sorted(_frozen(item.get("stats") or {}))),
+                tuple(sorted(_freeze(item.get("stats") or {}))),
             )
         )
     nodes = []

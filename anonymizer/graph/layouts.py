@@ -31,7 +31,7 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
         dims: the shape as it is written: a size, or the name of one that changes.
     """
 
-    def made(shape: tuple[int | str, ...]) -> str:
+    def make(shape: tuple[int | str, ...]) -> str:
         return values.expression(recipe, shape, meta.dtype, meta.device)
 
     significant = [
@@ -39,25 +39,25 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
     ]
     plain = [(size, stride) for size, stride in zip(meta.shape, contiguous(meta.shape)) if size > 1]
     if meta.stride is None or significant == plain or meta.numel == 0:
-        return made(dims)
+        return make(dims)
     if recipe.kind == "literal":  # its values are in the order of the dimensions, not of the memory
         return (
             f"torch.empty_strided({meta.shape}, {meta.stride},"
-            f" dtype=torch.{meta.dtype}).copy_({made(meta.shape)})"
+            f" dtype=torch.{meta.dtype}).copy_({make(meta.shape)})"
         )
     if any(stride == 0 for _, stride in significant):
         base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
-        return f"{values.operand(made(base))}.expand({', '.join(map(str, dims))})"
+        return f"{values.operand(make(base))}.expand({', '.join(map(str, dims))})"
     order = sorted(range(len(dims)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
     permuted = tuple(meta.shape[i] for i in order)
     if tuple(meta.stride[i] for i in order if meta.shape[i] > 1) == tuple(
         s for s, n in zip(contiguous(permuted), permuted) if n > 1
     ):
-        text = values.operand(made(tuple(dims[i] for i in order)))
+        text = values.operand(make(tuple(dims[i] for i in order)))
         back = [order.index(i) for i in range(len(dims))]
         return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
     extent = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.stride))
-    return f"{values.operand(made((extent,)))}.as_strided({meta.shape}, {meta.stride})"
+    return f"{values.operand(make((extent,)))}.as_strided({meta.shape}, {meta.stride})"
 
 
 def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:

@@ -199,12 +199,12 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
     if kind in ("randn", "rand", "zeros", "ones"):
         return f"torch.{kind}({sizes}{typed}{where})"
     if kind == "uniform":
-        return _shifted(
+        return _shift(
             f"torch.rand({sizes}{typed}{where}) * {_number(recipe.high - recipe.low)}", recipe.low
         )
     if kind == "normal":
         scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
-        return _shifted(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
+        return _shift(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
     if kind == "ties":
         drawn = (
             f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
@@ -232,7 +232,7 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
     raise ValueError(f"unknown recipe {kind}")
 
 
-def _shifted(text: str, by: float) -> str:
+def _shift(text: str, by: float) -> str:
     if by == 0:
         return text
     return f"{text} + {_number(by)}" if by > 0 else f"{text} - {_number(-by)}"
@@ -244,14 +244,14 @@ def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
     """
     sizes = [old if isinstance(new, str) else new for new, old in zip(shape, recipe.shape)]
 
-    def nested(start: int, dim: int) -> str:
+    def nest(start: int, dim: int) -> str:
         if dim == len(sizes):
             return _value(recipe.values[start])
         step = math.prod(recipe.shape[dim + 1 :])
-        rows = (nested(start + i % recipe.shape[dim] * step, dim + 1) for i in range(sizes[dim]))
+        rows = (nest(start + i % recipe.shape[dim] * step, dim + 1) for i in range(sizes[dim]))
         return f"[{', '.join(rows)}]"
 
-    return nested(0, 0)
+    return nest(0, 0)
 
 
 def _value(value: Any) -> str:

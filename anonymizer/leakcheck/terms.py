@@ -77,7 +77,7 @@ class Terms:
         gone = {abs(float(number)) for number in numbers}
         return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
 
-    def joined(self, other: Terms) -> Terms:
+    def join(self, other: Terms) -> Terms:
         """The terms of both."""
         return Terms(
             **{name: getattr(self, name) | getattr(other, name) for name in _PARTS_OF_TERMS}
@@ -89,7 +89,7 @@ class Terms:
         """
         if not text:
             return self
-        tokens, parts, spoken = _said_in(text)
+        tokens, parts, spoken = _words_in(text)
         return Terms(
             {name: kind for name, kind in self.names.items() if name not in tokens},
             {name: kind for name, kind in self.code_names.items() if name not in tokens},
@@ -107,7 +107,7 @@ _PARTS_OF_TERMS = tuple(Terms.__dataclass_fields__)
 
 
 @functools.lru_cache(maxsize=8)
-def _said_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
+def _words_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
     """The identifiers, their words and the prose of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
     parts = frozenset(part for token in tokens for part in subwords(token))
@@ -203,7 +203,7 @@ class _Collector:
             return False
         return not is_common(word, self.common)
 
-    def _known(self, name: str) -> bool:
+    def _is_known(self, name: str) -> bool:
         return (
             name in self.vocabulary
             or name in public.PUBLIC_STRINGS
@@ -215,7 +215,7 @@ class _Collector:
         nobody else's.
         """
         if (
-            self._known(piece)
+            self._is_known(piece)
             or _PUBLIC_TOKEN.fullmatch(piece)
             or not re.search(r"[^\W\d_]", piece)
         ):
@@ -247,7 +247,7 @@ class _Collector:
         """A name or a value from around the program; see `surrounding_terms`."""
         for piece in {text.strip(), *_pieces(text)}:
             words = [part for part in subwords(piece) if self._rare(part)]
-            if words and len(piece) >= 5 and not self._known(piece) and len(piece) <= 200:
+            if words and len(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
                 target = self.names if re.fullmatch(r"\w+", piece) else self.strings
                 target[piece] = "surroundings"
             self._words(words)
@@ -329,7 +329,7 @@ class _Collector:
         """An identifier; `defined` when the program brought it into the world as a class, function
         or attribute.
         """
-        if self._known(name) or len(name) < 4 or name == "_" * len(name):
+        if self._is_known(name) or len(name) < 4 or name == "_" * len(name):
             return
         if name in public.GENERIC_NAMES:
             return
@@ -370,7 +370,7 @@ class _Collector:
             self.code_phrases.add(tuple(words[index : index + PLAIN_PHRASE]))
 
     def _telling(self, word: str) -> bool:
-        if self._known(word) or _PUBLIC_TOKEN.fullmatch(word):
+        if self._is_known(word) or _PUBLIC_TOKEN.fullmatch(word):
             return bool(re.fullmatch(r"v\d+", word))
         if word.isalpha():
             return self._rare(word, least=4)
@@ -378,7 +378,7 @@ class _Collector:
 
     def _whole(self, text: str) -> None:
         """A string constant as one term, in code from eight characters on."""
-        if not 8 <= len(text) <= 200 or self._known(text) or text in public.GENERIC_NAMES:
+        if not 8 <= len(text) <= 200 or self._is_known(text) or text in public.GENERIC_NAMES:
             return
         if text in self.parts:
             return

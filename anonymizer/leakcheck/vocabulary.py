@@ -130,11 +130,11 @@ def load_python() -> frozenset[str]:
     for kind in (str, list, dict, tuple, set, int, float, Exception):
         names.update(dir(kind))
     for module in map(importlib.import_module, _INTERFACES):
-        names.update(getattr(module, "__all__", None) or _offered(module))
+        names.update(getattr(module, "__all__", None) or _find_offered(module))
     return frozenset(names | {"self", "cls", "args", "kwargs", "super"})
 
 
-def _offered(module: types.ModuleType) -> set[str]:
+def _find_offered(module: types.ModuleType) -> set[str]:
     return {name for name in dir(module) if not name.startswith("_")}
 
 

@@ -16,7 +16,7 @@ from anonymizer.model.body.body_writer import BodyWriter, name_parameters
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.phrases import last_value
 from anonymizer.trace.ownership import Ownership
-from anonymizer.trace.tree import ROOT, Function, Given, ModuleCall, TracedProgram
+from anonymizer.trace.tree import ROOT, Function, GivenTensor, ModuleCall, TracedProgram
 
 _NOTHING = Recipe("randn")
 
@@ -102,7 +102,7 @@ def _context(
     model: ModelNames,
 ) -> BlockContext:
     """A forward or a backward as a body of its own, whose results stay at hand until its end."""
-    inputs = {name: Given(name, "input", program.meta_of(name), _NOTHING) for name in given}
+    inputs = {name: GivenTensor(name, "input", program.meta_of(name), _NOTHING) for name in given}
     root = replace(call, module=ROOT)
     inner = replace(program, root=root, modules={}, given=inputs, outputs=results)
     return BlockContext(inner, Ownership(inner), root, Attributes(), model)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from anonymizer.graph.ir import Alias
 from anonymizer.graph.layouts import tensor_text, view
 from anonymizer.graph.values import operand
-from anonymizer.trace.tree import Given
+from anonymizer.trace.tree import GivenTensor
 
 
 class Inputs:
@@ -19,7 +19,7 @@ class Inputs:
     """
 
     def __init__(
-        self, given: Mapping[str, Given], sizes: Mapping[tuple[int, ...], tuple[str, int]]
+        self, given: Mapping[str, GivenTensor], sizes: Mapping[tuple[int, ...], tuple[str, int]]
     ) -> None:
         self.given = given
         self.sizes = sizes
@@ -32,7 +32,7 @@ class Inputs:
             parameters: name of a given tensor -> the variable that it goes in.
         """
         texts: dict[str, str] = {}
-        owners: dict[int, Given] = {}
+        owners: dict[int, GivenTensor] = {}
         lines = []
         aliased = False
         for name in names:
@@ -53,7 +53,7 @@ class Inputs:
             return [*lines, f"return ({', '.join(parameters.values())},)"]
         return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
 
-    def _dims(self, given: Given) -> tuple[int | str, ...]:
+    def _dims(self, given: GivenTensor) -> tuple[int | str, ...]:
         """The sizes of an input, those that change from call to call by their names."""
         return tuple(
             self.sizes[column][0] if (column := _column(given, dim)) in self.sizes else size
@@ -61,14 +61,14 @@ class Inputs:
         )
 
 
-def _column(given: Given, dim: int) -> tuple[int, ...]:
+def _column(given: GivenTensor, dim: int) -> tuple[int, ...]:
     """The size of one dimension in each call, oldest first."""
     shapes = [*given.earlier, given.meta.shape]
     return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
 
 
 def varying(
-    given: list[Given],
+    given: list[GivenTensor],
 ) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
     """Names for the sizes that change from call to call, and what each call gives them.
 
@@ -89,7 +89,7 @@ def varying(
     return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
 
 
-def attribute_line(name: str, given: Given) -> str:
+def attribute_line(name: str, given: GivenTensor) -> str:
     """The statement that makes a parameter or a buffer, with the shape, layout and dtype of the
     given tensor.
     """

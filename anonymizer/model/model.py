@@ -31,7 +31,7 @@ _MOST_PARAMETERS = 6
 
 
 @dataclass(frozen=True)
-class Written:
+class PublicModel:
     """The rewritten model: its text as the body of a repro, and where each given tensor went.
 
     `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given
@@ -64,7 +64,7 @@ class _Block:
     cls: str = ""
 
 
-def write(program: TracedProgram, weights: str = "", registered: bool = False) -> Written:
+def write(program: TracedProgram, weights: str = "", registered: bool = False) -> PublicModel:
     """The program as a model.
 
     Args:
@@ -79,7 +79,7 @@ def write(program: TracedProgram, weights: str = "", registered: bool = False) -
     Raises:
         NotPublic: the program holds what may not leave.
     """
-    return Writer(program, weights, registered).written()
+    return Writer(program, weights, registered).write()
 
 
 class Writer:
@@ -120,7 +120,7 @@ class Writer:
         self.operators.setdefault("\n".join(made), what)
         return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
 
-    def written(self) -> Written:
+    def write(self) -> PublicModel:
         for level in self._levels():
             for module in level:
                 self.blocks[module] = self._block(module)
@@ -151,14 +151,14 @@ class Writer:
         attributes = {module: block.attributes for module, block in self.blocks.items()}
         paths = Paths(self.program, self.own, attributes, self.made)
         mapping, blocks = dict(paths.state(ROOT, "")), dict(paths.modules(ROOT, ""))
-        count, named = len(self.classes) + 1, self._named()
+        count, named = len(self.classes) + 1, self._modules_by_class()
         made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
         opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
-        return Written(
+        return PublicModel(
             body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
         )
 
-    def _named(self) -> dict[str, list[int]]:
+    def _modules_by_class(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""
         found: dict[str, list[int]] = {}
         for module, block in self.blocks.items():
@@ -219,12 +219,12 @@ class Writer:
         if module not in self.made:
             found = self.program.modules[module]
             assert found.layer is not None
-            self.made[module] = constructor(self._typed(found.layer, found.state)) + self._frozen(
+            self.made[module] = constructor(self._type(found.layer, found.state)) + self._freeze(
                 found.state
             )
         return self.made[module]
 
-    def _typed(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
+    def _type(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
         metas = [self.program.given[label].meta for _, label in state]
         floats = {meta.dtype for meta in metas if meta.is_float}
         extra: list[tuple[str, Atom]] = []
@@ -235,7 +235,7 @@ class Writer:
             extra.append(("device", Atom(repr(devices.pop()))))
         return StockLayer(layer.cls, (*layer.kwargs, *extra), layer.training)
 
-    def _frozen(self, state: tuple[tuple[str, str], ...]) -> str:
+    def _freeze(self, state: tuple[tuple[str, str], ...]) -> str:
         params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]
         frozen = params and not any(given.meta.requires_grad for given in params)
         return ".requires_grad_(False)" if frozen else ""
@@ -314,9 +314,9 @@ class Writer:
                 lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
             elif name in tensors:
                 lines.append(attribute_line(name, self.program.given[tensors[name]]))
-        for _label, place, other in self.own.ties():
-            paths = [self._path_from(block.module, at) for at in (place, other)]
-            if None not in paths and self._innermost(block.module, place[0], other[0]):
+        for _label, attribute, other in self.own.ties():
+            paths = [self._path_from(block.module, at) for at in (attribute, other)]
+            if None not in paths and self._innermost(block.module, attribute[0], other[0]):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
 
@@ -324,9 +324,9 @@ class Writer:
         common = self.own.innermost([self.own.parent(one), self.own.parent(other)])
         return common == block
 
-    def _path_from(self, block: int, place: tuple[int, str]) -> str | None:
-        path = self.path(block, place[0])
-        return None if path is None else as_expression(f"{path}.{place[1]}")
+    def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
+        path = self.path(block, attribute[0])
+        return None if path is None else as_expression(f"{path}.{attribute[1]}")
 
     def path(self, block: int, module: int) -> str | None:
         """The public path of a module as seen from a block that it lies in."""

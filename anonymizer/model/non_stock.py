@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Ref, TensorMeta
-from anonymizer.model.model import Written
+from anonymizer.model.model import PublicModel
 from anonymizer.trace.flow import connect, flat, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
 
@@ -36,7 +36,7 @@ class NonStockOperation:
     instead: Mapping[str, str]
 
 
-def non_stock_operations(program: TracedProgram, written: Written) -> list[NonStockOperation]:
+def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[NonStockOperation]:
     """All operations outside of stock layers that can be left out, in the order of the program.
 
     Args:
@@ -67,18 +67,18 @@ def without(program: TracedProgram, left_out: Collection[NonStockOperation]) -> 
             name = instead[name]
         return name
 
-    def renamed(call: ModuleCall) -> ModuleCall:
+    def rename(call: ModuleCall) -> ModuleCall:
         items: list[Step | ModuleCall] = []
         for item in call.items:
             if isinstance(item, ModuleCall):
-                items.append(renamed(item))
+                items.append(rename(item))
             elif item.node.name not in instead:
                 node = item.node.map_refs(lambda ref: Ref(final(ref.name)))
                 items.append(replace(item, node=node, same=final(item.same) if item.same else ""))
         return replace(call, items=tuple(items))
 
     outputs = tuple(map(final, program.outputs))
-    root = connect(prune(renamed(program.root), set(outputs)), outputs)
+    root = connect(prune(rename(program.root), set(outputs)), outputs)
     return replace(program, root=root, outputs=outputs)
 
 

@@ -1,4 +1,4 @@
 """Sizes and numbers of the private model replaced by others that still fit together.
 
-`reporter` imports it. It never keeps a private size that the failure does not need.
+`reporter` may import all of it. It never keeps a private size that the failure does not need.
 """

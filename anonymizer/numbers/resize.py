@@ -17,7 +17,7 @@ from typing import Any
 from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
 from anonymizer.graph.layouts import contiguous
 from anonymizer.source.program import is_simple
-from anonymizer.trace.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
+from anonymizer.trace.tree import Function, GivenTensor, Module, ModuleCall, Step, TracedProgram
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9
@@ -130,15 +130,15 @@ def sizes(program: TracedProgram) -> frozenset[int]:
 
 def common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
-    then, now = dict(_places(before)), dict(_places(after))
-    return frozenset(size for place, size in then.items() if now.get(place) == size)
+    then, now = dict(_positions(before)), dict(_positions(after))
+    return frozenset(size for position, size in then.items() if now.get(position) == size)
 
 
 def _sizes(program: TracedProgram) -> Iterator[int]:
-    return (size for _, size in _places(program))
+    return (size for _, size in _positions(program))
 
 
-def _places(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
+def _positions(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
     for given in program.given.values():
         for dim, size in enumerate(given.meta.shape):
             yield (given.name, dim), size
@@ -179,7 +179,7 @@ class _Resizer:
             program,
             root=self._call(program.root),
             modules={n: self._module(m) for n, m in program.modules.items()},
-            given={n: self._given(g) for n, g in program.given.items()},
+            given={n: self._resize_given(g) for n, g in program.given.items()},
             metas={n: self._meta(m) for n, m in program.metas.items()},
         )
 
@@ -231,7 +231,7 @@ class _Resizer:
             return value if root is None else math.copysign(root, value)
         return value
 
-    def _given(self, given: Given) -> Given:
+    def _resize_given(self, given: GivenTensor) -> GivenTensor:
         meta = self._meta(given.meta)
         earlier = tuple(tuple(self.table.get(s, s) for s in shape) for shape in given.earlier)
         return replace(given, meta=meta, recipe=self._recipe(given.recipe), earlier=earlier)

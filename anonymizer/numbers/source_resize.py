@@ -36,7 +36,7 @@ def replace_sizes(
     """
     table: dict[float, float] = {value: round_to_digit(value) for value in floats}
     table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}
-    return _changed(program, table)
+    return _change(program, table)
 
 
 def telling_floats(program: SourceProgram) -> tuple[float, ...]:
@@ -52,7 +52,7 @@ def _numbers(program: SourceProgram) -> Iterator[ast.Constant]:
                 yield node
 
 
-def _changed(program: SourceProgram, table: Mapping[float, float]) -> SourceProgram:
+def _change(program: SourceProgram, table: Mapping[float, float]) -> SourceProgram:
     made = replace(
         program,
         definitions=copy.deepcopy(program.definitions),

@@ -86,11 +86,11 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
             yield PlainForm(several=True)
         return
     if check.kind == "wrong_gradient" or check.backward != "none":
-        yield from (PlainForm(equal_nan=True), PlainForm(several=True), *_reseeded())
+        yield from (PlainForm(equal_nan=True), PlainForm(several=True), *_reseed())
         yield from (PlainForm(in_turn=True), PlainForm(in_turn=True, reseed=True))
         yield PlainForm(in_turn=True, several=True, reseed=True)
         return
-    yield from (PlainForm(equal_nan=True), *_reseeded(), PlainForm(apart=True))
+    yield from (PlainForm(equal_nan=True), *_reseed(), PlainForm(apart=True))
     if check.compare_inputs:
         yield PlainForm(mutated=True)
     yield from (PlainForm(apart=True, equal_nan=True), PlainForm(apart=True, reseed=True))
@@ -98,7 +98,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         yield PlainForm(exact=True)
 
 
-def _reseeded() -> Iterator[PlainForm]:
+def _reseed() -> Iterator[PlainForm]:
     """The same random numbers on both sides; not all of them need to show a failure."""
     return (PlainForm(reseed=True, seed=seed) for seed in _SEEDS)
 
@@ -172,15 +172,17 @@ class _Writer:
         lines = [script.setup] if script.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if self.form.made:
-            return self._with_inputs(lines, [boilerplate.exported(check, script.callee, listed)])
+            return self._with_inputs(
+                lines, [boilerplate.export_expression(check, script.callee, listed)]
+            )
         if check.compiler == boilerplate.EAGER:
             return self._with_inputs(lines, self._eager())
-        compiled = boilerplate.compiled(check, script.callee, listed)
+        compiled = boilerplate.compile_expression(check, script.callee, listed)
         if not check.calls:
-            return self._with_inputs(lines, self._shown(compiled))
+            return self._with_inputs(lines, self._show(compiled))
         lines.append(f"compiled = {compiled}")
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
-        inner = self._with_inputs([], self._shown("compiled"))
+        inner = self._with_inputs([], self._show("compiled"))
         return [
             *lines,
             f"for {', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''}):",
@@ -236,7 +238,7 @@ class _Writer:
         listed = f"({given},)" if len(self.names) == 1 else f"({given})"
         return f"{model}(*copy.deepcopy({listed}))"
 
-    def _shown(self, compiled: str) -> list[str]:
+    def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
         eager, actual = self._call(self.script.callee, form.apart), self._call(compiled)
         actual += "[0]" if form.first else ""
@@ -247,8 +249,8 @@ class _Writer:
         if kind == "wrong_metadata":
             return self._metadata(eager, actual)
         if form.outside:
-            return [*self._inside([f"out = {actual}"]), f"{self._added('out')}.backward()"]
-        shown = [self._differentiated(actual)]
+            return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
+        shown = [self._differentiate(actual)]
         if kind == "accepts_invalid":
             refused = "with unittest.TestCase().assertRaises(Exception):"
             return [refused, *("    " + line for line in shown)]
@@ -256,12 +258,12 @@ class _Writer:
             return ["try:", *("    " + line for line in shown), "except Exception:", "    pass"]
         return shown
 
-    def _differentiated(self, call: str) -> str:
+    def _differentiate(self, call: str) -> str:
         if self.check.backward == "none":
             return call
-        return f"{self._added(call)}.backward()"
+        return f"{self._add(call)}.backward()"
 
-    def _added(self, call: str) -> str:
+    def _add(self, call: str) -> str:
         """The outputs as one number."""
         if self.form.several:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
@@ -274,7 +276,7 @@ class _Writer:
     def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
         form, names = self.form, self.names
         if form.mutated:
-            return self._mutated(compiled)
+            return self._show_mutated(compiled)
         if form.exact:
             return self._exact(compiled)
         if form.reseed:
@@ -285,7 +287,7 @@ class _Writer:
             return [f"expected = {eager}", self._close(actual, "expected")]
         return [self._close(actual, eager)]
 
-    def _mutated(self, compiled: str) -> list[str]:
+    def _show_mutated(self, compiled: str) -> list[str]:
         """The inputs after the call, those of both sides."""
         callee, names = self.script.callee, self.names
         if len(names) == 1:
@@ -334,7 +336,7 @@ class _Writer:
         of_model = f"{self.script.callee}.parameters()" if has_own else ""
         if form.outside:
             more = ", allow_unused=True" if form.unused else ""
-            asked = f"torch.autograd.grad({self._added('out')}, {self._leaves(of_model)}{more})"
+            asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
             return [
                 *self._inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",
@@ -346,16 +348,16 @@ class _Writer:
             (leaf,) = leaves
             close = self._close(f"{leaf}.grad", "expected")
             lines = [
-                f"{self._added(eager)}.backward()",
+                f"{self._add(eager)}.backward()",
                 f"expected, {leaf}.grad = {leaf}.grad, None",
-                f"{self._added(actual)}.backward()",
+                f"{self._add(actual)}.backward()",
                 close,
             ]
             seed = self._seed()
             return [seed, *lines[:2], seed, *lines[2:]] if form.reseed else lines
         asked = self._leaves(of_model)
         grads = [
-            f"{name} = torch.autograd.grad({self._added(call)}, {asked})"
+            f"{name} = torch.autograd.grad({self._add(call)}, {asked})"
             for name, call in (("expected", eager), ("actual", actual))
         ]
         if of_model:
@@ -380,7 +382,7 @@ class _Writer:
         if self.form.reseed:
             lines.append(f"    {self._seed()}")
         if self.check.backward != "randn":
-            lines.append(f"    out = {self._added(call)}")
+            lines.append(f"    out = {self._add(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
         elif self.form.several:
             lines += [

@@ -56,7 +56,7 @@ def _inline_one(function: ast.FunctionDef) -> bool:
             uses = _uses(function, target.id)
             if len(made.targets) != 1 or len(uses) != 2:  # it is assigned once and used once
                 continue
-            written = _written(user, target.id, made.value)
+            written = _inline(user, target.id, made.value)
             if written is not None:
                 block[index : index + 2] = [written]
                 return True
@@ -91,7 +91,7 @@ def _uses(function: ast.FunctionDef, name: str) -> list[ast.Name]:
     return [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
 
 
-def _written(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
+def _inline(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
     """The statement with the value in the place of its name; None where that reorders calls or
     makes it hard to read.
     """
@@ -101,7 +101,7 @@ def _written(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
         return None
     if not _comes_first(user.value, name):
         return None
-    replaced: ast.stmt = _Replaced(name, value).visit(copy.deepcopy(user))
+    replaced: ast.stmt = _NameSubstitution(name, value).visit(copy.deepcopy(user))
     return replaced if len(ast.unparse(ast.fix_missing_locations(replaced))) <= _WIDTH else None
 
 
@@ -123,7 +123,7 @@ def _comes_first(value: ast.expr, name: str) -> bool:
     return False
 
 
-class _Replaced(ast.NodeTransformer):
+class _NameSubstitution(ast.NodeTransformer):
     def __init__(self, name: str, value: ast.expr) -> None:
         self.name, self.value = name, value
 

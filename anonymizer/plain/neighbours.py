@@ -108,7 +108,7 @@ def _dtype(maker: ast.Call) -> str:
     return _MAKERS[name]
 
 
-class _Wrapped(ast.NodeTransformer):
+class _MakerWrapping(ast.NodeTransformer):
     """Each new tensor of a kind in a further call."""
 
     def __init__(self, wrap: Callable[[ast.Call], ast.expr | None]) -> None:
@@ -122,18 +122,18 @@ class _Wrapped(ast.NodeTransformer):
         return made or node
 
 
-def _changed(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
-    change = _Wrapped(wrap)
+def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
+    change = _MakerWrapping(wrap)
     tree = change.visit(_tree(body))
     return _with_inputs(body, tree) if change.done else None
 
 
 def _method(value: ast.expr, text: str) -> ast.expr:
     """`value.text`, where the text is a chain of method calls."""
-    return _filled(f"_.{text}", value)
+    return _fill(f"_.{text}", value)
 
 
-def _filled(text: str, value: ast.expr) -> ast.expr:
+def _fill(text: str, value: ast.expr) -> ast.expr:
     """An expression with a copy of `value` wherever its text has `_`."""
 
     class Filler(ast.NodeTransformer):
@@ -158,7 +158,7 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
             def wrap(maker: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
                 return _method(maker, f"to(torch.{new})") if _dtype(maker) == old else None
 
-            made = _changed(body, wrap)
+            made = _change(body, wrap)
             if made is None:
                 continue
             if body.is_module:
@@ -232,17 +232,17 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
     if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
         return
 
-    def transposed(maker: ast.Call) -> ast.expr | None:
+    def transpose(maker: ast.Call) -> ast.expr | None:
         swap = "transpose(-1, -2)"
         is_matrix = len(_dimensions(maker)) > 1
         return _method(maker, f"{swap}.contiguous().{swap}") if is_matrix else None
 
-    def strided(maker: ast.Call) -> ast.expr | None:
+    def stride(maker: ast.Call) -> ast.expr | None:
         if not _dimensions(maker):
             return None
-        return _filled("torch.stack([_, _], -1)[..., 0]", maker)
+        return _fill("torch.stack([_, _], -1)[..., 0]", maker)
 
-    for name, wrap in (("transposed", transposed), ("strided", strided)):
-        made = _changed(body, wrap)
+    for name, wrap in (("transposed", transpose), ("strided", stride)):
+        made = _change(body, wrap)
         if made is not None:
             yield Neighbour("layout", "contiguous", name, made)

@@ -80,8 +80,8 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     tree = ast.parse(body.definitions)
     names = _free_names(tree, [check.prelude, *body.inputs])
     renamed = {old: new for old, new in _RENAMED.items() if new not in names and not keeps_names}
-    tree = _Renamed(renamed).visit(tree)
-    made = _Renamed(renamed).visit(ast.parse(body.callable, mode="eval")).body
+    tree = _NameRenaming(renamed).visit(tree)
+    made = _NameRenaming(renamed).visit(ast.parse(body.callable, mode="eval")).body
     is_module = body.is_module
     if not keeps_names:
         if check.compiler not in EXPORTERS:  # torch.export wants a module
@@ -107,7 +107,7 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     )
 
 
-class _Renamed(ast.NodeTransformer):
+class _NameRenaming(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 

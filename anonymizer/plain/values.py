@@ -25,12 +25,12 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     count = sum(_is_random(node) for node in ast.walk(tree))
     if not count:
         return
-    makers: tuple[_Plain, ...] = (_ones, _counted)
+    makers: tuple[_Plain, ...] = (_ones, _count)
     choices: list[dict[int, _Plain]] = [dict.fromkeys(range(count), maker) for maker in makers]
     if count > 1:
         choices += [{index: maker} for index in range(count) for maker in makers]
     for chosen in choices:
-        changed = _Changed(chosen)
+        changed = _MakerSubstitution(chosen)
         rewritten = changed.visit(_parse(body))
         if changed.done:
             yield replace(body, inputs=tuple(_lines(rewritten)))
@@ -87,7 +87,7 @@ def _as_random(call: ast.Call) -> ast.Call:
     return made
 
 
-class _Changed(ast.NodeTransformer):
+class _MakerSubstitution(ast.NodeTransformer):
     """The n-th random tensor made in a plainer way; `done` says whether any was."""
 
     def __init__(self, chosen: dict[int, _Plain]) -> None:
@@ -126,12 +126,12 @@ def _ones(call: ast.Call) -> ast.expr | None:
     sizes = _shape(call)
     if sizes is None:
         return None
-    is_zero = ast.unparse(call.func) == "torch.randint" and _bound(call) <= 1
+    is_zero = ast.unparse(call.func) == "torch.randint" and _upper_bound(call) <= 1
     made = ast.parse("torch.zeros" if is_zero else "torch.ones", mode="eval").body
     return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], _settings(call))
 
 
-def _counted(call: ast.Call) -> ast.expr | None:
+def _count(call: ast.Call) -> ast.expr | None:
     """0, 1, 2, … in the shape of the tensor."""
     sizes = _shape(call)
     if not sizes:
@@ -141,7 +141,7 @@ def _counted(call: ast.Call) -> ast.expr | None:
         return None
     count = math.prod(int(str(number)) for number in numbers)
     is_whole = ast.unparse(call.func) == "torch.randint"
-    if count < 2 or is_whole and count > _bound(call) or "torch.bool" in ast.unparse(call):
+    if count < 2 or is_whole and count > _upper_bound(call) or "torch.bool" in ast.unparse(call):
         return None
     named = {keyword.arg for keyword in call.keywords}
     settings = [word for word in call.keywords if word.arg != "requires_grad"]
@@ -154,7 +154,7 @@ def _counted(call: ast.Call) -> ast.expr | None:
     return made
 
 
-def _bound(call: ast.Call) -> float:
+def _upper_bound(call: ast.Call) -> float:
     """Values of `torch.randint` lie below it."""
     bound = call.args[1] if len(call.args) > 1 else None
     value = bound.value if isinstance(bound, ast.Constant) else None

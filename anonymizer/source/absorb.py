@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -26,7 +26,7 @@ _NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
 def single(program: SourceProgram) -> Iterator[SourceProgram]:
     """A list of one block that is only asked for its first becomes that block."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         found = []
         for owner in _classes(each):
             for node in _constructor(owner):
@@ -39,8 +39,8 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
                     found.append((each, node, made))
         return found
 
-    def change(place: Any) -> Any:
-        whole, node, made = place
+    def change(location: Any) -> Any:
+        whole, node, made = location
         name = node.targets[0].attr
         node.value = made
         uses = [
@@ -52,7 +52,7 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
             put_at(part, part[3].value)
         return bool(uses)
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def _only(value: ast.expr) -> ast.expr | None:
@@ -83,12 +83,12 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class _Called:
+class _CallSite:
     """A call, the statement and the function that it is in, and its target."""
 
     body: list[ast.stmt]
     statement: ast.stmt
-    place: Any
+    location: Any
     caller: ast.FunctionDef
     target: _Target
 
@@ -115,9 +115,9 @@ class _Index:
         self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
 
 
-def _calls(program: SourceProgram) -> list[_Called]:
+def _calls(program: SourceProgram) -> list[_CallSite]:
     index = _Index(program)
-    found: list[_Called] = []
+    found: list[_CallSite] = []
     for function in index.functions.values():
         found += _calls_in(index, None, function)
     for owner in index.classes.values():
@@ -129,16 +129,18 @@ def _calls(program: SourceProgram) -> list[_Called]:
 
 def _calls_in(
     index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
-) -> Iterator[_Called]:
+) -> Iterator[_CallSite]:
     for body in bodies(caller):
         for statement in body:
-            for place in expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ():
-                found = _resolved(index, owner, place[3].func)
+            for location in (
+                expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
+            ):
+                found = _resolve(index, owner, location[3].func)
                 if found is not None and found.function is not caller:
-                    yield _Called(body, statement, place, caller, found)
+                    yield _CallSite(body, statement, location, caller, found)
 
 
-def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
+def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
     """What is called, if that is its only call."""
     if isinstance(target, ast.Name):
         function = index.functions.get(target.id)
@@ -177,9 +179,9 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     return _Target(members["forward"], True, owner, made[0], moved)
 
 
-def _change(called: _Called) -> Any:
+def _change(called: _CallSite) -> Any:
     target = called.target
-    function, call = copy.deepcopy(target.function), called.place[3]
+    function, call = copy.deepcopy(target.function), called.location[3]
     names = [each.arg for each in function.args.args][1 if target.bound else 0 :]
     given = function.args
     if given.vararg or given.kwarg or given.kwonlyargs or call.keywords:
@@ -199,7 +201,7 @@ def _change(called: _Called) -> Any:
     if returns:
         return False  # it may return before its end
     renamed = _apart(called, function, dict(zip(names, call.args)))
-    result = Renamed(renamed).visit(result)
+    result = IdentifierRenaming(renamed).visit(result)
     before: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
         for name, value in zip(names, call.args)
@@ -209,22 +211,24 @@ def _change(called: _Called) -> Any:
     if isinstance(called.statement, ast.Expr) and called.statement.value is call:
         called.body[at] = ast.Expr(result)
     else:
-        put_at(called.place, result)
+        put_at(called.location, result)
     called.body[at:at] = before + [
-        Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
+        IdentifierRenaming(renamed).visit(each)
+        for each in function.body
+        if not isinstance(each, ast.Pass)
     ]
     if target.owner is not None and target.made is None:
         target.owner.body.remove(target.function)
     elif target.owner is not None:
         made: Any = target.made
         start = next(b for b in bodies(target.owner) if made in b)
-        place = start.index(made)
-        start[place : place + 1] = copy.deepcopy(list(target.moved))
+        location = start.index(made)
+        start[location : location + 1] = copy.deepcopy(list(target.moved))
     return True
 
 
 def _apart(
-    called: _Called, function: ast.FunctionDef, given: dict[str, ast.expr]
+    called: _CallSite, function: ast.FunctionDef, given: dict[str, ast.expr]
 ) -> dict[str, str]:
     """New names for those of the called function that mean something else where it is called."""
     own = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.source.absorb import absorb, calls_base, single
 from anonymizer.source.inline import fold, inline, promote, propagate
-from anonymizer.source.places import bodies, everywhere, expressions, nth, put_at
+from anonymizer.source.locations import bodies, everywhere, expressions, nth, put_at
 from anonymizer.source.program import SourceProgram, is_simple
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
@@ -39,8 +39,8 @@ def _members(program: SourceProgram) -> list[Any]:
     ]
 
 
-def _remove(place: Any) -> None:
-    body, each = place
+def _remove(location: Any) -> None:
+    body, each = location
     body.remove(each)
     if not body:
         body.append(ast.Pass())
@@ -53,13 +53,15 @@ def statements(program: SourceProgram) -> Iterator[SourceProgram]:
         step = length
         while step:
             for start in reversed(range(0, length, step)):
-                made, place = nth(program, _blocks, index)
-                gone = place[start : start + step]
-                if any(isinstance(each, ast.Return) for each in gone) and _is_inputs(made, place):
+                made, location = nth(program, _blocks, index)
+                gone = location[start : start + step]
+                if any(isinstance(each, ast.Return) for each in gone) and _is_inputs(
+                    made, location
+                ):
                     continue
-                if len(gone) < len(place) and any(calls_base(each) for each in gone):
+                if len(gone) < len(location) and any(calls_base(each) for each in gone):
                     continue
-                place[start : start + step] = [] if len(place) > step else [ast.Pass()]
+                location[start : start + step] = [] if len(location) > step else [ast.Pass()]
                 yield made
             step //= 2
 
@@ -80,7 +82,7 @@ def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
 def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
     """Put the body of an `if`, `for`, `with`, `try` or `while` in its place."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         kinds = (ast.If, ast.For, ast.With, ast.Try, ast.While)
         return [
             (body, node, name)
@@ -91,8 +93,8 @@ def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
             if getattr(node, name, None)
         ]
 
-    def change(place: Any) -> None:
-        body, node, name = place
+    def change(location: Any) -> None:
+        body, node, name = location
         at = body.index(node)
         before: list[ast.stmt] = []
         if isinstance(node, ast.For) and name == "body":
@@ -100,7 +102,7 @@ def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
             before = [ast.Assign([node.target], first, lineno=1)]
         body[at : at + 1] = before + getattr(node, name)
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def _parts(node: Any) -> list[ast.expr]:
@@ -145,14 +147,14 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
         ast.Tuple,
         ast.List,
     )
-    for index, place in enumerate(expressions(program, kinds)):
-        if isinstance(getattr(place[3], "ctx", None), (ast.Store, ast.Del)) or place[1] in (
+    for index, location in enumerate(expressions(program, kinds)):
+        if isinstance(getattr(location[3], "ctx", None), (ast.Store, ast.Del)) or location[1] in (
             "targets",
             "decorator_list",
             "bases",
         ):
             continue
-        for part in range(len(_parts(place[3]))):
+        for part in range(len(_parts(location[3]))):
             made, found = nth(program, lambda each: expressions(each, kinds), index)
             piece = _parts(found[3])[part]
             if not isinstance(piece, ast.Starred):
@@ -163,7 +165,7 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
 def elements(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop one element of a tuple or list, one keyword or one argument of a call."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         found: list[Any] = []
         for node in ast.walk(each.definitions):
             if (
@@ -176,11 +178,11 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
                 found += [(node.keywords, at) for at in range(len(node.keywords))]
         return found
 
-    def change(place: Any) -> None:
-        items, at = place
+    def change(location: Any) -> None:
+        items, at = location
         del items[at]
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -231,7 +233,7 @@ def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
     become short.
     """
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         return [
             node
             for node in ast.walk(each.definitions)
@@ -245,13 +247,13 @@ def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
     def change(node: ast.Call) -> None:
         node.args[0] = ast.Constant(1)
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def constants(program: SourceProgram) -> Iterator[SourceProgram]:
     """Simpler numbers, one place at a time."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         return [
             node
             for tree in (each.definitions, each.inputs)
@@ -261,10 +263,10 @@ def constants(program: SourceProgram) -> Iterator[SourceProgram]:
             and not isinstance(node.value, bool)
         ]
 
-    for index, node in enumerate(places(program)):
+    for index, node in enumerate(locate(program)):
         for value in _simpler(node.value):
-            made, place = nth(program, places, index)
-            place.value = value
+            made, location = nth(program, locate, index)
+            location.value = value
             yield made
 
 

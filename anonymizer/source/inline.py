@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
@@ -24,17 +24,17 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
         and isinstance(node.body[0], ast.Return)
     }
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         return [
-            place
-            for place in expressions(each, ast.Call)
-            if isinstance(place[3].func, ast.Name)
-            and place[3].func.id in helpers
-            and not place[3].keywords
+            location
+            for location in expressions(each, ast.Call)
+            if isinstance(location[3].func, ast.Name)
+            and location[3].func.id in helpers
+            and not location[3].keywords
         ]
 
-    def change(place: Any) -> Any:
-        call = place[3]
+    def change(location: Any) -> Any:
+        call = location[3]
         helper = helpers[call.func.id]
         names = [each.arg for each in helper.args.args]
         if (
@@ -45,18 +45,18 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
             return False
         value = copy.deepcopy(helper.body[0].value)  # type: ignore[attr-defined]
         put_at(
-            place,
+            location,
             _Replace(dict(zip(names, call.args))).visit(value) if value else ast.Constant(None),
         )
         return True
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write the value of a variable where the variable is read."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         return [
             (body, node)
             for function in ast.walk(each.definitions)
@@ -66,8 +66,8 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         ]
 
-    def change(place: Any) -> Any:
-        body, node = place
+    def change(location: Any) -> Any:
+        body, node = location
         name, after = node.targets[0].id, body[body.index(node) + 1 :]
         uses = [
             part
@@ -82,7 +82,7 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
         body[body.index(node) :] = [swap.visit(each) for each in after] or [ast.Pass()]
         return True
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 class _Replace(ast.NodeTransformer):
@@ -96,7 +96,7 @@ class _Replace(ast.NodeTransformer):
 def fold(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write a number that a constructor puts into an attribute where the class reads it."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         return [
             (owner, node.targets[0].attr, node.value)
             for owner in each.definitions.body
@@ -109,8 +109,8 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
             and isinstance(node.value, ast.Constant)
         ]
 
-    def change(place: Any) -> Any:
-        owner, name, value = place
+    def change(location: Any) -> Any:
+        owner, name, value = location
         found = [
             part
             for part in expressions(owner, ast.Attribute)
@@ -122,7 +122,7 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
                 put_at(part, copy.deepcopy(value))
         return stored == 1 and len(found) > 1
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def promote(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -141,7 +141,7 @@ def promote(program: SourceProgram) -> Iterator[SourceProgram]:
             each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
         ]
         mode = ".eval()" if program.callable_expression.endswith(".eval()") else ""
-        Renamed({block.name: "Repro"}).visit(made.definitions)
+        IdentifierRenaming({block.name: "Repro"}).visit(made.definitions)
         block.name = "Repro"
         returned.value.elts = returned.value.elts[:wanted]
         yield dataclasses.replace(made, callable_expression="Repro()" + mode)

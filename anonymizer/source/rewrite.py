@@ -126,12 +126,12 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
             signature = _signature(context, "Repro", public)
             return text if public == "forward" else f"{text}.{public}", signature
         if record["module"]:
-            return _wrapped(values, ref, record), None
+            return _wrap(values, ref, record), None
     inner = ast.unparse(values.refer(ref, "entry", False))
     return _function(context, inner), None
 
 
-def _wrapped(values: ValueWriter, ref: Ref, record: Record) -> str:
+def _wrap(values: ValueWriter, ref: Ref, record: Record) -> str:
     """A stock layer or container as the entry gets a module around it."""
     context = values.context
     names = _parameter_names(context)
@@ -279,7 +279,7 @@ def order_definitions(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt
             return
         state[name] = True
         for each in statements[name]:
-            for other in _needed(each, statements, whole):
+            for other in _find_needed(each, statements, whole):
                 visit(other, whole or isinstance(statements[other][0], ast.Assign))
         done.extend(statements[name])
 
@@ -297,7 +297,7 @@ def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
     )
 
 
-def _needed(node: ast.stmt, statements: Record, whole: bool) -> list[str]:
+def _find_needed(node: ast.stmt, statements: Record, whole: bool) -> list[str]:
     """Names of definitions that must stand before `node`; `whole`: its functions are called at
     once.
     """

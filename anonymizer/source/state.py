@@ -20,7 +20,7 @@ _CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter byt
 _LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
-def observed(program: SourceProgram) -> Iterator[SourceProgram]:
+def observe(program: SourceProgram) -> Iterator[SourceProgram]:
     """The program with its state beside it: lengths of containers before their contents, and one
     call before two. Nothing where it has no state to be seen.
     """
@@ -31,11 +31,13 @@ def observed(program: SourceProgram) -> Iterator[SourceProgram]:
         for lengths in (True, False):
             read = list(_expressions(program, lengths))
             if read and (lengths or read != list(_expressions(program, True))):
-                yield _wrapped(program, read, calls)
+                yield _wrap(program, read, calls)
 
 
-def _wrapped(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
-    body = [_Nonlocal(_assigned(program)).visit(_copy(node)) for node in program.definitions.body]
+def _wrap(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
+    body = [
+        _Nonlocal(_find_assigned(program)).visit(_copy(node)) for node in program.definitions.body
+    ]
     model = program.callable_expression
     if not model.isidentifier():
         body += ast.parse(f"{_MODEL} = {model}").body
@@ -59,7 +61,7 @@ def _copy(node: ast.stmt) -> ast.stmt:
     return ast.parse(ast.unparse(ast.fix_missing_locations(node))).body[0]
 
 
-def _assigned(program: SourceProgram) -> set[str]:
+def _find_assigned(program: SourceProgram) -> set[str]:
     """Names of variables that the definitions assign at their top level."""
     return {name for name, _ in _variables(program.definitions.body)}
 
@@ -102,17 +104,17 @@ def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> It
         yield f"len({name})" if lengths else name
     elif isinstance(value, ast.Constant):
         yield name
-    elif isinstance(value, ast.Call) and _called(value) in classes:
+    elif isinstance(value, ast.Call) and _callee(value) in classes:
         yield f"vars({name})"
 
 
 def _is_container(value: ast.expr) -> bool:
     return isinstance(value, _LITERALS) or (
-        isinstance(value, ast.Call) and _called(value) in _CONTAINERS
+        isinstance(value, ast.Call) and _callee(value) in _CONTAINERS
     )
 
 
-def _called(value: ast.Call) -> str:
+def _callee(value: ast.Call) -> str:
     if isinstance(value.func, ast.Attribute):
         return value.func.attr
     return value.func.id if isinstance(value.func, ast.Name) else ""

@@ -183,14 +183,14 @@ def renumber(program: SourceProgram) -> SourceProgram:
                     break
             new[name] = f"{prefix}{counts[prefix]}"
 
-    def renamed(source: str) -> str:
+    def rename(source: str) -> str:
         return re.sub(r"\b[A-Za-z_]+?\d+\b", lambda match: new.get(match[0], match[0]), source)
 
     return dataclasses.replace(
         program,
-        definitions=ast.parse(renamed(program.definitions_text())),
-        inputs=ast.parse(renamed("\n".join(program.inputs_lines()))),
-        callable_expression=renamed(program.callable_expression),
+        definitions=ast.parse(rename(program.definitions_text())),
+        inputs=ast.parse(rename("\n".join(program.inputs_lines()))),
+        callable_expression=rename(program.callable_expression),
         mapping={
             key: new.get(value, value)
             for key, value in program.mapping.items()

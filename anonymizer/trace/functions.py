@@ -35,8 +35,8 @@ def function(
     parameters = tuple(data["parameters"])
     table = {arg.name: name for arg, name in zip(args, parameters)}
     back = data["backward"]
-    forward = _renamed(read(data["forward"]["items"], data["forward"]["state"]), table)
-    backward = _renamed(read(back["items"], back["state"]), table) if back else None
+    forward = _rename(read(data["forward"]["items"], data["forward"]["state"]), table)
+    backward = _rename(read(back["items"], back["state"]), table) if back else None
     returned = tuple(item and table.get(item, item) for item in back["returned"]) if back else ()
     results = tuple(table.get(name, name) for name in data["results"])
     saved = tuple(dict.fromkeys(table.get(name, name) for name in data["saved"]))
@@ -70,7 +70,7 @@ def function(
     return found, tuple(map(Ref, captured))
 
 
-def _renamed(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
+def _rename(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
     """With arguments by the names that they have inside."""
     items = []
     for item in call.items:

@@ -92,7 +92,7 @@ class Ownership:
             if given.kind == "input":
                 homes[label] = (ROOT, ROOT, "")
                 continue
-            stock = [place for place in registered.get(label, ()) if place[0] not in self.calls]
+            stock = [name for name in registered.get(label, ()) if name[0] not in self.calls]
             if stock:
                 homes[label] = (self.parent(stock[0][0]), *stock[0])
             elif label in users:
@@ -108,9 +108,9 @@ class Ownership:
         for module in self.program.modules.values():
             if module.number in self.callers and module.number not in self.calls:
                 for attribute, label in module.state:
-                    place = (module.number, attribute)
-                    if first.setdefault(label, place) != place:
-                        yield label, first[label], place
+                    owned = (module.number, attribute)
+                    if first.setdefault(label, owned) != owned:
+                        yield label, first[label], owned
 
     def reaches(self, block: int, name: str) -> bool:
         """Whether a block can write a given tensor or a module as an attribute of its own, or of

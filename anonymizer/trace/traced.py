@@ -19,7 +19,7 @@ from anonymizer.trace.flow import connect, prune, readers, splice, unpack
 from anonymizer.trace.functions import function
 from anonymizer.trace.tree import (
     ROOT,
-    Given,
+    GivenTensor,
     Module,
     ModuleCall,
     StandIn,
@@ -43,7 +43,7 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedP
     for item in data["tensors"]:
         meta = meta_from_json(item["meta"])
         chosen = recipe(meta, item.get("stats") or {})
-        given[item["name"]] = Given(
+        given[item["name"]] = GivenTensor(
             item["name"], item["kind"], meta, chosen, item.get("storage"), item.get("offset", 0)
         )
     names = [item["name"] for item in data["tensors"] if item["kind"] == "input"]
@@ -147,7 +147,7 @@ class _Reader:
         single = isinstance(item["result"], dict)
         if any(name not in made for name in results):
             # returned what it was given, as Identity does, or changed it in place
-            return self._unchanged(item, module, str(results[0])) if single else None
+            return self._pass_through(item, module, str(results[0])) if single else None
         node = Node(
             str(results[0]) if single else f"{results[0]}_",
             "module",
@@ -157,19 +157,19 @@ class _Reader:
             meta_from_json(_meta_named(item["items"], str(results[0]))) if single else (),
             layer=module.layer,
         )
-        names = () if single else _nested(item["result"])
+        names = () if single else _nest(item["result"])
         return Step(node, item["state"], "", module.number, results=names)
 
-    def _unchanged(self, item: Json, module: Module, same: str) -> Step:
+    def _pass_through(self, item: Json, module: Module, same: str) -> Step:
         args = tuple(value_from_json(value) for value in item["args"])
         node = Node(f"{same}_{id(item)}", "module", "module", args, layer=module.layer)
         return Step(node, item["state"], same, module.number)
 
 
-def _nested(result: Any) -> tuple[Any, ...]:
+def _nest(result: Any) -> tuple[Any, ...]:
     """`[ref, [ref, ref]]` as nested tuples of names; None for what was no tensor."""
     return tuple(
-        (None if item is None else item["ref"] if isinstance(item, Mapping) else _nested(item))
+        (None if item is None else item["ref"] if isinstance(item, Mapping) else _nest(item))
         for item in result
     )
 

@@ -14,7 +14,7 @@ ROOT = -1
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenTensor:
     """A tensor from outside the call.
 
     `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
@@ -179,7 +179,7 @@ class TracedProgram:
 
     root: ModuleCall
     modules: Mapping[int, Module]
-    given: Mapping[str, Given]
+    given: Mapping[str, GivenTensor]
     outputs: tuple[str, ...]
     states: tuple[Json, ...]
     reasons: tuple[str, ...]

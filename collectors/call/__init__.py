@@ -1,5 +1,5 @@
 """One recorded call: how it is made again under a setting, what it returns, raises and changes, and
 how results compare.
 
-The rooms above import it. It never talks to the host.
+Rooms above may import all of it. It never talks to the host.
 """

@@ -25,7 +25,7 @@ _ASKING = ("is_compiling", "is_dynamo_compiling")
 
 
 @contextlib.contextmanager
-def changed() -> Iterator[None]:
+def change() -> Iterator[None]:
     """Runs the body with other clocks and addresses, and with `torch.compiler.is_compiling()`."""
     undo: List[Callable[[], None]] = []
     held = _take_memory()

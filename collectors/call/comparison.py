@@ -70,7 +70,7 @@ class _Comparison:
 
     def result(self) -> Comparison:
         self._leaves()
-        self._changed()
+        self._compare_written()
         self._gradients()
         self.metadata += effect_comparison.differences(self.reference, self.actual, self.again)
         metadata, values = self.metadata, self.values
@@ -141,7 +141,7 @@ class _Comparison:
         self.values.append(difference)
         return difference
 
-    def _changed(self) -> None:
+    def _compare_written(self) -> None:
         """Inputs and buffers written to.
 
         One that only one side wrote to is held against its value before the call.

@@ -24,7 +24,7 @@ EXPORT_ARGUMENTS = (
 )
 
 
-class Exported:
+class LazyExport:
     """Exports `function` at its first call, for the arguments of that call, and calls what came of
     it from then on.
 
@@ -48,10 +48,10 @@ class Exported:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raises whatever a step raises."""
         if self._callable is None:
-            self._callable = self._made(args, kwargs or None)
+            self._callable = self._make(args, kwargs or None)
         return self._callable(*args, **kwargs)
 
-    def _made(self, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
+    def _make(self, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
         to_onnx = "onnx" in self.steps
         given = {name: self.arguments[name] for name in ONNX_ARGUMENTS if name in self.arguments}
         if self.steps == ["onnx"]:
@@ -63,7 +63,7 @@ class Exported:
         program = _plain(export)(self.function, args, kwargs, **taken)
         if to_onnx:
             given.pop("dynamic_shapes", None)  # the exported program has its own
-            program = _followed(program, self.steps)
+            program = _follow(program, self.steps)
             return OnnxModel(to_onnx_program(program, (), None, given))
         return follow(program, self.steps, self.configs)
 
@@ -126,17 +126,17 @@ def follow(
     program: Any, steps: List[ExportStep], configs: Optional[Dict[str, Any]] = None
 ) -> Callable[..., Any]:
     """What an exported program is called as after `steps`. Raises whatever a step raises."""
-    program = _followed(program, steps)
+    program = _follow(program, steps)
     if "unflatten" in steps:
         unflattened: Callable[..., Any] = _plain(torch.export.unflatten)(program)
         return unflattened
     if "package" in steps:
-        return _packaged(program, configs)
+        return _package(program, configs)
     module: Callable[..., Any] = _plain(type(program).module)(program)
     return module
 
 
-def _followed(program: Any, steps: List[ExportStep]) -> Any:
+def _follow(program: Any, steps: List[ExportStep]) -> Any:
     """The exported program after those of the steps that make an exported program again."""
     for step in steps:
         if step == "decompose":
@@ -149,7 +149,7 @@ def _followed(program: Any, steps: List[ExportStep]) -> Any:
     return program
 
 
-def _packaged(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
+def _package(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
     import torch._inductor as inductor
 
     path = _plain(inductor.aoti_compile_and_package)(program, inductor_configs=configs)
@@ -162,7 +162,7 @@ def is_exported(options: CompileOptions) -> bool:
     return options.get("compiler") in ("export", "aoti", "onnx")
 
 
-def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exported:
+def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> LazyExport:
     """The program's own export of `function`, or a variation of it."""
     known = (*EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
     arguments = {name: options[name] for name in known if name in options}
@@ -172,12 +172,12 @@ def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exporte
         arguments.pop("dynamic_shapes", None)
         arguments.pop("dynamic_axes", None)
     if rung.get("refine"):
-        arguments["dynamic_shapes"] = _refined(rung["refine"], arguments.get("dynamic_shapes"))
+        arguments["dynamic_shapes"] = _refine(rung["refine"], arguments.get("dynamic_shapes"))
     steps = rung["steps"] if "steps" in rung else list(options["steps"])
-    return Exported(function, arguments, steps, options.get("inductor_configs"))
+    return LazyExport(function, arguments, steps, options.get("inductor_configs"))
 
 
-def _refined(message: str, shapes: Any) -> Any:
+def _refine(message: str, shapes: Any) -> Any:
     """The dynamic shapes with the fixes that torch suggests in `message`."""
     from torch.export import dynamic_shapes
 

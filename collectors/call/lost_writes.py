@@ -103,7 +103,7 @@ _KINDS: Dict[str, Callable[[Dict[str, Any], torch.Tensor], Optional[_Write]]] = 
 }
 
 
-class Reordered(TorchDispatchMode):  # type: ignore[misc]
+class ReorderWritesMode(TorchDispatchMode):  # type: ignore[misc]
     """Writes that lose a value are done once more in the opposite order: a result that moves
     depends on it.
     """

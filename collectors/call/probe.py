@@ -201,7 +201,7 @@ def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
-        "ties": _saved(ties, path),
+        "ties": _save(ties, path),
         "error": error,
     }
 
@@ -215,7 +215,7 @@ def find_undefined(run: Callable[[], Any]) -> List[str]:
     return [name for name, found in met.items() if found]
 
 
-class Filled(TorchDispatchMode):  # type: ignore[misc]
+class FillMemoryMode(TorchDispatchMode):  # type: ignore[misc]
     """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves
     has read it.
 
@@ -233,7 +233,7 @@ class Filled(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-class Zeroed(TorchDispatchMode):  # type: ignore[misc]
+class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
     """Memory that is handed out unwritten holds zeros: a program that is right with them has read
     it.
     """
@@ -273,7 +273,7 @@ def _poison(tensor: torch.Tensor) -> None:
         tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
-def _saved(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
+def _save(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
     if not ties or path is None:
         return False
     torch.save(ties, path + ".part")

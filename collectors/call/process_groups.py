@@ -36,7 +36,7 @@ def revive() -> None:
     symbols = getattr(c10d, "_world", None)
     groups = list(symbols.pg_map if symbols is not None else c10d._pg_map)
     for group in groups:
-        fresh = _alone(c10d) if group.size() == 1 else _unanswered(group.rank(), group.size())
+        fresh = _alone(c10d) if group.size() == 1 else _make_silent(group.rank(), group.size())
         if fresh is None:
             continue
         # under another type than gloo's, where the group would hand out the backend that it knows
@@ -54,7 +54,7 @@ def _alone(c10d: Any) -> Any:
     return c10d.ProcessGroupGloo(torch.distributed.HashStore(), 0, 1)
 
 
-def _unanswered(rank: int, size: int) -> Any:
+def _make_silent(rank: int, size: int) -> Any:
     """A backend whose collectives do nothing (`torch/csrc/distributed/c10d/FakeProcessGroup.hpp`);
     None in releases without one.
     """

@@ -68,7 +68,7 @@ def set_config(config: JsonObject) -> None:
         (
             setattr(importlib.import_module(module_name), attribute, value)
             if "." not in attribute
-            else _nested(importlib.import_module(module_name), attribute, value)
+            else _assign_nested(importlib.import_module(module_name), attribute, value)
         )
 
 
@@ -77,7 +77,7 @@ def _split(name: str) -> Tuple[str, str]:
     return module + "config", attribute
 
 
-def _nested(target: Any, attribute: str, value: Any) -> None:
+def _assign_nested(target: Any, attribute: str, value: Any) -> None:
     *parents, last = attribute.split(".")
     for parent in parents:
         target = getattr(target, parent)
@@ -162,7 +162,7 @@ def forget(value: Any) -> Any:
     data; a tensor that is there twice has one.
     """
     known: Dict[int, Placeholder] = {}
-    return _mapped(value, torch.Tensor, lambda t: known.setdefault(id(t), Placeholder(t)))
+    return _map(value, torch.Tensor, lambda t: known.setdefault(id(t), Placeholder(t)))
 
 
 def layout_of(value: Any) -> str:
@@ -171,21 +171,21 @@ def layout_of(value: Any) -> str:
     """
     numbers: Dict[int, int] = {}
 
-    def described(tensor: torch.Tensor) -> Tuple[Any, ...]:
+    def describe(tensor: torch.Tensor) -> Tuple[Any, ...]:
         number = numbers.setdefault(id(tensor), len(numbers))
         return number, tuple(tensor.shape), tensor.stride(), str(tensor.dtype)
 
-    return repr(_mapped(value, torch.Tensor, described))
+    return repr(_map(value, torch.Tensor, describe))
 
 
-def _mapped(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+def _map(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
     """A structure with each object of a kind replaced."""
     if isinstance(value, kind):
         return change(value)
     if isinstance(value, dict):
-        return {key: _mapped(item, kind, change) for key, item in value.items()}
+        return {key: _map(item, kind, change) for key, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_mapped(item, kind, change) for item in value)
+        return type(value)(_map(item, kind, change) for item in value)
     return value
 
 
@@ -200,7 +200,7 @@ def materialise(value: Any) -> Any:
             known[id(placeholder)] = placeholder.tensor()
         return known[id(placeholder)]
 
-    return _mapped(value, Placeholder, tensor)
+    return _map(value, Placeholder, tensor)
 
 
 def _numel(shape: Tuple[int, ...]) -> int:
@@ -348,7 +348,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             with stage("forward"):
                 function = _function(call, rung)
             parts = (call.options, call.function, call.args, call.kwargs)
-            compared = watched_tensors(*parts)
+            compared = find_watched_tensors(*parts)
             stamps = outputs.stamps(compared)
             noted = note_state(*parts)
             with _around(rung), stage("forward"):
@@ -362,7 +362,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
             gradients = _gradients(result, compared, rung.get("grads"))
-        after = watched_tensors(*parts)
+        after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         torch.save(snapshot, rung["snapshot"] + ".part")
     except BaseException as error:
@@ -382,7 +382,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
 
 
-def watched_tensors(
+def find_watched_tensors(
     options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:
     """The tensors whose change is compared: all that a call can reach; of an exported program,
@@ -426,11 +426,11 @@ def _around(rung: Rung) -> Any:
     if rung.get("fp64"):
         return promote()
     if rung.get("fill") or rung.get("recast"):
-        return probe.Filled() if rung.get("fill") else probe.Recast()
+        return probe.FillMemoryMode() if rung.get("fill") else probe.Recast()
     if rung.get("reorder"):
-        return lost_writes.Reordered()
+        return lost_writes.ReorderWritesMode()
     if rung.get("elsewhere"):
-        return circumstances.changed()
+        return circumstances.change()
     return contextlib.nullcontext()
 
 

@@ -63,10 +63,10 @@ def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]
         step, rows, others = args
         yield step, [*_first(rows), *_flat(others)]
     else:  # regions, checkpoints and contexts: a graph, then its operands
-        places = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
-        if len(places) == 1:
-            operands = [item for item in args[places[0] + 1 :] if not isinstance(item, str)]
-            yield args[places[0]], _flat(operands)
+        positions = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
+        if len(positions) == 1:
+            operands = [item for item in args[positions[0] + 1 :] if not isinstance(item, str)]
+            yield args[positions[0]], _flat(operands)
 
 
 def _takes(module: Any) -> int:

@@ -69,9 +69,9 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     for index in range(len(backend.modules)):
         ran_now = len(backend.runs[index]) > (before[index] if index < len(before) else 0)
         if ran_now or error is not None or not request.get("replay"):
-            graphs.append(_translated(backend, index, names, owned, allowed))
+            graphs.append(_translate(backend, index, names, owned, allowed))
             if not request.get("replay"):
-                nested += _nested(backend.watching[index].bodies, names)
+                nested += _nested_graphs(backend.watching[index].bodies, names)
     return {"outcome": "ok", "graphs": [*nested, *graphs], "error": error}
 
 
@@ -110,7 +110,7 @@ def _run(
     return before, None
 
 
-def _translated(
+def _translate(
     backend: _PassThrough,
     index: int,
     names: Dict[int, str],
@@ -128,7 +128,7 @@ def _translated(
     return graph
 
 
-def _nested(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
+def _nested_graphs(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
     """The graphs inside of a graph, each once, as graphs of their own; the innermost first."""
     graphs: List[GraphJson] = []
     seen: Set[int] = set()
@@ -141,7 +141,7 @@ def _nested(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
             with torch.no_grad():
                 watched.run(*body.inputs)
             graph = Translator(body.module, body.inputs, {}, names, watched).translate()
-            graphs += [*_nested(watched.bodies, names), {**graph, "runs": []}]
+            graphs += [*_nested_graphs(watched.bodies, names), {**graph, "runs": []}]
     return graphs
 
 

@@ -36,7 +36,9 @@ def count() -> DynamoCounts:
     if utils is None:
         return found
     with contextlib.suppress(Exception):
-        found["graph_breaks"] = max(_broken(utils), len(getattr(utils, "graph_break_reasons", ())))
+        found["graph_breaks"] = max(
+            _count_breaks(utils), len(getattr(utils, "graph_break_reasons", ()))
+        )
         texts = utils.counters.get("unimplemented", {})
         found["limit_hit"] = any(_LIMIT.search(text) for text in texts)
         for code, reasons in list(utils.guard_failures.items()):
@@ -75,7 +77,7 @@ def recompile_limit() -> int:
     return int(next((getattr(config, name) for name in names if hasattr(config, name)), 1 << 30))
 
 
-def _broken(utils: Any) -> int:
+def _count_breaks(utils: Any) -> int:
     """Breaks by torch's counters; a break they miss still leaves a function that resumes after
     it.
     """

@@ -51,7 +51,7 @@ def divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> Divergen
             torch.set_rng_state(rng)
             line: PrefixLine = {"position": position}
             try:
-                line.update(_measured(call, request, position))
+                line.update(_measure(call, request, position))
             except Exception as error:  # says nothing of the other prefixes
                 line.update({"error": type(error).__name__, "detail": str(error)[-300:]})
             tell(line)
@@ -120,7 +120,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
     described: Dict[int, NumberedGraph] = {}
     ran: List[int] = []
 
-    def received(index: int, module: Any, example_inputs: Any) -> Run:
+    def receive(index: int, module: Any, example_inputs: Any) -> Run:
         described[index] = {"graph": index, **describe(module, names)}
 
         def run(*inputs: Any) -> Any:
@@ -132,7 +132,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
 
     error = None
     try:
-        _follow(call, request, received)
+        _follow(call, request, receive)
     except Exception as raised:
         error = type(raised).__name__
     return {"outcome": "ok", "graphs": [described[index] for index in ran], "error": error}
@@ -174,7 +174,7 @@ def compiler(function: Any, options: Dict[str, Any]) -> Any:
 # --------------------------------------------------------------------------------------------
 
 
-def _measured(
+def _measure(
     call: rungs.RecordedCall, request: DivergenceRequest, position: Optional[int]
 ) -> PrefixLine:
     """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision
@@ -183,7 +183,7 @@ def _measured(
     made: Dict[str, Any] = {}  # the prefix in eager and compiled, or why it cannot be compiled
     compile_graph = _compiler(call, request.get("backend"))
 
-    def received(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
+    def receive(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
         if index != request["graph"]:
             return None
         made["eager"] = cut_at(module, position)
@@ -192,13 +192,13 @@ def _measured(
         except Exception as error:
             made["error"] = error
 
-        def reached(*inputs: Any) -> Any:
+        def reach(*inputs: Any) -> Any:
             raise PositionReached(inputs)
 
-        return reached
+        return reach
 
     try:
-        _follow(call, request, received)
+        _follow(call, request, receive)
     except PositionReached as reached:
         if "error" in made:
             raise made["error"] from None
@@ -356,13 +356,13 @@ def _worst(
     judged: List[TensorJudgement] = []
     for index, (a, b) in enumerate(zip(eager, actual)):
         fine = exact[index] if exact is not None and len(exact) == len(eager) else None
-        judged.append(_judged(a, b, fine, origin))
+        judged.append(_judge(a, b, fine, origin))
     if not judged:
         return {"equal": True, "same": True, "elements": 0, "mismatched": 0}
     return max(judged, key=lambda one: (not one["same"], one.get("max_abs_error") or 0.0))
 
 
-def _judged(
+def _judge(
     a: Optional[torch.Tensor],
     b: Optional[torch.Tensor],
     exact: Optional[torch.Tensor],

@@ -71,7 +71,7 @@ def breaks(observer: Observer) -> List[BreakRecord]:
     found: Dict[Tuple[Any, ...], BreakRecord] = {}
     for item in observer.breaks:
         reason = _headline(item.reason)
-        file, line, function = item.place
+        file, line, function = item.location
         entry = found.setdefault(
             (reason, file, line),
             {
@@ -133,13 +133,13 @@ def own_words(reason: str) -> str:
     else:
         count, start = 0, ""
     for word in words[count:]:
-        if not _known(word, source):
+        if not _is_known(word, source):
             break
         start = (start + " " + word).strip()
     return start
 
 
-def _known(word: str, source: str) -> bool:
+def _is_known(word: str, source: str) -> bool:
     """Whether a word is a builtin's name, a method of Tensor, or one of Dynamo's variables around
     such a name.
     """

@@ -121,7 +121,7 @@ def _public_piece(match: re.Match[str], names: Labels) -> Optional[str]:
         return "a global value"
     quoted = match.group("quoted")
     if quoted is not None:
-        return _quoted(quoted, names)
+        return _quote(quoted, names)
     word = match.group("word")
     if word is None:
         other = str(match.group("other"))
@@ -139,7 +139,7 @@ def _public_piece(match: re.Match[str], names: Labels) -> Optional[str]:
     return None
 
 
-def _quoted(text: str, names: Labels) -> Optional[str]:
+def _quote(text: str, names: Labels) -> Optional[str]:
     """A quoted source expression; any other quoted text is a value of the user's."""
     first = re.match(r"(L|G)\[|(\w+)", text)
     known = {*names, *names.locals, names.star}

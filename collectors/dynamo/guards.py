@@ -36,12 +36,12 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
         return {"outcome": "unsupported"}
     try:
         vary = request.get("vary")
-        calls = sequence(call) if vary is None else _isolated(call, vary)
+        calls = sequence(call) if vary is None else _isolate(call, vary)
         _run(call, calls, observer, static, request["snapshot"])
     except BaseException as error:
         return {"outcome": "raises", "failure": failure.describe(error)}
-    reused = _reused(observer, len(calls) - 1)
-    changed = _changed(reused, calls, call)
+    reused = _find_reused(observer, len(calls) - 1)
+    changed = _find_changes(reused, calls, call)
     return {
         "outcome": "ok",
         "snapshot": request["snapshot"],
@@ -88,33 +88,33 @@ def _run(
     os.replace(path + ".part", path)
 
 
-def _isolated(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple[Any, Any]]:
+def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple[Any, Any]]:
     """The sequence in which only the places of `vary` change: does the graph depend on these
     alone?
     """
-    places = {(change["where"], change["dimension"]) for change in vary}
+    dimensions = {(change["where"], change["dimension"]) for change in vary}
     earlier = []
     for args, kwargs in call.history:
         then = _leaves(call, args, kwargs)
 
-        def mixed(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
+        def mix(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
             old = then.get(label)
             if not isinstance(value, torch.Tensor):
-                return old if (label, None) in places else value
+                return old if (label, None) in dimensions else value
             made = rungs.Placeholder(value)
             if isinstance(old, rungs.Placeholder) and len(old.shape) == value.dim():
                 pairs = enumerate(zip(old.shape, value.shape))
-                made.shape = tuple(a if (label, dim) in places else b for dim, (a, b) in pairs)
+                made.shape = tuple(a if (label, dim) in dimensions else b for dim, (a, b) in pairs)
             return made
 
-        earlier.append(_mapped(call, mixed))
+        earlier.append(_map(call, mix))
     made_up = rungs.RecordedCall(
         call.function, call.compiled, call.args, call.kwargs, call.options, earlier, call.state
     )
     return sequence(made_up)
 
 
-def _reused(observer: Observer, last: int) -> List[ObservedGraph]:
+def _find_reused(observer: Observer, last: int) -> List[ObservedGraph]:
     found: List[ObservedGraph] = []
     for call, graph in observer.ran:
         if call == last and graph.call < last and graph not in found:
@@ -138,11 +138,11 @@ def _leaves(call: rungs.RecordedCall, args: Any, kwargs: Any) -> Dict[str, Any]:
         found[label] = value
         return value
 
-    _mapped(call, note, args, kwargs)
+    _map(call, note, args, kwargs)
     return found
 
 
-def _mapped(
+def _map(
     call: rungs.RecordedCall,
     change: Callable[[str, Any], Any],
     args: Any = None,
@@ -171,7 +171,7 @@ def _mapped(
     return made, named
 
 
-def _changed(
+def _find_changes(
     reused: List[ObservedGraph], calls: List[Tuple[Any, Any]], call: rungs.RecordedCall
 ) -> List[ArgumentChange]:
     """What differs between the calls the reused graphs were compiled for and the last one."""

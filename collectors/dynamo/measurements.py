@@ -53,11 +53,11 @@ def show(text: str, path: str, wish: Json, tell: Callable[[Json], None]) -> None
     for graph in repro.graphs():
         tell({"graph": graph})
         # the last one first: it is what the failure is about
-        for position in reversed(_spaced(graph, int(wish.get("positions") or 0))):
+        for position in reversed(_spread(graph, int(wish.get("positions") or 0))):
             if time.monotonic() > deadline:
                 return
             tell({"graph": graph["graph"], "position": position, "begun": True})
-            found = repro.measured(graph["graph"], position)
+            found = repro.measure(graph["graph"], position)
             tell({"graph": graph["graph"], "position": position, **found})
 
 
@@ -173,9 +173,7 @@ class _Repro:
             torch.compile = genuine
         return None
 
-    def _followed(
-        self, received: Callable[[int, Any, Any, Json], Optional[divergence.Run]]
-    ) -> None:
+    def _follow(self, received: Callable[[int, Any, Any, Json], Optional[divergence.Run]]) -> None:
         """The run with a backend that shows each graph to `received`; what that returns runs
         instead of the graph.
         """
@@ -200,19 +198,19 @@ class _Repro:
         names = public_names()
         found: List[Json] = []
 
-        def received(index: int, module: Any, example_inputs: Any, options: Json) -> None:
+        def receive(index: int, module: Any, example_inputs: Any, options: Json) -> None:
             found.append({"graph": index, **describe(module, names)})
 
-        self._followed(received)
+        self._follow(receive)
         return found
 
-    def measured(self, graph: int, position: int) -> Json:
+    def measure(self, graph: int, position: int) -> Json:
         """Errors after one operation, or the exception's class where compiling up to there
         raises.
         """
         made: Json = {}
 
-        def received(
+        def receive(
             index: int, module: Any, example_inputs: Any, options: Json
         ) -> Optional[divergence.Run]:
             if index != graph:
@@ -224,13 +222,13 @@ class _Repro:
             except Exception as error:
                 made["error"] = type(error).__name__
 
-            def reached(*inputs: Any) -> Any:
+            def reach(*inputs: Any) -> Any:
                 raise divergence.PositionReached(inputs)
 
-            return reached
+            return reach
 
         try:
-            self._followed(received)
+            self._follow(receive)
         except divergence.PositionReached as reached:
             bench = divergence.PrefixRun(reached, made["eager"], self.backward)
             return _errors(bench, made.get("compiled"), made.get("error"))
@@ -241,11 +239,11 @@ class _Repro:
         found: List[Json] = []
 
         def make(model: Any, options: Json) -> Any:
-            def explained(*args: Any, **kwargs: Any) -> Any:
+            def explain(*args: Any, **kwargs: Any) -> Any:
                 found.extend(self._reasons(model, args, kwargs))
                 raise _Stop
 
-            return explained
+            return explain
 
         try:
             self._again(make)
@@ -339,7 +337,7 @@ def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -
         return None
     index, value, off = where
     flat = off.reshape(-1, off.shape[-1]) if off.dim() else off.reshape(1, 1)
-    cells, step = _pooled(flat)
+    cells, step = _pool(flat)
     nearly = torch.isclose(
         wide(value), wide(judge[index]), rtol=_RTOL.get(value.dtype, 1e-7), atol=1e-5
     )
@@ -390,7 +388,7 @@ def _readable(value: Union[bool, int, float]) -> Union[bool, int, float, str]:
 _RTOL = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1.3e-6}
 
 
-def _pooled(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
+def _pool(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
     """The largest value of each block, so that no side has more than `CELLS` of them, and the
     blocks' sides.
     """
@@ -400,7 +398,7 @@ def _pooled(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
     return pooled, step
 
 
-def _spaced(graph: Json, count: int) -> List[int]:
+def _spread(graph: Json, count: int) -> List[int]:
     """Positions that can be measured, evenly spaced where there are too many; the last one
     always.
     """

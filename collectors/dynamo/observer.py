@@ -31,9 +31,9 @@ class Break:
     `whole`: the function around it was left to Python altogether.
     """
 
-    def __init__(self, reason: str, place: Tuple[str, int, str], whole: bool) -> None:
+    def __init__(self, reason: str, location: Tuple[str, int, str], whole: bool) -> None:
         self.reason = reason
-        self.place = place
+        self.location = location
         self.whole = whole
 
 
@@ -86,7 +86,7 @@ class Observer:
         _wrap(output_graph.OutputGraph, "call_user_compiler", self._handing_over)
         _wrap(guards.CheckFunctionManager, "__init__", self._guarding)
         _wrap(symbolic_shapes.ShapeEnv, "produce_guards_verbose", self._shape_guarding)
-        _wrap(exc.Unsupported, "add_to_stats", self._unsupported)
+        _wrap(exc.Unsupported, "add_to_stats", self._note_unsupported)
         _wrap(exc.SkipFrame, "__init__", self._skipping)
         logger = logging.getLogger("torch._dynamo.convert_frame")
         logger.addHandler(_Limit(self))
@@ -106,18 +106,18 @@ class Observer:
             return original(*args, **kwargs)
         except BaseException as error:
             if type(error).__name__ == "Unsupported" and not made.limited:
-                self._left_to_python(made, error)
+                self._leave_to_python(made, error)
             raise
         finally:
             made.reasons = self._new_reasons(code)
             if "graph break" in made.skip:
-                self._left_to_python(made, made.unsupported)
+                self._leave_to_python(made, made.unsupported)
             self._open.remove(made)
 
-    def _left_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
+    def _leave_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
         reason = str(getattr(error, "msg", "") or made.skip)
-        place = _place(getattr(error, "real_stack", None)) or code_place(made.code)
-        self.breaks.append(Break(reason, place, True))
+        location = _location(getattr(error, "real_stack", None)) or code_place(made.code)
+        self.breaks.append(Break(reason, location, True))
 
     def _new_reasons(self, code: Any) -> List[str]:
         known = torch._dynamo.utils.guard_failures.get(code) or []
@@ -135,17 +135,19 @@ class Observer:
 
     def _broke(self, reason: str, stack: Any) -> None:
         made = self._open[-1] if self._open else None
-        place = _place(stack) or (code_place(made.code) if made else ("", 0, ""))
+        location = _location(stack) or (code_place(made.code) if made else ("", 0, ""))
         error = made.unsupported if made else None
         if error is not None and reason.startswith(_TERSE):
-            met = _place(getattr(error, "real_stack", None))
-            if met is None or met == place:
+            met = _location(getattr(error, "real_stack", None))
+            if met is None or met == location:
                 reason = str(getattr(error, "msg", "") or reason)
         if made is not None:
             made.unsupported = None
-        self.breaks.append(Break(reason, place, False))
+        self.breaks.append(Break(reason, location, False))
 
-    def _unsupported(self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any) -> Any:
+    def _note_unsupported(
+        self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any
+    ) -> Any:
         if self._open:
             self._open[-1].unsupported = error
         return original(error, *args, **kw)
@@ -226,7 +228,7 @@ def _wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
     setattr(owner, name, wrapper)
 
 
-def _place(stack: Any) -> Optional[Tuple[str, int, str]]:
+def _location(stack: Any) -> Optional[Tuple[str, int, str]]:
     """(file, line, function) of the innermost frame that is not torch's own."""
     root = failure.torch_folder()
     frames = [frame for frame in stack or () if not str(frame.filename).startswith(root)]

@@ -80,7 +80,7 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
     name = cls.__name__
     if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):
         raise NotInGraphError("a module that is not a stock layer")
-    if _changed(module):
+    if _is_changed(module):
         raise NotInGraphError("torch.nn.{} with hooks or parametrizations".format(name))
     given = _READERS[name](module) if name in _READERS else {}
     kwargs: Dict[str, Any] = {}
@@ -139,7 +139,7 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (int, float, bool, str, type(None)))
 
 
-def _changed(module: nn.Module) -> bool:
+def _is_changed(module: nn.Module) -> bool:
     """Whether something besides its class decides what the layer does."""
     for inner in module.modules():
         if any(getattr(inner, name, None) for name in _HOOKS) or "forward" in vars(inner):

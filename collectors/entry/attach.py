@@ -24,7 +24,7 @@ from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting, WatchMode
 from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
-from ..record.watched import Watched
+from ..record.watched import WatchedCallable
 
 _START_SECONDS = 60.0
 
@@ -44,7 +44,11 @@ class RecorderSwitch:
         self.active: Any = None
 
     def call(
-        self, watched: Watched, compiled: Callable[..., Any], args: Any, kwargs: Dict[str, Any]
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., Any],
+        args: Any,
+        kwargs: Dict[str, Any],
     ) -> Any:
         """One call of a compiled callable."""
         active = self.active
@@ -259,12 +263,12 @@ class BackgroundWatch:
         """Starts watching; the program's end, or the first finding, ends it."""
         import atexit
 
-        self.run.recorder.found = self._found
+        self.run.recorder.found = self._notify_found
         self.run.start()
         threading.Thread(target=self._wait, daemon=True, name="bugreport").start()
         atexit.register(self._program_ends)
 
-    def _found(self) -> None:
+    def _notify_found(self) -> None:
         switch().active = None
         self.say(
             "a compiled call raises or differs from eager; the program goes on, and a report is"

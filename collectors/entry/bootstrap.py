@@ -71,7 +71,7 @@ def main() -> None:
         sys.exit(1)
     finally:
         # pytest-xdist's scheduler is imported only where tests run in other processes
-        ending["elsewhere"] = "xdist.dsession" in sys.modules
+        ending["other_processes"] = "xdist.dsession" in sys.modules
         recorder.finish(ending)
 
 

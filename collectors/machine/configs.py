@@ -25,7 +25,7 @@ _CONFIGS = (
 )
 
 
-def _shown(name: str, value: Any) -> Any:
+def _show(name: str, value: Any) -> Any:
     """A setting's value, or `CHANGED` where it may hold something private.
 
     Numbers stay, and texts that torch's own configuration file spells out: choices that it offers.
@@ -36,7 +36,7 @@ def _shown(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return value if value in _choices(name) else CHANGED
     if isinstance(value, (list, tuple)):
-        items = [_shown(name, item) for item in value]
+        items = [_show(name, item) for item in value]
         return str(items) if CHANGED not in items and len(items) <= 20 else CHANGED
     return CHANGED
 
@@ -54,19 +54,19 @@ def configs() -> JsonObject:
     Only modules that are loaded: the others can hold no change. Values are compared, not "was it
     set".
     """
-    return {name: _shown(name, value) for name, value in changed_settings().items()}
+    return {name: _show(name, value) for name, value in find_changed_settings().items()}
 
 
 def choices() -> List[str]:
     """The changed settings whose value is a text that torch's own configuration file spells out."""
     return [
         name
-        for name, value in changed_settings().items()
+        for name, value in find_changed_settings().items()
         if isinstance(value, str) and value in _choices(name)
     ]
 
 
-def changed_settings() -> JsonObject:
+def find_changed_settings() -> JsonObject:
     """The same with the values themselves.
 
     They are those of the calling thread: since 2.13 each thread has its own.

@@ -36,12 +36,12 @@ def gpus() -> List[str]:
     with contextlib.suppress(Exception):
         if torch.cuda.is_initialized():
             return [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return _named("/proc/driver/nvidia/gpus/*/information", r"^Model:\s*(.+)$") + _named(
+    return _find("/proc/driver/nvidia/gpus/*/information", r"^Model:\s*(.+)$") + _find(
         "/sys/class/kfd/kfd/topology/nodes/*/properties", r"^gfx_target_version ([1-9]\d+)$", "gfx "
     )
 
 
-def _named(pattern: str, wanted: str, prefix: str = "") -> List[str]:
+def _find(pattern: str, wanted: str, prefix: str = "") -> List[str]:
     names = []
     for path in sorted(glob.glob(pattern)):
         with contextlib.suppress(OSError):

@@ -18,12 +18,12 @@ import torch
 
 from ..protocol import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
-from .configs import caches, changed_settings, choices, configs
+from .configs import caches, choices, configs, find_changed_settings
 from .internal_names import internals
 from .variables import variables
 from .vocabulary import vocabulary
 
-__all__ = ["changed_settings", "configs", "environment", "internals", "vocabulary"]
+__all__ = ["find_changed_settings", "configs", "environment", "internals", "vocabulary"]
 
 
 def environment() -> EnvironmentFacts:

@@ -137,7 +137,7 @@ def _value(name: str, value: str) -> str:
     """The value made of its parts that may leave; neighbouring parts that may not become one."""
     if name == "CUDA_VISIBLE_DEVICES" and not value:
         return ""
-    known = _registered(name)
+    known = _find_registered(name)
     built = [
         part if _PARTS.fullmatch(part) or _may_leave(part, known) else HIDDEN
         for part in _PARTS.split(value)
@@ -150,7 +150,7 @@ def _may_leave(part: str, known: FrozenSet[str]) -> bool:
     return _PLAIN.fullmatch(part) is not None or part in known or part.lstrip("+-") in known
 
 
-def _registered(name: str) -> FrozenSet[str]:
+def _find_registered(name: str) -> FrozenSet[str]:
     if name == "TORCH_LOGS":
         return frozenset(_log_names())
     if name in WORDS:

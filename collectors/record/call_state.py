@@ -17,7 +17,7 @@ from ..call import context, outputs
 _MOST_KEPT = 1 << 30
 
 
-class Changed(Exception):
+class CallChangedError(Exception):
     """The program made another call this time; the text says what is different."""
 
 
@@ -51,7 +51,7 @@ def restore(call: Any, path: str) -> None:
             for label in {*kinds, *kept["kinds"]}
             if kinds.get(label) != kept["kinds"].get(label)
         )
-        raise Changed("other tensors than in the recorded run: " + ", ".join(odd[:3]))
+        raise CallChangedError("other tensors than in the recorded run: " + ", ".join(odd[:3]))
     for label, value in kept["values"].items():
         _put(label, reachable[label], value)
     call.random = kept["python"]
@@ -72,7 +72,9 @@ def _put(label: str, tensor: Any, value: Any) -> None:
         try:
             tensor.data.copy_(value)
         except RuntimeError:  # an expanded tensor, whose elements share memory
-            raise Changed("{} has other values and cannot be written to".format(label)) from None
+            raise CallChangedError(
+                "{} has other values and cannot be written to".format(label)
+            ) from None
 
 
 def _is_plain(tensor: Any) -> bool:

@@ -22,7 +22,7 @@ from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec,
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder
-from .watched import Watched
+from .watched import WatchedCallable
 
 #: The module of torch by which torchrun starts each process.
 _TORCHRUN = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
@@ -43,7 +43,11 @@ class ChildMark:
         self._is_left = False
 
     def call(
-        self, watched: Watched, compiled: Callable[..., Any], args: Any, kwargs: Dict[str, Any]
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., Any],
+        args: Any,
+        kwargs: Dict[str, Any],
     ) -> Any:
         """One call of a compiled callable."""
         if not self._is_left:
@@ -131,16 +135,16 @@ def _patch_end(popen: Any, folder: str) -> None:
     launch, poll = popen.Popen._launch, popen.Popen.poll
     started = itertools.count()
 
-    def numbered_launch(self: Any, process: Any) -> None:
+    def launch_with_number(self: Any, process: Any) -> None:
         self.bugreport_number = next(started)
         launch(self, process)
 
-    def noted_poll(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def poll_and_note(self: Any, *args: Any, **kwargs: Any) -> Any:
         code = poll(self, *args, **kwargs)
         _note_end(folder, self.bugreport_number, code)
         return code
 
-    popen.Popen._launch, popen.Popen.poll = numbered_launch, noted_poll
+    popen.Popen._launch, popen.Popen.poll = launch_with_number, poll_and_note
 
 
 def begin_child(spec: RecorderSpec, number: int) -> None:

@@ -24,7 +24,7 @@ def account(error: BaseException) -> ScriptException:
     return {
         "class": type(error).__name__,
         "raised_in_torch": inside,
-        "place": _place(frames),
+        "location": _location(frames),
         "failure": _failure(error),
     }
 
@@ -39,7 +39,7 @@ def _failure(error: BaseException) -> Failure:
     }
 
 
-def _place(frames: List[Tuple[str, int]]) -> str:
+def _location(frames: List[Tuple[str, int]]) -> str:
     """Where the innermost frame of the user's own stands: `train.py, line 7`, `train.ipynb, cell 3,
     line 2`.
     """

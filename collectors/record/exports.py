@@ -17,7 +17,7 @@ import weakref
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from ..protocol import ONNX_ARGUMENTS, ExportStep
-from .watched import Watched
+from .watched import WatchedCallable
 
 _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"
@@ -83,7 +83,7 @@ class Exports:
                 kwargs = dict(values.pop("kwargs", None) or {})
             except (TypeError, KeyError, ValueError):
                 return original(*given, **named)
-            if not isinstance(args, tuple) or _called_by_torch():
+            if not isinstance(args, tuple) or _is_called_by_torch():
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
             origin = Origin(module, args, kwargs, options)
@@ -95,7 +95,7 @@ class Exports:
 
     def _make(self, origin: Origin, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
-        watched = Watched(origin.function, origin.options)
+        watched = WatchedCallable(origin.function, origin.options)
         watched.makes = True
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), origin.args, origin.kwargs)
@@ -104,7 +104,7 @@ class Exports:
         @functools.wraps(original)
         def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
             origin = self._programs.get(program)
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return original(program, *given, **named)
             after = origin.after("decompose")
             made = self._make(after, lambda: original(program, *given, **named))
@@ -121,7 +121,7 @@ class Exports:
                 return original(program, file, *given, **named)
             after = origin.after("save")
             done = self._make(after, lambda: original(program, file, *given, **named))
-            self._files[_place(file)] = after
+            self._files[_location(file)] = after
             return done
 
         return save
@@ -130,7 +130,7 @@ class Exports:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
             program = original(file, *given, **named)
-            origin = self._files.get(_place(file))
+            origin = self._files.get(_location(file))
             if origin is not None:
                 self._programs[program] = origin
             return program
@@ -154,7 +154,7 @@ class Exports:
         def module(program: Any, *given: Any, **named: Any) -> Any:
             made = original(program, *given, **named)
             origin = self._programs.get(program)
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return made
             return self._watch_calls(made, origin, _changes_state(program))
 
@@ -169,7 +169,7 @@ class Exports:
             configs = named.get("inductor_configs")
             after = origin.after("package", compiler="aoti", inductor_configs=configs)
             path = self._make(after, lambda: original(program, *given, **named))
-            self._files[_place(path)] = after
+            self._files[_location(path)] = after
             return path
 
         return aoti_compile_and_package
@@ -178,7 +178,7 @@ class Exports:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
             package = original(path, *given, **named)
-            origin = self._files.get(_place(path))
+            origin = self._files.get(_location(path))
             return package if origin is None else self._watch_calls(package, origin)
 
         return aoti_load_package
@@ -193,7 +193,7 @@ class Exports:
                 bound = signature.bind(*given, **named)
                 bound.apply_defaults()
                 origin = self._onnx_origin(dict(bound.arguments))
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return original(*given, **named)
             made = self._make(origin, lambda: original(*given, **named))
             return made if made is None else self._watch_calls(made, origin, makes=True)
@@ -233,7 +233,7 @@ class Exports:
 
         With `makes` a call is judged by another one, of a program that is made anew.
         """
-        watched = Watched(origin.function, origin.options)
+        watched = WatchedCallable(origin.function, origin.options)
         watched.example = (origin.args, origin.kwargs)
         watched.first_only = first_only
         watched.makes = makes
@@ -253,7 +253,7 @@ class Exports:
         return made
 
 
-def _called_by_torch() -> bool:
+def _is_called_by_torch() -> bool:
     """Whether the function that asks was called by torch itself."""
     return str(sys._getframe(2).f_globals.get("__name__", "")).split(".")[0] == "torch"
 
@@ -266,7 +266,7 @@ def _changes_state(program: Any) -> bool:
     return bool(getattr(signature, "buffers_to_mutate", None))
 
 
-def _place(file: Any) -> Any:
+def _location(file: Any) -> Any:
     """What a file is known by: its path, or the buffer itself."""
     if isinstance(file, (str, os.PathLike)):
         return os.path.abspath(os.fspath(file))

@@ -26,7 +26,14 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..machine import waiting
-from ..protocol import CallAnswer, CallRequest, ForkServerGreeting, StopRequest
+from ..protocol import (
+    MOST_OF_LOG,
+    STOP_PATIENCE,
+    CallAnswer,
+    CallRequest,
+    ForkServerGreeting,
+    StopRequest,
+)
 from . import requests
 from .channel import Channel
 
@@ -68,9 +75,6 @@ def leave_the_program() -> None:
 
 
 _LEFT: List[Any] = []  # closing them would write what they hold
-#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have
-#: a hundred of them.
-_MOST_OF_LOG = 30_000
 #: Exit status of a fork that could not write its answer, as on a full disk; `EX_IOERR` of sysexits.
 _UNWRITTEN = 74
 
@@ -184,8 +188,8 @@ class ForkServer:
             done, status, used = os.wait4(pid, os.WNOHANG)
             now = time.monotonic()
             if done and child.stopped is None:
-                self._answered(pid, self._answer(child, status), used)
-            elif done or child.stopped is not None and now > child.stopped + stopping.PATIENCE:
+                self._send(pid, self._answer(child, status), used)
+            elif done or child.stopped is not None and now > child.stopped + STOP_PATIENCE:
                 if not done:
                     _kill_group(pid)
                     used = os.wait4(pid, 0)[2]
@@ -193,7 +197,7 @@ class ForkServer:
                 # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
+                self._send(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
                     child.limit += min(child.extra, waiting.seconds_in_queue(pid))
@@ -202,7 +206,7 @@ class ForkServer:
                     child.stopped = now
                     stopping.stop(pid)
 
-    def _answered(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
+    def _send(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
         cpu = round(used.ru_utime + used.ru_stime, 3)
         self.channel.send({"answer": self.children.pop(pid).id, **answer, "cpu": cpu})
 
@@ -222,7 +226,7 @@ class ForkServer:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))
         try:
             with open(path, errors="replace") as log:
-                return log.read()[-_MOST_OF_LOG:]
+                return log.read()[-MOST_OF_LOG:]
         except OSError:
             return ""
 

@@ -131,7 +131,7 @@ def _judging(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
             frame = frame.f_back
         return frame is not None and is_file_of_program(frame.f_code.co_filename)
 
-    def opened(path: Any) -> Optional[str]:
+    def open_path(path: Any) -> Optional[str]:
         if isinstance(path, bytes):
             path = path.decode(errors="replace")
         if not isinstance(path, str):
@@ -148,7 +148,7 @@ def _judging(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
         if event in ("os.kill", "os.killpg"):
             return None if args[0] == pid else "the signals of another process"
         if event in ("open", "os.listdir", "os.scandir"):
-            return opened(args[0]) if is_programs(library) else None
+            return open_path(args[0]) if is_programs(library) else None
         if event == "object.__getattr__" and args[1] in frames:
             return "frames of other functions" if is_programs(()) else None
         if event == "object.__setattr__" and args[1] == "__code__":
@@ -185,7 +185,7 @@ def _watch_functions() -> Callable[[], Optional[str]]:
     def note(owner: Any, name: str, value: Any) -> None:
         found.setdefault((id(owner), name), (owner, value))
 
-    def replaced() -> Optional[str]:
+    def find_replaced() -> Optional[str]:
         for key, (owner, value) in list(found.items()):
             now = getattr(owner, key[1], None)
             if now is value:
@@ -209,8 +209,8 @@ def _watch_functions() -> Callable[[], Optional[str]]:
                 note(owner, attribute, value)
         return None
 
-    replaced()
-    return replaced
+    find_replaced()
+    return find_replaced
 
 
 def _functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:

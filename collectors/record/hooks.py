@@ -17,7 +17,7 @@ from typing import Any, Callable, Optional, Tuple
 
 from ..protocol import RecorderSpec
 from .exports import Exports
-from .watched import Watched
+from .watched import WatchedCallable
 
 
 class _AfterImport:
@@ -110,7 +110,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
                 raise
             # the compiler's failure on this function, so it is told at the first call, which can be
             # repeated
-            compiled = _refused(original, model, args, kwargs)
+            compiled = _refuse(original, model, args, kwargs)
         finally:
             recorder.local.compiling = False
         if kwargs.get("disable") or compiled is model:
@@ -129,9 +129,7 @@ def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
     return True
 
 
-def _refused(
-    original: Callable[..., Any], model: Any, args: Any, kwargs: Any
-) -> Callable[..., Any]:
+def _refuse(original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
     """A callable that fails as torch.compile did."""
 
     def call(*given: Any, **named: Any) -> Any:
@@ -167,7 +165,7 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
 def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any) -> Any:
     recorder.compiles += 1
-    watched = Watched(function, dict(options))
+    watched = WatchedCallable(function, dict(options))
     if isinstance(compiled, torch.nn.Module):
         # since 2.1 each compiled module has a `forward` of its own; in 2.0 it is the class's method
         inner = compiled.__dict__.get("forward") or compiled.forward

@@ -37,7 +37,7 @@ _TIMED = re.compile(r"(?:\s+-(?:[nrp]\s*\d+|[a-z]+))*\s*(.*)", re.DOTALL)
 _AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
-class Refused(Exception):
+class NotebookError(Exception):
     """What cannot be run, as a sentence without a full stop."""
 
 
@@ -61,22 +61,22 @@ def read(path: str) -> Tuple[List[Cell], str]:
         with open(path, encoding="utf-8") as source:
             document = json.load(source)
     except (ValueError, RecursionError) as error:
-        raise Refused("is no notebook ({})".format(error)) from None
+        raise NotebookError("is no notebook ({})".format(error)) from None
     if not isinstance(document, dict) or not isinstance(document.get("nbformat"), int):
-        raise Refused("is no notebook (it has no nbformat)")
+        raise NotebookError("is no notebook (it has no nbformat)")
     if document["nbformat"] < 4:
-        raise Refused("has the format of before 2015; open it in Jupyter once and save it")
+        raise NotebookError("has the format of before 2015; open it in Jupyter once and save it")
     try:
         return _cells(os.path.abspath(path), document)
     except (AttributeError, TypeError):
-        raise Refused("is no notebook (its cells are not those of nbformat 4)") from None
+        raise NotebookError("is no notebook (its cells are not those of nbformat 4)") from None
 
 
 def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[Cell], str]:
     """The same of a document; `full` is its path."""
     language = _language(document.get("metadata") or {})
     if language != "python":
-        raise Refused("is a notebook in {}, not in Python".format(language))
+        raise NotebookError("is a notebook in {}, not in Python".format(language))
     cells: List[Cell] = []
     prose = []
     for entry in document.get("cells") or ():
@@ -88,7 +88,7 @@ def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[Cell], str]:
             tags = (entry.get("metadata") or {}).get("tags") or []
             cells.append(Cell(full, len(cells) + 1, text, tags))
     if not cells:
-        raise Refused("has no code cell that is not empty")
+        raise NotebookError("has no code cell that is not empty")
     return cells, "\n\n".join(prose)
 
 
@@ -107,7 +107,7 @@ def survey(path: str) -> NotebookSurvey:
             text, lines = adapt(cell)
             left_out += lines
             _parse(prepare(cell, text), cell)
-    except Refused as error:
+    except NotebookError as error:
         return {"problem": str(error), "texts": {}, "left_out": []}
     texts = {cell.name: cell.text for cell in cells}
     if prose:
@@ -161,13 +161,13 @@ def _parse(text: str, cell: Cell) -> None:
     try:
         compile(text, cell.name, "exec", _AWAIT | ast.PyCF_ONLY_AST)
     except SyntaxError as error:
-        raise Refused(
+        raise NotebookError(
             "cell {}, line {} is not valid Python ({})".format(
                 cell.number, error.lineno or 1, error.msg
             )
         ) from None
     except ValueError as error:
-        raise Refused("cell {} is not valid Python ({})".format(cell.number, error)) from None
+        raise NotebookError("cell {} is not valid Python ({})".format(cell.number, error)) from None
 
 
 # -- without IPython
@@ -227,9 +227,9 @@ def _line_magic(cell: Cell, line: str, number: int) -> Optional[str]:
     raise _needs_ipython(cell, number, "%" + name)
 
 
-def _needs_ipython(cell: Cell, number: int, what: str) -> Refused:
+def _needs_ipython(cell: Cell, number: int, what: str) -> NotebookError:
     shown = what if len(what) <= 40 else what[:37] + "..."
-    return Refused(
+    return NotebookError(
         "cell {}, line {}: `{}` needs IPython, which {} does not have".format(
             cell.number, number, shown, sys.executable
         )

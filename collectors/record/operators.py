@@ -15,12 +15,9 @@ from typing import Any, Dict, Optional, Tuple
 from torch.overrides import TorchFunctionMode
 
 from ..call.operators.check import OperatorCheck
-from ..call.probe import Zeroed
-from ..protocol import RecorderSpec
-from .watched import Watched
-
-#: The last call that began, and the last that raised; -1 for none.
-LAYOUT = "qq"
+from ..call.probe import ZeroMemoryMode
+from ..protocol import OPERATORS_LAYOUT, RecorderSpec
+from .watched import WatchedCallable
 
 
 class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
@@ -38,9 +35,9 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.count = 0
         self.raised = -1
         with open(path, "wb") as file:
-            file.write(struct.pack(LAYOUT, -1, -1))
+            file.write(struct.pack(OPERATORS_LAYOUT, -1, -1))
         with open(path, "r+b") as file:
-            self._memory = mmap.mmap(file.fileno(), struct.calcsize(LAYOUT))
+            self._memory = mmap.mmap(file.fileno(), struct.calcsize(OPERATORS_LAYOUT))
 
     def __torch_function__(
         self, func: Any, types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None
@@ -52,7 +49,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.count += 1
         if number == self.wanted:
             self.recorder.compiles += 1
-            watched = Watched(func, {"compiler": "eager"})
+            watched = WatchedCallable(func, {"compiler": "eager"})
             return self.recorder.call(watched, func, args, named)
         self._note(number)
         try:
@@ -63,7 +60,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             raise
 
     def _note(self, number: int) -> None:
-        self._memory[:] = struct.pack(LAYOUT, number, self.raised)
+        self._memory[:] = struct.pack(OPERATORS_LAYOUT, number, self.raised)
 
 
 def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
@@ -75,4 +72,4 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
         check.__enter__()
         atexit.register(check.save)
     if spec.get("zeroed"):
-        Zeroed().__enter__()
+        ZeroMemoryMode().__enter__()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 from ..call import failure
 from ..dynamo import counters
 from ..protocol import (
+    KEPT_FILE,
     BeginEvent,
     CallEvent,
     FinishedEvent,
@@ -27,7 +28,7 @@ from ..protocol import (
 )
 from . import starting
 from .channel import Channel
-from .watched import CompiledCall, Watched, public_options
+from .watched import CompiledCall, WatchedCallable, public_options
 from .watcher import CallWatcher
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Recorder(CallWatcher):
     def watch(self, call: CompiledCall) -> Any:
         """Runs one outermost call, with a look at it if it is its turn."""
         if self.every and (call.watched.calls % self.every or self.pending):
-            return self._passed(call)
+            return self._pass(call)
         with self.lock:
             started = time.time()
             number, seen = self.calls, None
@@ -95,7 +96,7 @@ class Recorder(CallWatcher):
                 self.flush_gradients()
                 seen = self._before(call, number)
             except Exception as error:  # the script must not fail by being watched
-                self._unchecked(number, error)
+                self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             try:
                 result = call.compiled(*call.args, **call.kwargs)
@@ -103,20 +104,20 @@ class Recorder(CallWatcher):
                     seen.synchronize()
             except BaseException as error:
                 try:
-                    self._raised(number, error, seen is not None and seen.checked)
+                    self._tell_raised(number, error, seen is not None and seen.checked)
                 except Exception as problem:
-                    self._unchecked(number, problem)
+                    self._tell_unchecked(number, problem)
                 raise
             started = time.time()
             try:
                 if seen is not None:
-                    self._returned(seen, result)
+                    self._tell_returned(seen, result)
             except Exception as error:  # as above
-                self._unchecked(number, error)
+                self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             return result
 
-    def _worth_checking(self, watched: Watched, shapes: str) -> bool:
+    def _worth_checking(self, watched: WatchedCallable, shapes: str) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as
         long for ever.
         """
@@ -131,7 +132,7 @@ class Recorder(CallWatcher):
             or count & (count - 1) == 0
         )
 
-    def _passed(self, call: CompiledCall) -> Any:
+    def _pass(self, call: CompiledCall) -> Any:
         """A call whose turn it is not.
 
         If it raises, the moment after it is looked at instead of the one before.
@@ -148,9 +149,9 @@ class Recorder(CallWatcher):
                 try:
                     if self.watching and not self.pending:
                         seen = self._before(call, number)
-                        self._raised(number, error, seen.checked)
+                        self._tell_raised(number, error, seen.checked)
                 except Exception as problem:  # the script must not fail by being watched
-                    self._unchecked(number, problem)
+                    self._tell_unchecked(number, problem)
             raise
 
     def _settle(self) -> None:
@@ -176,14 +177,14 @@ class Recorder(CallWatcher):
                 seen.stamp()
         return seen
 
-    def _unchecked(self, number: int, error: Exception) -> None:
+    def _tell_unchecked(self, number: int, error: Exception) -> None:
         """Tells the host that a call could not be looked at."""
         self.ask({"event": "unchecked", "call": number, "reason": type(error).__name__})
 
     def _begin(self, seen: WatchedCall) -> None:
         recorded = seen.record()
         is_forked = self.spec.get("isolation") != "rerun"
-        unsupported = seen.unsupported(is_forked, "child" in self.spec)
+        unsupported = seen.why_unsupported(is_forked, "child" in self.spec)
         if unsupported is not None:  # no answer is better than a wrong one
             self.ask({"event": "unsupported", "call": seen.number, "reason": unsupported})
             self.watching = False
@@ -196,14 +197,15 @@ class Recorder(CallWatcher):
             "context": seen.state,
             "watched": watched.number,
             "history": len(recorded.history),
-            "place": starting.place(),
+            "origin": starting.origin(),
         }
         self.ask(begin)
         self._reap()
         if self.watching and is_forked:
             self.fork_servers.append(seen.fork(recorded, self.spec))
         elif self.watching:
-            seen.keep(recorded, self._file("kept", seen.number))
+            file = os.path.join(self.spec["folder"], KEPT_FILE.format(seen.number))
+            seen.keep(recorded, file)
 
     def _reap(self) -> None:
         """Takes leave of the fork servers that have ended: a long run must not collect dead
@@ -217,11 +219,11 @@ class Recorder(CallWatcher):
             if ended:
                 self.fork_servers.remove(pid)
 
-    def _raised(self, number: int, error: BaseException, check: bool) -> None:
+    def _tell_raised(self, number: int, error: BaseException, check: bool) -> None:
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _returned(self, seen: WatchedCall, result: Any) -> None:
+    def _tell_returned(self, seen: WatchedCall, result: Any) -> None:
         """Hands over what a checked call left behind, and waits for its gradients if the host wants
         them.
         """

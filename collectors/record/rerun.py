@@ -15,8 +15,7 @@ import signal
 import threading
 from typing import Any, Callable
 
-from ..call import stopping
-from ..protocol import ProgramEnding, RerunSpec
+from ..protocol import STOP_SIGNAL, ProgramEnding, RerunSpec
 from ..worker import candidate
 from .channel import Channel
 from .watched import CompiledCall
@@ -59,10 +58,9 @@ class Rerun(CallWatcher):
 
     def _end_with(self, serve: Callable[[], None]) -> None:
         """Has a new thread serve the requests, and ends the program."""
-        with contextlib.suppress(
-            ValueError
-        ):  # a program's own handler can be put aside in the main thread only
-            signal.signal(stopping.SIGNAL, signal.SIG_DFL)
+        # a program's own handler can be put aside in the main thread only
+        with contextlib.suppress(ValueError):
+            signal.signal(STOP_SIGNAL, signal.SIG_DFL)
 
         def body() -> None:
             self.local.inside = True  # what the call compiles in its turn is part of it

@@ -16,7 +16,7 @@ from ..call import stopping
 from ..call.rungs import RecordedCall
 from ..protocol import CallAnswer, CallRequest, RerunGreeting, RerunSpec, StopRequest
 from . import requests
-from .call_state import Changed, restore
+from .call_state import CallChangedError, restore
 from .channel import Channel
 
 
@@ -36,7 +36,7 @@ class RerunServer:
         try:
             self._prepare()
         except BaseException as error:
-            changed = isinstance(error, Changed)
+            changed = isinstance(error, CallChangedError)
             why = str(error) if changed else traceback.format_exc()[-4000:]
             refusal: RerunGreeting = {"role": "rerun", "changed": why}
             self.channel.send(refusal)

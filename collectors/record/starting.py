@@ -29,7 +29,7 @@ class Unusable(Exception):
     """What was asked for cannot be started; the text is one sentence for the user."""
 
 
-def place() -> str:
+def origin() -> str:
     """The cell or the test that is running, or nothing."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "")
     return _PLACE["now"] or test.rsplit(" (", 1)[0]
@@ -88,7 +88,7 @@ def _notebook(spec: _Spec) -> Optional[BaseException]:
     sys.path[0] = ""
     try:
         return notebook.run(sys.argv[0], spec["folder"], _entering)
-    except notebook.Refused as error:
+    except notebook.NotebookError as error:
         raise Unusable("{}: {}".format(sys.argv[0], error)) from None
 
 

@@ -12,7 +12,7 @@ from ..protocol import CompileOptions
 _NUMBERS = itertools.count()
 
 
-class Watched:
+class WatchedCallable:
     """One result of torch.compile or torch.export: the original callable, the options, and the
     shapes it has been called with.
     """
@@ -32,7 +32,7 @@ class Watched:
         #: Whether later calls start from a state that the original callable does not have.
         self.first_only = False
 
-    def watched_by(self, recorder: Any) -> None:
+    def start_watching(self, recorder: Any) -> None:
         """A new recorder knows nothing of what an earlier one has seen: it looks at this callable
         anew.
         """
@@ -45,7 +45,7 @@ class Watched:
 class CompiledCall(NamedTuple):
     """One call of a compiled callable, as the program makes it."""
 
-    watched: Watched
+    watched: WatchedCallable
     compiled: Callable[..., Any]
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]

@@ -68,7 +68,9 @@ class WatchedCall:
         self._stamps: Dict[str, outputs.Stamp] = {}
         self._noted: side_effects.State = {}
 
-    def unsupported(self, is_forked: bool, is_child: bool) -> Optional[Literal["CUDA", "ranks"]]:
+    def why_unsupported(
+        self, is_forked: bool, is_child: bool
+    ) -> Optional[Literal["CUDA", "ranks"]]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
         parent has initialised, and only a program that was started for it can do without the other
         ranks.
@@ -97,7 +99,7 @@ class WatchedCall:
             watched.options,
             self._history(),
             self.state,
-            environment.changed_settings(),
+            environment.find_changed_settings(),
         )
 
     def _history(self) -> List[Tuple[Any, Any]]:
@@ -166,7 +168,7 @@ class WatchedCall:
         return rungs.note_state(self.call.watched.options, *self._parts())
 
     def _reachable(self) -> Dict[str, torch.Tensor]:
-        return rungs.watched_tensors(self.call.watched.options, *self._parts())
+        return rungs.find_watched_tensors(self.call.watched.options, *self._parts())
 
     def _parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
         return self.call.watched.function, self.call.args, self.call.kwargs

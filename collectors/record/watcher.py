@@ -11,7 +11,7 @@ import threading
 from typing import Any, Callable, Dict, Tuple
 
 from ..protocol import ProgramEnding
-from .watched import CompiledCall, Watched
+from .watched import CompiledCall, WatchedCallable
 
 
 class CallWatcher:
@@ -32,7 +32,7 @@ class CallWatcher:
 
     def call(
         self,
-        watched: Watched,
+        watched: WatchedCallable,
         compiled: Callable[..., Any],
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
@@ -40,7 +40,7 @@ class CallWatcher:
         """Makes one compiled call, and returns or raises what it does."""
         if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
-        watched.watched_by(self)
+        watched.start_watching(self)
         self.local.inside = True
         try:
             return self.watch(CompiledCall(watched, compiled, args, kwargs))

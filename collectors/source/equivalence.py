@@ -37,7 +37,7 @@ def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> Equiva
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     path = request["file"]
-    if not Waiting(lambda: torch.save(_private(call, request, rng), path)).wanted():
+    if not Waiting(lambda: torch.save(_private(call, request, rng), path)).run():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     private: SavedRun = outputs.load(path)
     os.unlink(path)
@@ -48,10 +48,10 @@ def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> Equiva
             "outcome": "raises",
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
-    return _compared(private, public)
+    return _compare(private, public)
 
 
-def _compared(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
+def _compare(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
     expected = [leaf.detach() for leaf in private["results"]]
     labels = list(public.tensors)
     gradients = [public.gradients.get(label) for label in labels]
@@ -74,10 +74,10 @@ def _private(
     live = _live(call)
     mine: Dict[str, torch.Tensor] = {}
     for _, key in request["tensors"]:
-        mine.update(_named(key, live[key]))
+        mine.update(_name(key, live[key]))
     run = EquivalenceRun(mine)
     run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
-    return run.saved()
+    return run.save()
 
 
 def _public(
@@ -133,10 +133,10 @@ def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
 def _live(call: rungs.RecordedCall) -> Dict[str, Any]:
     given = call.options.get("backend")
     backend = given if callable(given) else None
-    return source.gathered_objects(call.function, call.args, call.kwargs, backend)
+    return source.gather_objects(call.function, call.args, call.kwargs, backend)
 
 
-def _named(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
+def _name(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
     """The tensors behind an id: itself, or those of a stock layer by their names."""
     if isinstance(value, torch.Tensor):
         yield key, value
@@ -149,7 +149,7 @@ def _named(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
 
 def _pairs(key: str, theirs: Any, ours: Any) -> Iterator[_Pair]:
     """What is on both sides; of a subclass of a stock layer the rest goes by ids of its own."""
-    public = dict(_named(key, ours))
-    for label, tensor in _named(key, theirs):
+    public = dict(_name(key, ours))
+    for label, tensor in _name(key, theirs):
         if label in public:
             yield label, tensor, public[label]

@@ -151,19 +151,19 @@ def public_reference(value: Any) -> Optional[Dict[str, Any]]:
         return {"kind": "torch", "name": operator}
     found = _index().get(id(value))
     if found is not None and resolve(found) is value:
-        return _named(found)
+        return _resolve(found)
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(module, str) and isinstance(qualname, str) and is_foreign(module):
         dotted = module + "." + qualname
         known = resolve(dotted)
         wrapped = getattr(value, "__wrapped__", None)
         if known is value or wrapped is not None and wrapped is known:
-            return _named(_shortest(module, qualname, known))
+            return _resolve(_shortest(module, qualname, known))
         # where a package offers a function under the name of its module (`scan.scan`), the path
         # to the module leads to the function
         package = module.rpartition(".")[0] + "." + qualname
         if resolve(package) is value:
-            return _named(_shortest(module.rpartition(".")[0], qualname, value))
+            return _resolve(_shortest(module.rpartition(".")[0], qualname, value))
     return None
 
 
@@ -179,7 +179,7 @@ def _shortest(module: str, qualname: str, value: Any) -> str:
     return module + "." + qualname
 
 
-def _named(dotted: str) -> Dict[str, Any]:
+def _resolve(dotted: str) -> Dict[str, Any]:
     top = dotted.split(".")[0]
     if top == "builtins":
         return {"kind": "builtin", "name": dotted.split(".", 1)[1]}

@@ -57,21 +57,21 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, An
     attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(TooMuch):
-            return _gathered(_Gatherer(), *attempt)
-    return _gathered(_Gatherer(), _NOTHING, (), {}, None)
+            return _gather(_Gatherer(), *attempt)
+    return _gather(_Gatherer(), _NOTHING, (), {}, None)
 
 
-def gathered_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
+def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
     """The live objects behind the ids that `gather` gives them in a process of the same state.
 
     Raises TooMuch.
     """
     work = _Gatherer()
-    _gathered(work, fn, args, kwargs, backend)
+    _gather(work, fn, args, kwargs, backend)
     return {work.known[id(value)]: value for value in work.alive}
 
 
-def _gathered(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
+def _gather(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
     if fn is _NOTHING:
         entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:
@@ -89,7 +89,7 @@ def _gathered(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) ->
         classes=work.classes,
         instances=work.instances,
         tensors=work.tensors,
-        storages=work.shared_storages(),
+        storages=work.find_shared_storages(),
         problems=work.problems,
     )
     return found
@@ -214,7 +214,7 @@ class _Gatherer(ObjectRecords):
             self.storages.setdefault(place, []).append(key)
         return {"kind": "tensor", "id": key}
 
-    def shared_storages(self) -> List[List[str]]:
+    def find_shared_storages(self) -> List[List[str]]:
         """Groups of tensors that lie in the same memory."""
         return [group for group in self.storages.values() if len(group) > 1]
 
@@ -252,7 +252,7 @@ class _Gatherer(ObjectRecords):
             raise TooMuch
         key = self._key(value, "f", self.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
-        names, every = text.used_names(node)
+        names, every = text.find_used_names(node)
         self.wanted |= names
         self.all_wanted = self.all_wanted or every
         record: Dict[str, Any] = {
@@ -311,7 +311,7 @@ class _Gatherer(ObjectRecords):
                 self._module_chains(record, name, thing, dotted)
                 if not is_foreign(thing.__name__):
                     continue
-            record["refs"][name] = self._called(self.ref(thing))
+            record["refs"][name] = self._call(self.ref(thing))
 
     def _module_chains(
         self, record: Dict[str, Any], name: str, module: Any, dotted: Set[Tuple[str, ...]]
@@ -325,14 +325,14 @@ class _Gatherer(ObjectRecords):
                     break
                 if isinstance(thing, types.ModuleType):
                     continue
-                reference = self._called(self.ref(thing))
+                reference = self._call(self.ref(thing))
                 # an overload of an operator is the operator
                 deeper = reference["kind"] in ("torch", "operator") and length < len(chain)
                 record["chains"][".".join(chain[:length])] = reference
                 if not deeper:
                     break
 
-    def _called(self, reference: Ref) -> Ref:
+    def _call(self, reference: Ref) -> Ref:
         if reference["kind"] == "class":
             self.constructed.add(reference["id"])
         return reference

@@ -143,7 +143,7 @@ def chains(node: ast.AST) -> Set[Tuple[str, ...]]:
     return found
 
 
-def used_names(node: ast.AST) -> Tuple[Set[str], bool]:
+def find_used_names(node: ast.AST) -> Tuple[Set[str], bool]:
     """Attribute names and text that may name one; and whether any attribute at all may be
     reached.
     """

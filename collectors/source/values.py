@@ -174,13 +174,13 @@ def _arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
             value = value is not None
         if isinstance(value, (torch.Tensor, nn.Module)):
             return None
-        value = _collapsed(name, value)
+        value = _collapse(name, value)
         if parameter.default is parameter.empty or value != parameter.default:
             arguments[name] = value
     return arguments
 
 
-def _collapsed(name: str, value: Any) -> Any:
+def _collapse(name: str, value: Any) -> Any:
     """`kernel_size=(3, 3)` as people write it: 3.
 
     Only where the constructor would repeat the number itself.

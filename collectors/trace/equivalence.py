@@ -47,12 +47,12 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not Waiting(
-        lambda: torch.save(EquivalenceRun.of_call(call, rng).saved(), request["file"])
-    ).wanted():
+        lambda: torch.save(EquivalenceRun.of_call(call, rng).save(), request["file"])
+    ).run():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
-    referee = Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
+    referee = Waiting(lambda: torch.save(_exact(call, rng).save(), request["file"]))
     tracer = Tracer(call, keep=True)
     tracer.look_inside = not request.get("opaque")
     with context.apply_state(call.state):
@@ -71,14 +71,14 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         }
     ids = {label: id(tensor) for label, tensor in tracer.given.items()}
 
-    def compared(exact: Optional[SavedRun]) -> EquivalenceAnswer:
-        return _Compared(private, public, request, ids, tracer, model, exact).document()
+    def compare(exact: Optional[SavedRun]) -> EquivalenceAnswer:
+        return _RunComparison(private, public, request, ids, tracer, model, exact).document()
 
-    found = compared(None)
-    if _differ(found) and referee.wanted():
+    found = compare(None)
+    if _differ(found) and referee.run():
         exact = outputs.load(request["file"])
         os.unlink(request["file"])
-        found = compared(exact)
+        found = compare(exact)
     return found
 
 
@@ -112,7 +112,7 @@ class Waiting:
         self.pid = fork_from_fresh_thread(wait)
         os.close(reader)
 
-    def wanted(self) -> bool:
+    def run(self) -> bool:
         """Has it done; True if that succeeded."""
         os.write(self.writer, b"!")
         return os.waitpid(self.pid, 0)[1] == 0
@@ -199,7 +199,7 @@ class EquivalenceRun:
                     found = [tensor.grad for tensor in wanted.values()]
             self.gradients = dict(zip(wanted, found))
 
-    def saved(self) -> SavedRun:
+    def save(self) -> SavedRun:
         """What the other process needs, detached."""
         return {
             "results": [_plain(leaf) for leaf in self.results],
@@ -275,7 +275,7 @@ def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
 
 
 @dataclass
-class _Compared:
+class _RunComparison:
     """The comparison of the two runs."""
 
     private: SavedRun
@@ -344,7 +344,7 @@ class _Compared:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
 
 
-def gradients_how(compared: ListComparison, private: SavedRun, public: EquivalenceRun) -> Alikeness:
+def gradients_how(compare: ListComparison, private: SavedRun, public: EquivalenceRun) -> Alikeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none, and where all are zero, as those of any backward behind a dead ReLU.
     """
@@ -356,7 +356,7 @@ def gradients_how(compared: ListComparison, private: SavedRun, public: Equivalen
     gradients = [*private["gradients"].values(), *public.gradients.values()]
     if left and not any(_may_tell(gradient) for gradient in gradients):
         return "not compared"
-    return compared["how"]
+    return compare["how"]
 
 
 def _may_tell(gradient: Optional[torch.Tensor]) -> bool:
@@ -409,12 +409,12 @@ def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
     """Notes two sums of what each module call returned."""
     original = torch.nn.Module.__call__
 
-    def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_module(module: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(module, *args, **kwargs)
         seen.append((id(module), _sums(result)))
         return result
 
-    torch.nn.Module.__call__ = called
+    torch.nn.Module.__call__ = call_module
     try:
         yield
     finally:

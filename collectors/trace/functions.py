@@ -32,19 +32,19 @@ def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: A
     tracer.blocks.append(record.forward)  # so that an id stays one block's
     reasons = len(tracer.why)
     try:
-        with record.watched():
+        with record.watch():
             result = original(*args, **kwargs)
-        record.left(result)
+        record.leave(result)
         if record.ctx is not None and any(leaf.requires_grad for leaf in record.leaves):
             record.backward()
     finally:
         tracer.function = None
-        record.restored(record.outer)
+        record.restore(record.outer)
     if record.failed or len(tracer.why) > reasons:
         tracer.note("torch.autograd.Function")
         record.take_apart()
     else:
-        record.done()
+        record.finish()
     return result
 
 
@@ -78,7 +78,7 @@ class _Record:
     # -- the forward -----------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """The class with a forward that tells us what it is given and what it leaves; this process
         is a fork.
         """
@@ -87,29 +87,29 @@ class _Record:
         forward, setup = cls.forward, cls.setup_context
         two_parts = setup is not torch.autograd.function._SingleLevelFunction.setup_context
 
-        def watched_forward(*given: Any) -> Any:
+        def watch_forward(*given: Any) -> Any:
             self.ctx = None if two_parts else given[0]
             self._enter(given if two_parts else given[1:])
             try:
                 result = forward(*given)
                 if not two_parts:
-                    self._returned(result)
+                    self._note_returned(result)
                 return result
             finally:
                 if not two_parts:
                     self.tracer.stack.pop()
 
-        def watched_setup(ctx: Any, inputs: Any, output: Any) -> Any:
+        def watch_setup(ctx: Any, inputs: Any, output: Any) -> Any:
             self.ctx = ctx
             try:
                 setup(ctx, inputs, output)
-                self._returned(output)
+                self._note_returned(output)
             finally:
                 self.tracer.stack.pop()
 
-        cls.forward = staticmethod(watched_forward)
+        cls.forward = staticmethod(watch_forward)
         if two_parts:
-            cls.setup_context = staticmethod(watched_setup)
+            cls.setup_context = staticmethod(watch_setup)
         try:
             yield
         finally:
@@ -136,16 +136,16 @@ class _Record:
             if name is not None:
                 self.inner.append((value, name))
                 self.metas[name] = tensor_meta(value)
-        self.restored(self.inner)
+        self.restore(self.inner)
         self.forward["state"] = tracer._state()
         tracer.stack.append(self.forward)
 
-    def restored(self, names: List[Tuple[torch.Tensor, str]]) -> None:
+    def restore(self, names: List[Tuple[torch.Tensor, str]]) -> None:
         """Gives tensors these names."""
         for tensor, name in names:
             self.tracer._bind(tensor, name)
 
-    def _named(self, tensors: Any) -> List[Tuple[torch.Tensor, str]]:
+    def _name(self, tensors: Any) -> List[Tuple[torch.Tensor, str]]:
         """Tensors with their names; what has none makes this a Function that is taken apart."""
         found = []
         for tensor in tensors or ():
@@ -157,23 +157,23 @@ class _Record:
                     self.failed = True
         return found
 
-    def _returned(self, result: Any) -> None:
+    def _note_returned(self, result: Any) -> None:
         """Notes what the forward returned, and what it asked of its ctx, which torch forgets
         afterwards.
         """
         self.single = isinstance(result, torch.Tensor)
         leaves = (result,) if self.single else result if isinstance(result, tuple) else ()
-        self.results = [name for _, name in self._named(leaves)]
-        self.saved = self._named(getattr(self.ctx, "to_save", None))
-        dirty = self._named(getattr(self.ctx, "dirty_tensors", None))
-        constant = self._named(getattr(self.ctx, "non_differentiable", None))
+        self.results = [name for _, name in self._name(leaves)]
+        self.saved = self._name(getattr(self.ctx, "to_save", None))
+        dirty = self._name(getattr(self.ctx, "dirty_tensors", None))
+        constant = self._name(getattr(self.ctx, "non_differentiable", None))
         self.document["dirty"] = [name for _, name in dirty]
         self.document["constant"] = [name for _, name in constant]
         self.document["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
 
-    def left(self, result: Any) -> None:
+    def leave(self, result: Any) -> None:
         """Notes what `apply` returned; names hold outside again."""
-        self.restored(self.outer)
+        self.restore(self.outer)
         found = (result,) if isinstance(result, torch.Tensor) else result
         self.leaves = [leaf for leaf in found or () if isinstance(leaf, torch.Tensor)]
         known = {id(tensor): name for tensor, name in self.outer}
@@ -202,7 +202,7 @@ class _Record:
                 grads.append(made)
         named = [(grad, tracer.fresh()) for grad in grads]
         self.metas.update((name, tensor_meta(grad)) for grad, name in named)
-        self.restored([*self.inner, *zip(self.leaves, self.results), *named])
+        self.restore([*self.inner, *zip(self.leaves, self.results), *named])
         self.back = {"items": [], "grads": [name for _, name in named]}
         try:
             with torch.no_grad(), _no_autocast():
@@ -230,7 +230,7 @@ class _Record:
         returned += [None] * (len(self.given) - len(returned))
         refs = []
         for outer, value in zip(self.given, returned):
-            named = self._named([value])
+            named = self._name([value])
             if outer is not None:
                 refs.append(named[0][1] if named else None)
         self.back["returned"] = refs
@@ -246,7 +246,7 @@ class _Record:
 
     # -- what goes into the trace ------------------------------------------------------------------
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """The application as one operation."""
         tracer = self.tracer
         args = [name for name in self.given if name is not None]
@@ -292,7 +292,7 @@ class _Record:
             if inner is not None and outer is not None
         }
         state = {self.forward.get("state"): self.state}
-        self.tracer.stack[-1]["items"] += _renamed(self.forward["items"], table, state)
+        self.tracer.stack[-1]["items"] += _rename(self.forward["items"], table, state)
         for leaf, inner in zip(self.leaves, self.results):
             if leaf is not None and inner not in table:
                 self.tracer._bind(leaf, inner)
@@ -325,13 +325,13 @@ def _no_autocast() -> Iterator[None]:
         yield
 
 
-def _renamed(data: Any, table: Json, states: Dict[Any, int]) -> Any:
+def _rename(data: Any, table: Json, states: Dict[Any, int]) -> Any:
     """Items of a trace with other names for some values, and other switches."""
     if isinstance(data, list):
-        return [_renamed(item, table, states) for item in data]
+        return [_rename(item, table, states) for item in data]
     if not isinstance(data, dict):
         return data
-    found = {key: _renamed(value, table, states) for key, value in data.items()}
+    found = {key: _rename(value, table, states) for key, value in data.items()}
     if "ref" in found:
         found["ref"] = table.get(found["ref"], found["ref"])
     if "same" in found:

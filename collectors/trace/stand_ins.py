@@ -62,7 +62,7 @@ class Opaque:
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
         given = iter(tensors)
-        args, kwargs = _filled([self.args, self.kwargs], given)
+        args, kwargs = _fill([self.args, self.kwargs], given)
         return self.func(*args, **kwargs)
 
 
@@ -82,18 +82,18 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _without_tensors(value: Any) -> Any:
-    return _mapped(value, lambda leaf: _Place() if isinstance(leaf, torch.Tensor) else leaf)
+    return _map(value, lambda leaf: _Place() if isinstance(leaf, torch.Tensor) else leaf)
 
 
-def _filled(value: Any, given: Iterator[torch.Tensor]) -> Any:
-    return _mapped(value, lambda leaf: next(given) if type(leaf) is _Place else leaf)
+def _fill(value: Any, given: Iterator[torch.Tensor]) -> Any:
+    return _map(value, lambda leaf: next(given) if type(leaf) is _Place else leaf)
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def _map(value: Any, change: Callable[[Any], Any]) -> Any:
     if type(value) in (list, tuple):
-        return type(value)([_mapped(item, change) for item in value])
+        return type(value)([_map(item, change) for item in value])
     if type(value) is dict:
-        return {key: _mapped(item, change) for key, item in value.items()}
+        return {key: _map(item, change) for key, item in value.items()}
     return change(value)
 
 
@@ -111,7 +111,7 @@ def kernels(tracer: Any) -> Iterator[None]:
     changed: List[Any] = []
     inside: List[bool] = []
 
-    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+    def watch(original: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
             if inside:  # an autotuned kernel launches another
                 return original(self, *args, **kwargs)
@@ -132,7 +132,7 @@ def kernels(tracer: Any) -> Iterator[None]:
 
     for cls in _launchers():
         changed.append((cls, cls.run))
-        cls.run = watched(cls.run)
+        cls.run = watch(cls.run)
     try:
         yield
     finally:

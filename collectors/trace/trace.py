@@ -68,7 +68,7 @@ class Tracer(Registry):
         self.count = 0
         self.root: Json = {"module": None, "items": []}
         self.stack: List[Json] = [self.root]
-        self.places: Dict[Any, Json] = {}
+        self.sizes_read: Dict[Any, Json] = {}
         self.why: List[str] = []
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
@@ -93,18 +93,18 @@ class Tracer(Registry):
         original = torch.nn.Module.__call__
         tracer = self
 
-        def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def call_module(module: Any, *args: Any, **kwargs: Any) -> Any:
             return tracer.module_call(original, module, args, kwargs)
 
         apply = vars(torch.autograd.Function)["apply"]
 
-        def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
             return functions.apply(tracer, apply.__get__(None, cls), cls, args, kwargs)
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)
-        torch.nn.Module.__call__ = called  # this process is a fork: nobody else sees it
-        torch.autograd.Function.apply = classmethod(applied)
+        torch.nn.Module.__call__ = call_module  # this process is a fork: nobody else sees it
+        torch.autograd.Function.apply = classmethod(apply_function)
         torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
             saved, function, args, kwargs
         )
@@ -155,7 +155,7 @@ class Tracer(Registry):
         self.stack[-1]["items"].append(item)
         seen = [False]
 
-        def watched(*inner: Any, **more: Any) -> Any:
+        def watch(*inner: Any, **more: Any) -> Any:
             if seen[0]:  # once more, for the backward pass
                 return function(*inner, **more)
             seen[0] = True
@@ -165,7 +165,7 @@ class Tracer(Registry):
             finally:
                 self.stack.pop()
 
-        return original(watched, *args, **kwargs)
+        return original(watch, *args, **kwargs)
 
     def _maybe_value(self, value: Any) -> Any:
         """An argument of a module, which may be anything; what the IR cannot hold is told by
@@ -196,7 +196,7 @@ class Tracer(Registry):
     def _size(self, size: Size) -> Any:
         """A reference to the size, read or computed in the block where it is first wanted."""
         key = origin(size)
-        found = self.places.get(key)
+        found = self.sizes_read.get(key)
         if found is not None and found["block"] in (id(item) for item in self._blocks()):
             return {"ref": found["name"]}
         kind, *operands = size.origin
@@ -212,10 +212,10 @@ class Tracer(Registry):
         if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
             self.stack.append(self.function.forward)  # which hands it to the backward
             name = self._node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
-            self.places[key] = {"block": id(self.stack.pop()), "name": name}
+            self.sizes_read[key] = {"block": id(self.stack.pop()), "name": name}
             return {"ref": name}
         name = self._node(op, target, args, {}, {"scalar": "int"})
-        self.places[key] = {"block": id(self.stack[-1]), "name": name}
+        self.sizes_read[key] = {"block": id(self.stack[-1]), "name": name}
         return {"ref": name}
 
     def _blocks(self) -> List[Json]:

@@ -25,7 +25,7 @@ _BLOCK, _ELEMENTS = 64, 1024
 _KEPT = ("triton", "torch._inductor.runtime")
 
 
-class Generated:
+class GeneratedKernels:
     """What inductor wrote: `rows` as `launches.Launches` has them, with `text`, the kernel without
     inductor's launcher.
     """
@@ -65,7 +65,9 @@ class LaunchNotes:
         raise AttributeError(name)
 
 
-def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], Any]) -> None:
+def watch(
+    found: GeneratedKernels, launcher: Callable[[Optional[Dict[str, Any]], str], Any]
+) -> None:
     """Makes inductor write Triton code for every device and hand it to `found`.
 
     Raises AttributeError where it cannot.
@@ -117,7 +119,7 @@ def describe(name: str, source: str) -> Optional[Dict[str, Any]]:
         if value != "constexpr"
     }
     constants = ast.literal_eval(meta["constants"]) if "constants" in meta else {}
-    constants = {_named(key, signature): value for key, value in constants.items()}
+    constants = {_name(key, signature): value for key, value in constants.items()}
     hints = ast.literal_eval(given["size_hints"]) if "size_hints" in given else {}
     # the order of the parameters is that of the compiler's attributes
     kinds: Dict[str, str] = {}
@@ -128,7 +130,7 @@ def describe(name: str, source: str) -> Optional[Dict[str, Any]]:
         kinds[parameter.arg] = "constexpr" if is_constant else signature.get(parameter.arg, "i32")
     own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
     constants.update(blocks(own, hints))
-    aligned = _aligned(meta.get("configs"))
+    aligned = _find_aligned(meta.get("configs"))
     names = list(kinds)
     return {
         "kernel": kernel.name,
@@ -161,7 +163,7 @@ def _entries(node: ast.expr) -> Dict[str, ast.expr]:
     }
 
 
-def _named(key: Any, signature: Dict[str, str]) -> str:
+def _name(key: Any, signature: Dict[str, str]) -> str:
     """The name of a constant parameter, which older releases number."""
     return list(signature)[key] if isinstance(key, int) else str(key)
 
@@ -205,7 +207,7 @@ def blocks(
     return {name: found[name] for name in names}
 
 
-def _aligned(node: Optional[ast.expr]) -> List[int]:
+def _find_aligned(node: Optional[ast.expr]) -> List[int]:
     """Places of the parameters that are multiples of 16: a dictionary by place, or the lists of
     older releases.
     """

@@ -19,7 +19,7 @@ from . import generated, launches
 _ELEMENTS = 1 << 14
 
 
-class Interpreted:
+class InterpretedRun:
     """What was run: `launched` kernels, and `trouble`, the first reason why a kernel could not
     be.
     """
@@ -31,10 +31,10 @@ class Interpreted:
     def launcher(self, folder: str) -> Callable[[Optional[Dict[str, Any]], str], _Launcher]:
         """What stands for a compiled kernel, given its row (see `generated.describe`) and name."""
 
-        def made(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
+        def make(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
             return _Launcher(self, row, name, folder)
 
-        return made
+        return make
 
 
 class CannotInterpretError(RuntimeError):
@@ -43,7 +43,7 @@ class CannotInterpretError(RuntimeError):
 
 class _Launcher:
     def __init__(
-        self, found: Interpreted, row: Optional[Dict[str, Any]], name: str, folder: str
+        self, found: InterpretedRun, row: Optional[Dict[str, Any]], name: str, folder: str
     ) -> None:
         self._found, self._row, self._name, self._folder = found, row, name, folder
         self._kernel: Any = None
@@ -182,7 +182,7 @@ def teach_library() -> None:
             setattr(library, name, rounded)
 
 
-def outcome(found: Interpreted, ending: Dict[str, Any]) -> Dict[str, Any]:
+def outcome(found: InterpretedRun, ending: Dict[str, Any]) -> Dict[str, Any]:
     """`outcome` passes or fails (with `exception` and `message`), as the script's own checks say,
     or `skipped` with the reason.
     """

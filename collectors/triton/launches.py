@@ -43,12 +43,12 @@ class Launches:
     def note(self, kernel: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
         """Remembers one launch; counts those that repeat an earlier one."""
         function = kernel.fn
-        bound = _bound(function, args, kwargs)
+        bound = _bind(function, args, kwargs)
         row = {
             "kernel": function.__name__,
             "file": inspect.getsourcefile(function) or "",
             "line": function.__code__.co_firstlineno,
-            **_specialised(function, bound),
+            **_specialise(function, bound),
             "arguments": {name: describe_launch(value) for name, value in bound.items()},
             "options": {name: kwargs[name] for name in OPTIONS if kwargs.get(name) is not None},
         }
@@ -71,7 +71,7 @@ class Launches:
             self.kernels.append(kernel)
 
 
-def _bound(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+def _bind(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
     parameters = inspect.signature(function).parameters
     given = dict(zip(parameters, args))
     given.update({name: value for name, value in kwargs.items() if name in parameters})
@@ -88,7 +88,7 @@ def is_constexpr(function: Any, name: str) -> bool:
     return "constexpr" in str(text)
 
 
-def _specialised(function: Any, bound: Dict[str, Any]) -> Dict[str, Any]:
+def _specialise(function: Any, bound: Dict[str, Any]) -> Dict[str, Any]:
     """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of
     16, in order of the parameters.
     """

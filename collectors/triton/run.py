@@ -28,7 +28,7 @@ def main(arguments: List[str]) -> int:
         "interpret": _interpret,
         "compile": _compile,
         "candidates": _candidates,
-        "generated": _generated,
+        "generated": _generate,
         "interpret generated": _interpret_generated,
     }
     answer = ways[spec["what"]](spec)
@@ -103,13 +103,13 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _generate(spec: Dict[str, Any]) -> Dict[str, Any]:
     """Has inductor write Triton code for the script, and compiles each of its kernels for every
     target.
     """
     if importlib.util.find_spec("triton") is None:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
-    seen = generated.Generated()
+    seen = generated.GeneratedKernels()
     try:
         generated.watch(seen, generated.LaunchNotes)
     except (ImportError, AttributeError) as error:
@@ -142,10 +142,10 @@ def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
     """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
     checks say then.
     """
-    found = interpreted.Interpreted()
+    found = interpreted.InterpretedRun()
     try:
         interpreted.teach_library()
-        generated.watch(generated.Generated(), found.launcher(spec["folder"]))
+        generated.watch(generated.GeneratedKernels(), found.launcher(spec["folder"]))
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     return {**_versions(), **interpreted.outcome(found, _run_script(spec))}

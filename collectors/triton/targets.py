@@ -62,7 +62,7 @@ def compile_for(kernel: Any, row: Dict[str, Any], name: str) -> Dict[str, Any]:
     with open(log, encoding="utf-8", errors="replace") as source:
         text = source.read()
     os.unlink(log)
-    answer = _judged(text, status, late)
+    answer = _judge(text, status, late)
     return {**answer, "target": name, "seconds": round(time.monotonic() - started, 3)}
 
 
@@ -131,7 +131,7 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _judged(text: str, status: int, late: bool) -> Dict[str, Any]:
+def _judge(text: str, status: int, late: bool) -> Dict[str, Any]:
     before, _, told = text.partition(_TOLD)
     classes, _, message = told.partition("\n")
     names = classes.split(",") if classes else []

@@ -157,7 +157,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     except early_end.CompilerReached:
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except SystemExit as stop:
-        answer = _stopped(stop)
+        answer = _stop(stop)
     except NoSuchSettingError as error:
         answer = {
             "outcome": "cannot_judge",
@@ -166,7 +166,7 @@ def run(request: CandidateRequest, folder: str) -> int:
             "detail": str(error),
         }
     except BaseException as error:
-        broken = isinstance(error, _BROKEN) and _raised_by_text(error, path)
+        broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
         account = describe(error)
         answer = {"outcome": "broken" if broken else "fails", "failure": account, "exit": 1}
         sys.stderr.write(account.get("traceback", ""))
@@ -177,7 +177,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if tools is not None:
         answer["found"] = cast(Dict[str, ToolFinding], tools.stop())
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
-        answer["undefined"] = _undefined()
+        answer["undefined"] = _find_undefined()
     _flush()
     _write(os.path.join(out, "answer.json"), answer)
     return answer["exit"]
@@ -202,7 +202,7 @@ def _of_values(account: Failure | None) -> bool:
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
 
 
-def _undefined() -> list[str]:
+def _find_undefined() -> list[str]:
     """What the program meets in eager mode that torch leaves undefined; nothing where that cannot
     be found out.
     """
@@ -217,7 +217,7 @@ def _undefined() -> list[str]:
     return found
 
 
-def _stopped(stop: SystemExit) -> CandidateEnding:
+def _stop(stop: SystemExit) -> CandidateEnding:
     if isinstance(stop.code, str) or not isinstance(stop.code, (int, type(None))):
         sys.stderr.write(f"{stop.code}\n")
     code = stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 1)
@@ -228,7 +228,7 @@ def _stopped(stop: SystemExit) -> CandidateEnding:
     return {"outcome": "fails", "failure": describe(stop), "exit": code}
 
 
-def _raised_by_text(error: BaseException, path: str) -> bool:
+def _is_text_at_fault(error: BaseException, path: str) -> bool:
     """Whether the text itself is at fault: no frame below its own, or it does not even compile."""
     trace = error.__traceback__
     names: list[str] = []

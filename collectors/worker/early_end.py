@@ -25,10 +25,10 @@ def at_compiler() -> None:
     """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is
     no way back.
     """
-    sys.addaudithook(_heard)
+    sys.addaudithook(_hear)
 
 
-def _heard(event: str, arguments: Any) -> None:
+def _hear(event: str, arguments: Any) -> None:
     if event == "subprocess.Popen" and _compiles(arguments[1]):
         raise CompilerReached
 

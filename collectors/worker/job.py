@@ -78,7 +78,7 @@ def read_answer(job: Job) -> CandidateAnswer:
         "failure": None,
         "signal": None,
         "detail": "",
-        **(_written(out) or _ending(job)),
+        **(_read_written(out) or _ending(job)),
         "id": job.request["id"],
         "stdout": tail(os.path.join(out, "stdout")),
         "stderr": tail(os.path.join(out, "stderr")),
@@ -97,7 +97,7 @@ def read_answer(job: Job) -> CandidateAnswer:
     return answer
 
 
-def _written(out: str) -> CandidateEnding | None:
+def _read_written(out: str) -> CandidateEnding | None:
     """The candidate's own answer; None if it did not get that far."""
     try:
         with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:

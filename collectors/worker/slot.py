@@ -48,17 +48,17 @@ class Slot:
         """Delete what was written to the cache after ``since``: a killed compiler leaves half a
         file.
         """
-        for path in self._written(since):
+        for path in self._find_written(since):
             try:
                 os.unlink(path)
             except OSError:
                 pass  # a lock that went with its owner
 
-    def produced(self, since: float) -> list[str]:
+    def find_produced(self, since: float) -> list[str]:
         """The shared objects built after ``since``; call it only after a candidate that ended by
         itself.
         """
-        return [path for path in self._written(since) if path.endswith(".so")]
+        return [path for path in self._find_written(since) if path.endswith(".so")]
 
     def borrow(self, published: Sequence[str]) -> None:
         """Link what other places have built; ``published`` only ever grows, and is read from where
@@ -74,7 +74,7 @@ class Slot:
                 pass  # it is here already, or it was purged
         self._borrowed = len(published)
 
-    def _written(self, since: float) -> Iterator[str]:
+    def _find_written(self, since: float) -> Iterator[str]:
         for root, _, names in os.walk(self.cache):
             for name in names:
                 path = os.path.join(root, name)

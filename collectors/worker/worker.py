@@ -230,7 +230,7 @@ class Worker:
         if answer["outcome"] in ("died", "timeout", "cancelled"):
             job.slot.purge(job.started)
         else:
-            self.published += job.slot.produced(job.started)
+            self.published += job.slot.find_produced(job.started)
         self.free.append(job.slot)
         self.send(answer)
 

@@ -61,7 +61,7 @@ class BisectRequest:
 
 
 @dataclass(frozen=True)
-class Bisected:
+class BisectResult:
     """The end of a search: the two neighbours, everything that was asked, and the command that asks
     again.
     """
@@ -133,7 +133,7 @@ def _build(check: CheckResult) -> str:
     )
 
 
-def bisect(request: BisectRequest, options: Options, engine: Engine | None = None) -> Bisected:
+def bisect(request: BisectRequest, options: Options, engine: Engine | None = None) -> BisectResult:
     """Search for the change.
 
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
@@ -145,13 +145,13 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
         if engine is None:
             bench = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(bench), options.jobs)
-        found = _searched(request, options, subject, points, engine, store, progress)
+        found = _run_search(request, options, subject, points, engine, store, progress)
         if found.code != FOUND or not request.nightly:
             return found
         return _among_nightlies(request, options, found, engine, store, progress)
 
 
-def _searched(
+def _run_search(
     request: BisectRequest,
     options: WorkOptions,
     subject: CheckSubject,
@@ -160,7 +160,7 @@ def _searched(
     store: sqlite3.Connection,
     progress: Progress,
     known: Sequence[CheckResult] = (),
-) -> Bisected:
+) -> BisectResult:
     """One search among `points`, kept in the store under its own run; `known` was found out
     before.
     """
@@ -178,10 +178,10 @@ def _searched(
         if not reason:
             search.narrow()
         runs.finish(store, run.id)
-    return _told(request, search, reason)
+    return _describe(request, search, reason)
 
 
-def _told(request: BisectRequest, search: Search, reason: str) -> Bisected:
+def _describe(request: BisectRequest, search: Search, reason: str) -> BisectResult:
     found = bracket(search.known) if not reason else None
     checks = search.checks
     remarks = []
@@ -189,7 +189,7 @@ def _told(request: BisectRequest, search: Search, reason: str) -> Bisected:
     if found is not None and len(changes) > 1:
         steps = ", ".join(f"{checks[a].torch} to {checks[b].torch}" for a, b in changes)
         remarks.append(f"it changed more than once ({steps}); this is the last change")
-    return Bisected(
+    return BisectResult(
         subject=search.subject,
         what=search.what,
         before=checks[found.before] if found else None,
@@ -299,11 +299,11 @@ def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ..
 def _among_nightlies(
     request: BisectRequest,
     options: Options,
-    found: Bisected,
+    found: BisectResult,
     engine: Engine,
     store: sqlite3.Connection,
     progress: Progress,
-) -> Bisected:
+) -> BisectResult:
     """The same search between the two neighbours, in what the nightly index has or once had."""
     assert found.before is not None and found.after is not None
     place = request.index or listing.nightly_index(request.backend)
@@ -329,7 +329,7 @@ def _among_nightlies(
     ends = [parse(end, request.index, request.backend) for end in (early, late)]
     points = [ends[0], *builds, ends[1]]
     known = (found.before, found.after)
-    finer = _searched(request, options, found.subject, points, engine, store, progress, known)
+    finer = _run_search(request, options, found.subject, points, engine, store, progress, known)
     if finer.code != FOUND:
         return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
     news = tuple(check for check in finer.points if check not in found.points)

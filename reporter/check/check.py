@@ -15,9 +15,9 @@ from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
 from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
-from reporter.check.results import Checked, OutcomeChange
+from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.runs import Cell
-from reporter.check.subject import CheckSubject, stored_subjects, subjects_in
+from reporter.check.subject import CheckSubject, subjects_in, subjects_in_store
 from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
@@ -46,7 +46,7 @@ class CheckRequest:
     user: Prompt | None = None
 
 
-def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> Checked:
+def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> CheckSummary:
     """Check repros on releases.
 
     Raises BugreportError where there is nothing to check, or nothing to check it with.
@@ -66,7 +66,7 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
     """Which repros, where. Raises UsageError, CannotJudgeError."""
     found: dict[str, CheckSubject] = {}
     if request.all and store is not None:
-        found.update((subject.key, subject) for subject in stored_subjects(store))
+        found.update((subject.key, subject) for subject in subjects_in_store(store))
     for name in request.repros:
         is_folder = request.all and not issue_subject.is_issue(name)
         several = (
@@ -107,7 +107,7 @@ def carry_out(
     store: sqlite3.Connection | None,
     progress: Progress,
     shard: tuple[int, int] | None = None,
-) -> Checked:
+) -> CheckSummary:
     """Run what an interrupted run of the plan has left, and put the results in order."""
     cells = [cell for cell in plan.cells if belongs(cell, shard)]
     if store is None:
@@ -122,10 +122,10 @@ def carry_out(
 
 def _run(
     plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: ResultSink, progress: Progress
-) -> Checked:
+) -> CheckSummary:
     before = keeper.before(plan.cells)
     wanted = set(cells)
-    for check in plan.known(before):
+    for check in plan.find_known(before):
         if check.cell in wanted:
             keeper.keep(check)
     tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
@@ -135,7 +135,7 @@ def _run(
         }
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.stage(
-        "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
+        "check", f"{_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )
 
     def keep(check: CheckResult) -> None:
@@ -148,7 +148,7 @@ def _run(
     for old, new in zip(results, told):
         if old != new:
             keeper.amend(new)
-    return Checked(told, changes(told, before))
+    return CheckSummary(told, changes(told, before))
 
 
 def changes(
@@ -180,5 +180,5 @@ def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
     )
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -68,7 +68,7 @@ class Cluster:
 
         Raises UsageError without dask, CannotJudgeError if the scheduler is gone for good.
         """
-        distributed = _distributed()
+        distributed = _import_distributed()
         flight = _Flight({task.cell: task for task in tasks})
         while flight.tasks:
             client = self._connect(distributed, len(flight.tasks))
@@ -133,10 +133,12 @@ class Cluster:
             keep(check)
             return True
         if future.status == "error":
-            return self._failed(client, flight, cell, future, keep)
+            return self._handle_failure(client, flight, cell, future, keep)
         return self._again(client, flight, cell)  # cancelled or lost
 
-    def _failed(self, client: Any, flight: _Flight, cell: Cell, future: Any, keep: Keep) -> bool:
+    def _handle_failure(
+        self, client: Any, flight: _Flight, cell: Cell, future: Any, keep: Keep
+    ) -> bool:
         """The task raised, which it never does by itself: its worker died with it, or cannot run it
         at all.
         """
@@ -178,7 +180,7 @@ class Cluster:
                 self._submit(client, flight, cell, workers=others, allow_other_workers=False)
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:

@@ -14,14 +14,14 @@ from reporter.check.check import CheckRequest, check
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Engine
 from reporter.check.notify import notify_issues, refuse_early
-from reporter.check.results import Checked
+from reporter.check.results import CheckSummary
 from reporter.check.shards import merge
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.publish.rerender import with_checks
-from reporter.tracker.place import parse_issue
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import parse_issue
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class CheckArguments:
     exit_code: bool = False
 
 
-def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
+def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
     """Check, or put shards together, write the files that were asked for, and tell issues what is
     news. Raises BugreportError.
     """
@@ -77,10 +77,10 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
 
     notes = (*checked.notes, *with_checks(asked.repros))
     checked = replace(checked, notes=notes, bisecting=asked.exit_code)
-    return _told(checked, user, asked.yes) if asked.comment else checked
+    return _notify(checked, user, asked.yes) if asked.comment else checked
 
 
-def _told(checked: Checked, user: Prompt, is_sure: bool) -> Checked:
+def _notify(checked: CheckSummary, user: Prompt, is_sure: bool) -> CheckSummary:
     """The same with what issues were told; the exit code stays that of the check."""
 
     told = tuple(notify_issues(checked.results, user, is_sure))
@@ -146,7 +146,7 @@ def _refuse_unwritable(path: Path | None) -> None:
         )
 
 
-def _write(asked: CheckArguments, checked: Checked) -> None:
+def _write(asked: CheckArguments, checked: CheckSummary) -> None:
     if asked.markdown is not None:
         _put(asked.markdown, results.markdown(checked))
     if asked.html is not None:

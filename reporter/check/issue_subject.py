@@ -22,8 +22,8 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.sandbox.limits import GIB
-from reporter.tracker.place import parse_issue
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import parse_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu
@@ -34,7 +34,7 @@ from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
 from reporter.triage.service import show
-from reporter.triage.verdict import Judged, judge
+from reporter.triage.verdict import CommandVerdict, judge
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")
@@ -90,16 +90,16 @@ def subject_of_thread(
     says, found = read_stated(thread), extract(thread)
     issue = str(thread.address or "")
     if isinstance(found, Refusal):
-        foreign = IssueOrigin(issue, says, problem=found.reason)
+        origin = IssueOrigin(issue, says, problem=found.reason)
         return CheckSubject(
-            thread.name, key_of(thread.name), "", torch=_version(says.torch), foreign=foreign
+            thread.name, key_of(thread.name), "", torch=_version(says.torch), origin=origin
         )
     if trust and user is not None:
         show(found, user)
-    foreign = IssueOrigin(issue, says, found.modules, trust=trust)
+    origin = IssueOrigin(issue, says, found.modules, trust=trust)
     # the same text is judged in another way where it stands in another issue
     key = key_of(f"{thread.name}\n{found.text}")
-    return CheckSubject(thread.name, key, found.text, torch=_version(says.torch), foreign=foreign)
+    return CheckSubject(thread.name, key, found.text, torch=_version(says.torch), origin=origin)
 
 
 def judge_issue(
@@ -116,45 +116,47 @@ def judge_issue(
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
 
-    foreign = subject.foreign
-    assert foreign is not None
-    if not foreign.trust:
+    origin = subject.origin
+    assert origin is not None
+    if not origin.trust:
         bubblewrap.program()
     try:
         info = interpreter.probe(python)
-        missing = lacks(info, foreign.modules)
+        missing = lacks(info, origin.modules)
     except UsageError as error:
         raise CannotJudgeError(str(error)) from None
     if missing:
-        return _unjudged(f"it needs packages that are not there: {', '.join(missing)}")
+        return _cannot_judge(f"it needs packages that are not there: {', '.join(missing)}")
     needed, text = devices(subject.text), subject.text
-    is_moved = bool(needed) and not (foreign.trust and info.has_cuda and needed == ("cuda",))
+    is_moved = bool(needed) and not (origin.trust and info.has_cuda and needed == ("cuda",))
     if is_moved:
         on_this = on_cpu(text)
         if on_this is None:
-            return _unjudged(f"it needs {', '.join(needed)}, and the sandbox shows no such device")
+            return _cannot_judge(
+                f"it needs {', '.join(needed)}, and the sandbox shows no such device"
+            )
         text = on_this
-    runs, verdict = _looked_at(text, foreign, info, timeout, memory, jobs, stopped)
-    status, sentence = decide(foreign.stated, [runs], verdict)
+    runs, verdict = _run_and_judge(text, origin, info, timeout, memory, jobs, stopped)
+    status, sentence = decide(origin.stated, [runs], verdict)
     if is_moved and status != "reproduces":
-        return _unjudged(f"it needs {', '.join(needed)}; on the CPU: {sentence}")
+        return _cannot_judge(f"it needs {', '.join(needed)}; on the CPU: {sentence}")
     return _decision(status, sentence, runs)
 
 
-def _looked_at(
+def _run_and_judge(
     text: str,
-    foreign: IssueOrigin,
+    origin: IssueOrigin,
     info: InterpreterInfo,
     timeout: float,
     memory: float,
     jobs: int,
     stopped: Callable[[], bool],
-) -> tuple[Attempts, Judged | None]:
+) -> tuple[Attempts, CommandVerdict | None]:
     """The runs of the program as it was posted, and the tool's verdict where they do not say it
     all.
     """
 
-    says, trust = foreign.stated, foreign.trust
+    says, trust = origin.stated, origin.trust
     seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
     size = int((memory + 4) * GIB)
     # where nothing is stated that a run could be compared with, the verdict decides, and one run is
@@ -163,7 +165,7 @@ def _looked_at(
     runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=times)
     if stopped():
         raise CancelledError
-    shown = runs.telling
+    shown = runs.decisive
     # an assertion may compare what may differ, such as roundings in half precision
     enough = shown.match == "same" and not shown.failure.startswith("AssertionError")
     if enough or shown.outcome in ("stopped", "cannot_judge"):
@@ -179,13 +181,13 @@ def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     outcome = _OUTCOMES[status]
     counted = {"reproduces": runs.same or runs.failed, "different": runs.failed}
     hits = counted.get(outcome, runs.of - runs.failed)
-    failure = runs.telling.failure if hits and outcome in counted else ""
+    failure = runs.decisive.failure if hits and outcome in counted else ""
     # where no run failed and the verdict alone tells, that is one run which showed it
     shown = (hits, runs.of) if hits else (1, 1)
     return Decision(outcome, (failure or sentence)[:300], None, shown)
 
 
-def _unjudged(why: str) -> Decision:
+def _cannot_judge(why: str) -> Decision:
     return Decision("cannot_judge", why, None, (0, 0))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from collectors.protocol import FailureFrame
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure as shown_by
+from reporter.core.candidate import find_failure as shown_by
 from reporter.core.kinds import CheckOutcome, Kind, assert_never
 from reporter.core.signature import Signature, same_failure
 
@@ -107,7 +107,7 @@ def _excuse(
     answer: Answer, wanted: Signature | None, found: Signature | None, limit: float
 ) -> str | None:
     """Why a failure says nothing about the compiler; None if it does."""
-    said = answer.said()
+    said = answer.error_line()
     everything = f"{said}\n{answer.stderr}"
     if wanted is not None and found is not None and same(wanted, found):
         return None
@@ -157,7 +157,7 @@ def same(wanted: Signature, found: Signature) -> bool:
 def describe(answer: Answer, found: Signature | None) -> str:
     """The failure in one line for people."""
     if answer.failure:
-        return _short(answer.said())
+        return _short(answer.error_line())
     if answer.signal:
         return f"killed by {answer.signal}"
     if answer.outcome == "timeout":
@@ -181,7 +181,7 @@ def settle(
         return None
     cold = [item for item in observations if item.cold]
     if _comes_and_goes(reported):
-        return _settled_if_flaky(observations, cold, reported)
+        return _decide_flaky(observations, cold, reported)
     first = observations[0]
     if len(observations) == 1:
         is_enough = (
@@ -203,7 +203,7 @@ def settle(
     return Decision("cannot_judge", detail, told_of.signature, (hits, len(cold)))
 
 
-def _settled_if_flaky(
+def _decide_flaky(
     observations: Sequence[Observation], cold: Sequence[Observation], reported: tuple[int, int]
 ) -> Decision | None:
     """A failure that was flaky from the start: one sight is enough, and its absence needs enough

@@ -62,12 +62,12 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comment:
-    """What one issue is to be told: `place` is its project, `said` how many changes it was told
+    """What one issue is to be told: `address` is its project, `said` how many changes it was told
     before, `before` what it believes.
     """
 
     key: str
-    place: str
+    address: str
     number: int
     check: CheckResult
     said: int
@@ -105,7 +105,7 @@ class Notification:
         comment = self.comment
         return CommentRow(
             repro=comment.check.repro,
-            issue=f"{comment.place}#{comment.number}",
+            issue=f"{comment.address}#{comment.number}",
             outcome=comment.check.outcome,
             torch=comment.check.torch,
             url=self.url or None,
@@ -114,14 +114,14 @@ class Notification:
 
     def line(self) -> str:
         """For people."""
-        where = f"{self.comment.place}#{self.comment.number}"
+        where = f"{self.comment.address}#{self.comment.number}"
         return f"told {where}: {self.url}" if self.url else f"{where} was not told: {self.trouble}"
 
 
 class Tracker(Protocol):
     """The connection to an issue tracker."""
 
-    def standing(self, place: str, number: int, since: datetime) -> Standing:
+    def standing(self, address: str, number: int, since: datetime) -> Standing:
         """The issue, with what was written there since; raises BugreportError."""
 
     def say(self, comment: Comment) -> str:
@@ -133,7 +133,7 @@ class Tracker(Protocol):
         """Held by one process at a time for each issue."""
 
 
-def places(store: sqlite3.Connection) -> list[str]:
+def addresses(store: sqlite3.Connection) -> list[str]:
     """The projects in which reports were filed."""
     rows = store.execute(
         "SELECT DISTINCT repository FROM filings WHERE number IS NOT NULL AND instr(repository,"
@@ -156,11 +156,11 @@ def due(
     """
     found = []
     for key, check in _newest(results).items():
-        for place, number in _issues(store, key, check):
+        for address, number in _issues(store, key, check):
             try:
-                comment = _due(store, tracker, check, place, number)
+                comment = _due(store, tracker, check, address, number)
             except BugreportError as error:
-                trouble(f"{place}#{number} was not told: {error}")
+                trouble(f"{address}#{number} was not told: {error}")
                 continue
             if comment is not None:
                 found.append(comment)
@@ -180,7 +180,7 @@ def tell(
     for comment in comments:
         try:
             with tracker.alone(comment):
-                said = _said(store, comment.key, comment.place)
+                said = _last_comment(store, comment.key, comment.address)
                 if said is not None and said["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
                 found = Notification(comment, tracker.say(comment))
@@ -207,16 +207,16 @@ def confirms(text: str, outcome: CheckOutcome) -> bool:
 
 
 def _due(
-    store: sqlite3.Connection, tracker: Tracker, check: CheckResult, place: str, number: int
+    store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
-    said = _said(store, check.key, place)
+    said = _last_comment(store, check.key, address)
     if said is not None and said["outcome"] == check.outcome:
         return None
-    standing = tracker.standing(place, number, datetime.now(timezone.utc) - LATELY)
+    standing = tracker.standing(address, number, datetime.now(timezone.utc) - LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
     before = said["outcome"] if said else "fixed" if standing.is_closed else "reproduces"
     comment = Comment(
-        check.key, place, number, check, said["said"] if said else 0, before, standing.is_closed
+        check.key, address, number, check, said["said"] if said else 0, before, standing.is_closed
     )
     if before == check.outcome:
         return None
@@ -227,9 +227,9 @@ def _due(
     return comment
 
 
-def _said(store: sqlite3.Connection, key: str, place: str) -> sqlite3.Row | None:
+def _last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
     row: sqlite3.Row | None = store.execute(
-        "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, place)
+        "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()
     return row
 
@@ -239,7 +239,14 @@ def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
         store.execute(
             "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES"
             " (?, ?, ?, ?, ?, ?)",
-            (comment.key, comment.place, comment.check.release, comment.check.outcome, now(), said),
+            (
+                comment.key,
+                comment.address,
+                comment.check.release,
+                comment.check.outcome,
+                now(),
+                said,
+            ),
         )
 
 
@@ -247,8 +254,8 @@ def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tup
     """The issue that a program was taken from, and those that its report was filed as."""
     found = {}
     if check.issue:
-        place, _, number = check.issue.rpartition("#")
-        found[place] = int(number)
+        address, _, number = check.issue.rpartition("#")
+        found[address] = int(number)
     for row in store.execute(
         "SELECT repository, number FROM filings WHERE key = ? AND number IS NOT NULL "
         "AND instr(repository, '#') = 0",  # with # it is a comment

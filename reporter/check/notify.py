@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.leakcheck.audit import private_terms
-from reporter.check.notifications import Comment, Notification, Standing, due, places, tell
+from reporter.check.notifications import Comment, Notification, Standing, addresses, due, tell
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
 from reporter.core.plain import Json
@@ -22,9 +22,9 @@ from reporter.publish.allow_list import check_outgoing, refuse_leaks
 from reporter.store.database import open_store, store_path
 from reporter.store.locks import lock, lock_beside
 from reporter.tracker.delivery import SubmissionService
-from reporter.tracker.place import need_token, parse_repository
 from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 
 
@@ -40,9 +40,9 @@ def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> Non
             " add --yes"
         )
     with open_store() as store:
-        known = places(store)
-    for place in {*known, *(issue.rpartition("#")[0] for issue in issues)}:
-        need_token(parse_repository(place).host)
+        known = addresses(store)
+    for address in {*known, *(issue.rpartition("#")[0] for issue in issues)}:
+        need_token(parse_repository(address).host)
 
 
 def notify_issues(
@@ -58,7 +58,7 @@ def notify_issues(
         tracker = GitHub(user.say, stack)
         comments = due(store, tracker, results, user.say)
         for comment in comments:
-            user.show(f"this would be posted on {comment.place}#{comment.number}:")
+            user.show(f"this would be posted on {comment.address}#{comment.number}:")
             for line in ("", *audit_text(comment).rstrip().split("\n"), ""):
                 user.show(line)
         if comments and not is_sure:
@@ -73,12 +73,12 @@ def audit_text(comment: Comment) -> str:
     user. Raises LeakError.
     """
     try:
-        return _passed(comment.text)
+        return _clean(comment.text)
     except LeakError:
-        return _passed(comment.bare_text)
+        return _clean(comment.bare_text)
 
 
-def _passed(text: str) -> str:
+def _clean(text: str) -> str:
     refuse_leaks(check_outgoing({"comment.md": text}, private_terms({}, frozenset(), ())))
     return text
 
@@ -92,10 +92,10 @@ class GitHub:
         self._projects: Json = {}
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
-    def standing(self, place: str, number: int, since: datetime) -> Standing:
+    def standing(self, address: str, number: int, since: datetime) -> Standing:
         """See `notifications.Tracker`."""
-        session, project = self._at(place)
-        with session.calling(f"read {place}#{number}"):
+        session, project = self._at(address)
+        with session.calling(f"read {address}#{number}"):
             issue = project.get_issue(number)
             # `since` is the last change to a comment there; here it counts from when it was written
             heard = [
@@ -107,12 +107,12 @@ class GitHub:
 
     def say(self, comment: Comment) -> str:
         """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
-        session, project = self._at(comment.place)
+        session, project = self._at(comment.address)
         text = audit_text(comment)
-        issue = f"{comment.place}#{comment.number}"
+        issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
-        place = f"{issue}/state/{comment.said}/{comment.check.outcome}"
-        post = CommentPost(session, project, place, comment.number, comment.mark, lambda: text)
+        address = f"{issue}/state/{comment.said}/{comment.check.outcome}"
+        post = CommentPost(session, project, address, comment.number, comment.mark, lambda: text)
         return (
             SubmissionService(comment.key, self._folder, session.pace, self._say).deliver(post).url
         )
@@ -122,17 +122,17 @@ class GitHub:
         """See `notifications.Tracker`; the lock is a file beside the store, and ends with its
         process.
         """
-        path = lock_beside(store_path(), comment.key, f"{comment.place}#{comment.number}/state")
+        path = lock_beside(store_path(), comment.key, f"{comment.address}#{comment.number}/state")
         with lock([path], lambda: self._say("another process tells this issue; waiting")):
             yield
 
-    def _at(self, place: str) -> tuple[TrackerSession, Any]:
-        repository = parse_repository(place)
+    def _at(self, address: str) -> tuple[TrackerSession, Any]:
+        repository = parse_repository(address)
         if repository.host not in self._sessions:
             self._sessions[repository.host] = self._stack.enter_context(
                 TrackerSession(repository.host)
             )
         session = self._sessions[repository.host]
-        if place not in self._projects:
-            self._projects[place] = session.repository(repository)
-        return session, self._projects[place]
+        if address not in self._projects:
+            self._projects[address] = session.repository(repository)
+        return session, self._projects[address]

@@ -46,12 +46,12 @@ class Plan:
     @property
     def identity(self) -> list[str]:
         """What makes two plans the same."""
-        places = [
+        releases = [
             f"{item.label} {item.index} {item.backend} {item.wheel}" for item in self.releases
         ]
-        return sorted(subject.key for subject in self.subjects) + sorted(places)
+        return sorted(subject.key for subject in self.subjects) + sorted(releases)
 
-    def known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
+    def find_known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
         """The cells whose answer cannot have changed, with that answer: a release does not change,
         and neither does the text of a repro.
         """

@@ -23,7 +23,7 @@ KEPT = 2
 
 
 @dataclass
-class _Kept:
+class _PoolEntry:
     pool: WorkerPool
     users: int = 0
 
@@ -37,17 +37,17 @@ class Pools:
         self.jobs = jobs
         self.memory = memory
         self.isolation = isolation
-        self._pools: dict[Path, _Kept] = {}
+        self._pools: dict[Path, _PoolEntry] = {}
         self._lock = threading.Lock()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._made = 0
 
     @contextlib.contextmanager
-    def borrowed(self, python: Path) -> Iterator[WorkerPool]:
+    def borrow(self, python: Path) -> Iterator[WorkerPool]:
         """The pool of an interpreter, started if need be."""
         closing: list[WorkerPool] = []
         with self._lock:
-            kept = self._pools.pop(python, None) or _Kept(self._start(python))
+            kept = self._pools.pop(python, None) or _PoolEntry(self._start(python))
             self._pools[python] = kept  # the last one is the one used last
             kept.users += 1
             idle = [path for path, item in self._pools.items() if not item.users]

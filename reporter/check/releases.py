@@ -41,7 +41,7 @@ def try_releases(result: RunResult, options: Options) -> RunResult:
         note = (*checked.summary_lines(), *with_checks((str(result.folder),)))
     except (BugreportError, OSError) as error:
         note = (f"note: the other releases were not tried: {error}",)
-    return replace(result, report=_written(result), lines=(*result.lines, *note))
+    return replace(result, report=_need_report(result), lines=(*result.lines, *note))
 
 
 def _selection(own: str, options: Options) -> Selection | None:
@@ -52,7 +52,7 @@ def _selection(own: str, options: Options) -> Selection | None:
     return Selection(releases=others) if others else None
 
 
-def _written(result: RunResult) -> Report:
+def _need_report(result: RunResult) -> Report:
     assert result.folder is not None
     path = Path(result.folder) / "report.json"
     return read_report(json.loads(path.read_text(encoding="utf-8")), str(result.folder))

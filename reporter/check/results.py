@@ -56,7 +56,7 @@ class OutcomeChange:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckSummary:
     """What a check found: the results in the order asked for, what has changed since the last time,
     and which issues were `told`.
 
@@ -114,7 +114,7 @@ class Matrix:
     rows: tuple[MatrixRow, ...]
 
 
-def matrix(checked: Checked) -> Matrix:
+def matrix(checked: CheckSummary) -> Matrix:
     """The results by repro and release."""
     changed = {change.check.cell for change in checked.changes}
     columns = tuple(dict.fromkeys(check.release for check in checked.results))
@@ -133,7 +133,7 @@ def matrix(checked: Checked) -> Matrix:
     return Matrix(columns, tuple(sorted(rows, key=lambda row: not row.changed)))
 
 
-def lines(checked: Checked) -> list[str]:
+def lines(checked: CheckSummary) -> list[str]:
     """What the terminal shows."""
     told = [
         f"changed: {change.check.repro} on torch {change.check.torch}: {WORDS[change.before]} ->"
@@ -149,9 +149,9 @@ def _line(check: CheckResult) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
-    place = f"torch {check.build or check.torch}"
+    where = f"torch {check.build or check.torch}"
     return (
-        f"{check.repro} on {place}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
+        f"{check.repro} on {where}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
     )
 
 
@@ -182,7 +182,7 @@ def _head(found: Matrix, release: str) -> str:
     return versions.pop() if len(versions) == 1 else release
 
 
-def _sum(checked: Checked) -> str:
+def _sum(checked: CheckSummary) -> str:
     counts = dict.fromkeys(WORDS, 0)
     for check in checked.results:
         counts[check.outcome] += 1
@@ -190,7 +190,7 @@ def _sum(checked: Checked) -> str:
     return "in all: " + (", ".join(parts) or "nothing")
 
 
-def _context(checked: Checked) -> Json:
+def _context(checked: CheckSummary) -> Json:
     found = matrix(checked)
     return {
         "matrix": found,
@@ -202,15 +202,15 @@ def _context(checked: Checked) -> Json:
     }
 
 
-def markdown(checked: Checked) -> str:
+def markdown(checked: CheckSummary) -> str:
     """A page for an issue, a wiki or a job summary."""
-    return _rendered("matrix.md.j2", checked)
+    return _render("matrix.md.j2", checked)
 
 
-def html(checked: Checked) -> str:
+def html(checked: CheckSummary) -> str:
     """A page of its own, without anything from elsewhere."""
-    return _rendered("matrix.html.j2", checked)
+    return _render("matrix.html.j2", checked)
 
 
-def _rendered(name: str, checked: Checked) -> str:
+def _render(name: str, checked: CheckSummary) -> str:
     return render(name, _context(checked))

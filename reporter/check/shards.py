@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reporter.check.results import Checked, OutcomeChange
+from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 
 
-def merge(files: Sequence[Path]) -> Checked:
+def merge(files: Sequence[Path]) -> CheckSummary:
     """What all files say together, repro by repro in the order in which the files name them.
 
     Raises UsageError.
@@ -28,18 +28,18 @@ def merge(files: Sequence[Path]) -> Checked:
         if known is None or _rank(check) > _rank(known):
             best[check.cell] = check
     changed = {change.check.cell: change for _, changes in read for change in changes}
-    return Checked(tuple(_ordered(best.values())), tuple(changed.values()))
+    return CheckSummary(tuple(_sort(best.values())), tuple(changed.values()))
 
 
 def _rank(check: CheckResult) -> tuple[bool, str]:
     return check.outcome != "cannot_judge", check.time
 
 
-def _ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:
+def _sort(checks: Iterable[CheckResult]) -> list[CheckResult]:
     checks = list(checks)
     repros = list(dict.fromkeys(check.key for check in checks))
-    places = list(dict.fromkeys(check.release for check in checks))
-    return sorted(checks, key=lambda c: (repros.index(c.key), places.index(c.release)))
+    releases = list(dict.fromkeys(check.release for check in checks))
+    return sorted(checks, key=lambda c: (repros.index(c.key), releases.index(c.release)))
 
 
 def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:

@@ -24,7 +24,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, of_assertion
 from reporter.report.sections import Report, read_report
-from reporter.triage.reading.stated import Raised, Stated
+from reporter.triage.reading.stated import StatedException, StatedFailure
 
 _REPORT, _REPRO = "report.json", "repro.py"
 
@@ -40,7 +40,7 @@ class IssueOrigin:
     """
 
     issue: str
-    stated: Stated
+    stated: StatedFailure
     modules: tuple[str, ...] = ()
     problem: str = ""
     trust: bool = False
@@ -50,8 +50,8 @@ class IssueOrigin:
         """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
 
         said = data["stated"]
-        raised = tuple(Raised(**item) for item in said["raised"])
-        stated = Stated(**{**said, "raised": raised})
+        raised = tuple(StatedException(**item) for item in said["raised"])
+        stated = StatedFailure(**{**said, "raised": raised})
         return cls(**{**data, "stated": stated, "modules": tuple(data["modules"])})
 
 
@@ -61,7 +61,7 @@ class CheckSubject:
 
     `wanted` is the failure it has to show; None means that any failure counts until the first one
     has been seen. `seen` says in how many of how many runs it failed when it was reported; `torch`
-    is the release it was reported for. `foreign` is set for a program of somebody else's.
+    is the release it was reported for. `origin` is set for a program of somebody else's.
     """
 
     name: str
@@ -70,7 +70,7 @@ class CheckSubject:
     wanted: Signature | None = None
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
-    foreign: IssueOrigin | None = None
+    origin: IssueOrigin | None = None
 
     def to_json(self) -> Json:
         """A JSON-able dictionary, which `from_json` reads."""
@@ -83,8 +83,8 @@ class CheckSubject:
     def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
         """The subject of a `to_json` document; raises KeyError, TypeError, ValueError."""
         wanted = signature_of(data["wanted"]) if data["wanted"] else None
-        foreign = IssueOrigin.from_json(data["foreign"]) if data["foreign"] else None
-        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
+        origin = IssueOrigin.from_json(data["origin"]) if data["origin"] else None
+        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "origin": origin})
 
     @property
     def needs_cuda(self) -> bool:
@@ -116,24 +116,24 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def subjects_in(places: Sequence[str]) -> Iterator[CheckSubject]:
+def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
-    Raises UsageError for a place that holds none.
+    Raises UsageError for a path that holds none.
     """
     seen: set[str] = set()
-    for place in places:
-        for name in _found(place):
+    for text in paths:
+        for name in _subject_names(text):
             subject = subject_of(name)
             if subject.key not in seen:
                 seen.add(subject.key)
                 yield subject
 
 
-def _found(place: str) -> Iterable[str]:
-    path = Path(place)
+def _subject_names(text: str) -> Iterable[str]:
+    path = Path(text)
     if not path.is_dir() or (path / _REPORT).exists() or (path / _REPRO).exists():
-        return [place]
+        return [text]
     reports = sorted(str(found.parent) for found in path.rglob(_REPORT))
     lone = sorted(
         str(found)
@@ -141,11 +141,11 @@ def _found(place: str) -> Iterable[str]:
         if not any(Path(report) in found.parents for report in reports)
     )
     if not reports and not lone:
-        raise UsageError(f"{place} holds no report and no repro; give the folder that does")
+        raise UsageError(f"{text} holds no report and no repro; give the folder that does")
     return [*reports, *lone]
 
 
-def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
+def subjects_in_store(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
     """
@@ -153,7 +153,7 @@ def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
         text = str(row["repro"])
         folder = Path(row["folder"])
         document = _document(folder)
-        wanted = wanted_of(document) if document else _of_row(row)
+        wanted = failure_of(document) if document else _of_row(row)
         seen = document.verdict.reproduced if document else (0, 0)
         yield CheckSubject(
             row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
@@ -166,7 +166,7 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     if document is None:
         return CheckSubject(name, key_of(text), text)
     seen, torch = document.verdict.reproduced, document.torch or None
-    return CheckSubject(name, key_of(text), text, wanted_of(document), seen, torch)
+    return CheckSubject(name, key_of(text), text, failure_of(document), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -190,7 +190,7 @@ def _document(folder: Path) -> Report | None:
     return read_report(document, str(folder))
 
 
-def wanted_of(report: Report) -> Signature | None:
+def failure_of(report: Report) -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
     """

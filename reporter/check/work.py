@@ -156,86 +156,95 @@ class TaskRunner:
         CancelledError once stopped.
         """
         started = time.monotonic()
-        place: Environment | None = None
-        foreign = task.subject.foreign
-        if foreign is not None and foreign.problem:  # which takes no environment to know
-            decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
+        environment: Environment | None = None
+        origin = task.subject.origin
+        if origin is not None and origin.problem:  # which takes no environment to know
+            decision = Decision("cannot_judge", origin.problem, None, (0, 0))
             return _check(task, None, decision, 0.0)
         try:
-            place = self.environments.place(task.release)
-            known = _same_commit(task, place)
+            environment = self.environments.provide(task.release)
+            known = _same_commit(task, environment)
             if known is not None:
                 return known
             try:
-                decision = self._decide(task, place)
+                decision = self._decide(task, environment)
             except CannotJudgeError:
                 if self._stopped.is_set():
                     raise CancelledError from None
                 # the environment may have been damaged since it was made: look closely, and try
                 # once more
-                self.pools.drop(place.python)
-                place = self.environments.place(task.release, again=True)
-                decision = self._decide(replace(task, fresh=True), place)
+                self.pools.drop(environment.python)
+                environment = self.environments.provide(task.release, again=True)
+                decision = self._decide(replace(task, fresh=True), environment)
         except (CannotJudgeError, OSError) as error:
             decision = Decision("cannot_judge", str(error), None, (0, 0))
-        return _check(task, place, decision, time.monotonic() - started)
+        return _check(task, environment, decision, time.monotonic() - started)
 
-    def _decide(self, task: Task, place: Environment) -> Decision:
+    def _decide(self, task: Task, environment: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, observations = task.subject, list[Observation]()
-        if subject.foreign is not None:
+        if subject.origin is not None:
             pools = self.pools
             return judge_issue(
-                subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set
+                subject,
+                environment.python,
+                task.timeout,
+                pools.memory,
+                pools.jobs,
+                self._stopped.is_set,
             )
-        skip = task.few and is_ready(self.pools.warm(place.python))
+        skip = task.few and is_ready(self.pools.warm(environment.python))
         if not (task.fresh or skip or subject.needs_cuda):
-            observations.append(self._warm(task, place))
+            observations.append(self._warm(task, environment))
         while (
             found := settle(observations, task.expected, subject.seen, subject.wanted is not None)
         ) is None:
             if self._stopped.is_set():
                 raise CancelledError
-            observations.append(self._cold(task, place))
-        return self._controlled(task, place, found)
+            observations.append(self._cold(task, environment))
+        return self._apply_control(task, environment, found)
 
-    def _controlled(self, task: Task, place: Environment, found: Decision) -> Decision:
+    def _apply_control(self, task: Task, environment: Environment, found: Decision) -> Decision:
         """The decision, unless the repro fails there without the compiler too."""
         text = task.subject.text
         if found.outcome not in ("reproduces", "different") or not needs_control(text):
             return found
-        control = run_control(place.python, text, task.timeout, self.pools.warm(place.python))
+        control = run_control(
+            environment.python, text, task.timeout, self.pools.warm(environment.python)
+        )
         if control.outcome == "passes":
             return found
         if self._stopped.is_set():
             raise CancelledError
         return Decision("cannot_judge", describe_control(control), None, found.runs)
 
-    def _warm(self, task: Task, place: Environment) -> Observation:
-        with self.pools.borrowed(place.python) as pool:
+    def _warm(self, task: Task, environment: Environment) -> Observation:
+        with self.pools.borrow(environment.python) as pool:
             try:
                 answer = pool.submit(task.subject.text, task.timeout).result()
             except (CancelledError, RuntimeError) as error:
-                raise CannotJudgeError(f"the worker of torch {place.label} was stopped") from error
+                raise CannotJudgeError(
+                    f"the worker of torch {environment.label} was stopped"
+                ) from error
         return observe(answer, task.subject.wanted, task.timeout, cold=False)
 
-    def _cold(self, task: Task, place: Environment) -> Observation:
-        if not place.python.exists():
-            raise CannotJudgeError(f"the environment of torch {place.label} is gone")
+    def _cold(self, task: Task, environment: Environment) -> Observation:
+        if not environment.python.exists():
+            raise CannotJudgeError(f"the environment of torch {environment.label} is gone")
         answer = run_cold(
-            place.python,
+            environment.python,
             task.subject.text,
             task.timeout,
             describe=True,
-            warm=self.pools.warm(place.python),
+            warm=self.pools.warm(environment.python),
         )
         if _cannot_import_torch(answer):
-            said = answer.said()[:200]
-            raise CannotJudgeError(f"torch {place.label} cannot be imported ({said})")
+            said = answer.error_line()[:200]
+            raise CannotJudgeError(f"torch {environment.label} cannot be imported ({said})")
         return observe(answer, task.subject.wanted, task.timeout)
 
 
-def _same_commit(task: Task, place: Environment) -> CheckResult | None:
+def _same_commit(task: Task, environment: Environment) -> CheckResult | None:
     """What the repro showed in a build from the same commit, of the same kind and for the same
     Python: it need not run again.
     """
@@ -244,13 +253,13 @@ def _same_commit(task: Task, place: Environment) -> CheckResult | None:
         return build.partition("+")[2], python.rpartition(".")[0]
 
     for check in task.alike:
-        is_same = kind(check.build, check.python) == kind(place.torch, place.version)
-        if place.git is not None and check.git == place.git and is_same:
+        is_same = kind(check.build, check.python) == kind(environment.torch, environment.version)
+        if environment.git is not None and check.git == environment.git and is_same:
             return replace(
                 check,
                 release=task.release.label,
-                torch=public(place.torch),
-                build=place.torch,
+                torch=public(environment.torch),
+                build=environment.torch,
                 detail=f"built from the commit of torch {check.build}, where it was seen",
                 seconds=0.0,
                 time=now(),
@@ -265,23 +274,23 @@ def _cannot_import_torch(answer: Answer) -> bool:
 
 
 def _check(
-    task: Task, place: Environment | None, decision: Decision, seconds: float
+    task: Task, environment: Environment | None, decision: Decision, seconds: float
 ) -> CheckResult:
-    build = place.torch if place else ""
+    build = environment.torch if environment else ""
     return CheckResult(
         repro=task.subject.name,
         key=task.subject.key,
         release=task.release.label,
         torch=public(build) or task.release.label,
-        python=place.version if place else "",
+        python=environment.version if environment else "",
         outcome=decision.outcome,
         detail=decision.detail,
         seconds=round(seconds, 2),
         runs=decision.runs,
         build=build,
-        git=place.git if place else None,
+        git=environment.git if environment else None,
         signature=decision.signature,
-        issue=task.subject.foreign.issue if task.subject.foreign else "",
+        issue=task.subject.origin.issue if task.subject.origin else "",
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.cli import shell
-from reporter.core.errors import BugreportError, Interrupted, UsageError
+from reporter.core.errors import BugreportError, Interruption, UsageError
 from reporter.core.plain import Json
 from reporter.core.settings import Options, settings
 
@@ -17,7 +17,7 @@ _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
 
 
 @dataclass(frozen=True)
-class Chained:
+class ChainOutcome:
     """A written report and how filing it ended, as one outcome."""
 
     first: shell.CommandResult
@@ -86,10 +86,10 @@ def chain(
         for line in first.summary_lines():
             (shell.talk if options.json else shell.say)(line)
         try:
-            return Chained(first, file(folder, wanted, user), None, folder)
+            return ChainOutcome(first, file(folder, wanted, user), None, folder)
         except KeyboardInterrupt:
-            return Chained(first, None, Interrupted("interrupted; nothing was filed"), folder)
+            return ChainOutcome(first, None, Interruption("interrupted; nothing was filed"), folder)
         except BugreportError as error:
-            return Chained(first, None, error, folder)
+            return ChainOutcome(first, None, error, folder)
 
     return both

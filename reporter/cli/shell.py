@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from reporter.core import tokens
-from reporter.core.errors import BugreportError, Interrupted, UsageError
+from reporter.core.errors import BugreportError, Interruption, UsageError
 from reporter.core.version import VERSION
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
-        return _fail(Interrupted("interrupted"), as_json)
+        return _fail(Interruption("interrupted"), as_json)
     except BrokenPipeError:
         # Python flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -151,7 +151,7 @@ def _parsing_error(error: Exception, help_of: str) -> BugreportError | None:
     home; both copies give a refused command line an exit code and `format_message`.
     """
     if type(error).__name__ == "Abort":
-        return Interrupted("interrupted")
+        return Interruption("interrupted")
     message = getattr(error, "format_message", None)
     if not callable(message):
         return None

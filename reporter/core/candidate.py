@@ -97,7 +97,7 @@ class Candidate:
         return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
 
 
-def shown_failure(answer: Answer, wanted: Signature | None = None) -> Signature | None:
+def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged).
 
     An assertion at the top of a plain repro, or of its test, says only that its one check failed:
@@ -109,13 +109,13 @@ def shown_failure(answer: Answer, wanted: Signature | None = None) -> Signature 
         case "timeout":
             return Signature(Kind.HANG)
         case "fails":
-            return _raised(answer, answer.failure, wanted) if answer.failure else None
+            return _from_exception(answer, answer.failure, wanted) if answer.failure else None
         case "passes" | "cannot_judge" | "broken" | "cancelled":
             return None
     assert_never(answer.outcome)
 
 
-def _raised(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
+def _from_exception(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
     """The failure that the exception of an answer shows: the repro's own check, or a crash."""
     if failure["exception"] == "AssertionError":
         own = of_assertion(failure["message"], wanted)
@@ -128,7 +128,7 @@ def _raised(answer: Answer, failure: Failure, wanted: Signature | None) -> Signa
     return of_crash(Kind.CRASH, None, failure)
 
 
-def judge(wanted: Signature) -> Callable[[Answer], bool]:
+def matcher(wanted: Signature) -> Callable[[Answer], bool]:
     """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
 
     A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised
@@ -138,7 +138,7 @@ def judge(wanted: Signature) -> Callable[[Answer], bool]:
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
     def interesting(answer: Answer) -> bool:
-        found = shown_failure(answer, wanted)
+        found = find_failure(answer, wanted)
         if found is None or answer.out_of_memory and not memory_too:
             return False
         return same_failure(plain, found)

@@ -80,10 +80,10 @@ def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -
     """
     last = n if most is None else most
 
-    def mirrored(length: int, hints: Sequence[int]) -> bool:
+    def is_mirrored(length: int, hints: Sequence[int]) -> bool:
         return ask(n - length, [n - hint for hint in hints])
 
-    return n - bisect_prefix(n, mirrored, n - last, workers)
+    return n - bisect_prefix(n, is_mirrored, n - last, workers)
 
 
 def _hints(low: int, high: int, count: int) -> list[int]:

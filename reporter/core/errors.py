@@ -69,7 +69,7 @@ class TrackerError(CannotJudgeError):
         self.wait = wait
 
 
-class Interrupted(BugreportError):
+class Interruption(BugreportError):
     """Raised when the user pressed Ctrl-C; the sentence says how to go on with `--resume`."""
 
     exit_code = 130

@@ -31,9 +31,9 @@ class _Word(str, Enum):
         raise ValueError(f"{value!r} is no {cls.__name__}; these are: {known}")
 
     @classmethod
-    def read(cls: type[_W], word: object, place: str) -> _W | None:
-        """The member for a word that stands in `place`, a document of the user's; None where it has
-        none.
+    def read(cls: type[_W], word: object, source: str) -> _W | None:
+        """The member for a word that stands in `source`, a document of the user's; None where it
+        has none.
 
         Raises UsageError for a word that is not known.
         """
@@ -41,7 +41,7 @@ class _Word(str, Enum):
             return cls(word) if word else None
         except ValueError as error:
             raise UsageError(
-                f"{place} was not written by this version of bugreport ({error}); update it, or"
+                f"{source} was not written by this version of bugreport ({error}); update it, or"
                 " write the report anew"
             ) from None
 

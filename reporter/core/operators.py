@@ -57,11 +57,11 @@ def python_words(text: str) -> tuple[str, ...]:
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
     words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
-    called = [_asked(node.func) for node in parts if isinstance(node, ast.Call)]
+    called = [_builtin_name(node.func) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
 
 
-def _asked(function: ast.expr) -> str:
+def _builtin_name(function: ast.expr) -> str:
     """A builtin that asks or changes an object, or a container's method; empty for anything
     else.
     """
@@ -86,11 +86,11 @@ def operators(text: str) -> tuple[str, ...]:
             }
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and id(inner) not in contexts:
-                    found[_called(inner.func)] = None
+                    found[_callee(inner.func)] = None
                 elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
                     found[_SIGNS[type(inner.op)]] = None
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
-                    found[_assigned(inner)] = None
+                    found[_assignment_name(inner)] = None
                 elif isinstance(inner, ast.Subscript):
                     found["__getitem__"] = None
     # Python's arithmetic is told only where there is nothing else to tell, and that a part was read
@@ -100,7 +100,7 @@ def operators(text: str) -> tuple[str, ...]:
     return tuple(told or named or [name for name in found if name])
 
 
-def _assigned(target: ast.Subscript) -> str:
+def _assignment_name(target: ast.Subscript) -> str:
     """What an assignment to a part of a tensor is called: by indices that are tensors, or to a
     slice of it.
     """
@@ -109,7 +109,7 @@ def _assigned(target: ast.Subscript) -> str:
     return "index_put_" if by_tensor else "__setitem__"
 
 
-def _called(node: ast.expr) -> str:
+def _callee(node: ast.expr) -> str:
     text = ast.unparse(node)
     if isinstance(node, ast.Attribute) and node.attr in CONTAINER_METHODS:
         return ""

@@ -156,7 +156,7 @@ def dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
 
     `text` is what `tree` was parsed from.
     """
-    names = _imported(tree)
+    names = _import_names(tree)
     text = text if _ESCAPES.search(text) else ""  # finding a string's own text is slow
     found: dict[tuple[DangerKind, int, str], Danger] = {}
     for node in ast.walk(tree):
@@ -172,7 +172,7 @@ def _of(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
         for module in _modules_of(node):
             kind = _MODULES.get(module.partition(".")[0])
             if kind:
-                yield _named(kind, node.lineno, f"import {module}", module.partition(".")[0])
+                yield _danger(kind, node.lineno, f"import {module}", module.partition(".")[0])
     elif isinstance(node, ast.Call):
         yield from _of_call(node, names)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
@@ -180,25 +180,25 @@ def _of(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
     elif isinstance(node, ast.Attribute):
         if node.attr in _REACHES:
             yield Danger("eval", node.lineno, node.attr)
-        part = _dotted(node, names)
+        part = _dotted_name(node, names)
         if part in _PARTS:
-            yield _named(_PARTS[part], node.lineno, part, part, told=False)
-    elif isinstance(node, ast.Subscript) and _dotted(node.value, names) == "os.environ":
+            yield _danger(_PARTS[part], node.lineno, part, part, told=False)
+    elif isinstance(node, ast.Subscript) and _dotted_name(node.value, names) == "os.environ":
         yield from _of_variable(_string(node.slice), node.lineno)
 
 
 def _of_call(node: ast.Call, names: dict[str, str]) -> Iterator[Danger]:
-    called = _dotted(node.func, names)
+    called = _dotted_name(node.func, names)
     root, _, last = called.partition(".")[0], *called.rpartition(".")[1:]
     part = next((part for part in _PARTS if called.startswith(part)), None)
     if called in _CALLS:
-        yield _named(_CALLS[called], node.lineno, called, called)
+        yield _danger(_CALLS[called], node.lineno, called, called)
     elif last in _ENDS:
         yield Danger(_ENDS[last], node.lineno, called)
     elif part is not None:
-        yield _named(_PARTS[part], node.lineno, called, part)
+        yield _danger(_PARTS[part], node.lineno, called, part)
     elif "." in called and root in _MODULES and _MODULES[root] != "process":
-        yield _named(_MODULES[root], node.lineno, called, root)
+        yield _danger(_MODULES[root], node.lineno, called, root)
     first = _string(node.args[0]) if node.args else None
     if called in _OPENS or last in _ENDS_OF_FILES:
         private = first is None or ".." in first or _PRIVATE.search(first) is not None
@@ -235,11 +235,11 @@ def _of_variable(name: str | None, line: int) -> Iterator[Danger]:
         yield Danger("environment", line, name or "a computed name")
 
 
-def _named(kind: DangerKind, line: int, what: str, name: str, told: bool = True) -> Danger:
+def _danger(kind: DangerKind, line: int, what: str, name: str, told: bool = True) -> Danger:
     return Danger(kind, line, what, told and (kind, name) not in _ORDINARY)
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def _import_names(tree: ast.Module) -> dict[str, str]:
     """Local names and what they stand for: `sp` for `subprocess`, `load` for `torch.load`; a
     parameter `compile` is no builtin.
     """
@@ -260,7 +260,7 @@ def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
     return [node.module] if node.module and not node.level else []
 
 
-def _dotted(node: ast.expr, names: dict[str, str]) -> str:
+def _dotted_name(node: ast.expr, names: dict[str, str]) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -268,7 +268,7 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str:
     if isinstance(node, ast.Name):
         parts.append(names.get(node.id, node.id))
     elif isinstance(node, ast.Call):
-        parts.append(_dotted(node.func, names) + "()")
+        parts.append(_dotted_name(node.func, names) + "()")
     return ".".join(reversed(parts))
 
 

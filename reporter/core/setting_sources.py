@@ -62,11 +62,13 @@ def _read(name: str, value: object, source: Source) -> object:
         ) from None
     if isinstance(result, tuple):
         spoken = setting_readers.words(value) if settings()[name].many else result
-        return tuple(_placed(name, item, word, source) for item, word in zip(result, spoken))
-    return _placed(name, result, value, source)
+        return tuple(
+            _relative_to_source(name, item, word, source) for item, word in zip(result, spoken)
+        )
+    return _relative_to_source(name, result, value, source)
 
 
-def _placed(name: str, item: object, spoken: object, source: Source) -> object:
+def _relative_to_source(name: str, item: object, spoken: object, source: Source) -> object:
     """A path as seen from the place that names it; anything else as it is."""
     if not isinstance(item, Path):
         return item

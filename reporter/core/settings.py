@@ -72,14 +72,14 @@ def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: An
 
 
 @dataclass(frozen=True)
-class PlaceOptions:
+class WorkingFolder:
     """Where the run was started; paths that were typed are relative to it."""
 
     cwd: Path = field(default_factory=Path.cwd)
 
 
 @dataclass(frozen=True)
-class InterpreterOptions(PlaceOptions):
+class InterpreterOptions(WorkingFolder):
     """Which interpreters have the torch in question.
 
     They are absolute unless they are bare command names, which `reporter.execution.interpreter`

@@ -29,7 +29,7 @@ def take() -> None:
         _taken[name] = os.environ.pop(name)
 
 
-def held_tokens() -> dict[str, str]:
+def read_tokens() -> dict[str, str]:
     """The tokens that this process was given, by variable, without those that are empty."""
     found = {name: value for name, value in os.environ.items() if _NAME.match(name)}
     return {name: value.strip() for name, value in {**_taken, **found}.items() if value.strip()}
@@ -46,7 +46,7 @@ def redact(text: str) -> str:
     A server may repeat a token cut in two. So a run of 12 characters of it counts as the token, and
     so does its beginning or its end from 4 characters on that are not the public prefix.
     """
-    held = [(f"<{name}>", value) for name, value in held_tokens().items() if len(value) >= _LEAST]
+    held = [(f"<{name}>", value) for name, value in read_tokens().items() if len(value) >= _LEAST]
     longest_first = sorted(held, key=lambda item: -len(item[1]))
     for mark, value in longest_first:
         text = text.replace(value, mark)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from collectors.protocol import Comparison
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
+from reporter.diagnose.comparisons import describe, gravest
 from reporter.diagnose.excuses import (
     OF_EAGER,
     OF_RANDOM_NUMBERS,
@@ -18,17 +19,9 @@ from reporter.diagnose.excuses import (
     differs,
     excuse,
     harmless,
-    minded,
+    significant_differences,
 )
-from reporter.diagnose.ladder import (
-    AGAIN,
-    EAGER,
-    EXACT,
-    Climber,
-    MeasuredRung,
-    describe,
-    gravest,
-)
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     first_bad,
@@ -37,6 +30,7 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
+from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
 
@@ -118,7 +112,7 @@ def _wrong(
         layer,
         f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){often(seen)}.",
         cited,
-        signature=Signature(kind, layer, property=name, undefined=_undefined(climber)),
+        signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
         comparison=comparison,
         reproduced=seen,
     )
@@ -152,7 +146,7 @@ def stale_gradient(climber: Climber) -> Diagnosis | None:
     )
 
 
-def _undefined(climber: Climber) -> tuple[str, ...]:
+def _undefined_facts(climber: Climber) -> tuple[str, ...]:
     """What the program has in it that is undefined, though it does not explain the difference."""
     met = {"casts": "undefined_casts", "writes": "lost_writes"}
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
@@ -171,7 +165,7 @@ def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """
     comparison = compiled.comparison
     assert comparison is not None
-    wrong = minded(comparison)
+    wrong = significant_differences(comparison)
     metadata = comparison["metadata"]
     if metadata and wrong and all(map(is_state, metadata)):
         beside = without_state(comparison)

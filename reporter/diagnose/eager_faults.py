@@ -13,8 +13,9 @@ import signal
 from collectors.protocol import Failure
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signature import Signature, of_crash
-from reporter.diagnose.ladder import AGAIN, EAGER, Climber
+from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import make_diagnosis, often
+from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 

@@ -11,8 +11,9 @@ import re
 from collectors.protocol import OperatorError
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
-from reporter.diagnose.ladder import AGAIN, EAGER, EXACT, Climber
+from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 from collectors.protocol import Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
-from reporter.diagnose.ladder import (
+from reporter.diagnose.comparisons import describe
+from reporter.diagnose.ladder import Climber, MeasuredRung, reference
+from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.rungs import (
     AGAIN,
     EAGER,
     EXACT,
@@ -28,12 +31,7 @@ from reporter.diagnose.ladder import (
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
-    Climber,
-    MeasuredRung,
-    describe,
-    reference,
 )
-from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import SIDE_EFFECT
 
@@ -75,11 +73,13 @@ def wrong_properties(rung: MeasuredRung) -> frozenset[str]:
     comparison = rung.comparison
     if comparison is None:
         return EXCEPTIONS
-    values = [item["property"] for item in minded(comparison) or comparison["values"]]
+    values = [
+        item["property"] for item in significant_differences(comparison) or comparison["values"]
+    ]
     return frozenset((*values, *(item["property"] for item in comparison["metadata"])))
 
 
-def minded(comparison: Comparison) -> list[ValueDifference]:
+def significant_differences(comparison: Comparison) -> list[ValueDifference]:
     """The values that are not within rounding."""
     return [item for item in comparison["values"] if not item["same"]]
 
@@ -104,7 +104,7 @@ def excuse(
 # -- eager alone ----------------------------------------------------------------------------------
 
 
-def _uninitialized(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Memory that an operator hands out and nothing writes to; filled, eager's result changes."""
     names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
     if not names:
@@ -128,7 +128,7 @@ def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
 
 
-def _raised_for_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager raises the same class of exception once the memory that nothing writes to is filled."""
     names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
     if not names or compiled.failure is None:
@@ -217,7 +217,7 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 # -- undefined, rounded and ill-conditioned values ------------------------------------------------
 
 
-def _lost_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Writes to the same places, of which torch does not say which one stays."""
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
@@ -235,7 +235,7 @@ def _lost_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     )
 
 
-def _undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Casts of values that the target type does not have, which C++ leaves undefined."""
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
@@ -257,7 +257,7 @@ def _undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
     )
 
 
-def _emulated(climber: Climber) -> bool:
+def _agrees_emulated(climber: Climber) -> bool:
     """Whether the results agree once fused code rounds to half precision where eager does."""
     if not climber.ladder.facts.get("coarse") or climber.own_name() != Backend.INDUCTOR:
         return False
@@ -267,7 +267,7 @@ def _emulated(climber: Climber) -> bool:
 
 def _precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Half precision that fused code does not round to in between."""
-    if not _emulated(climber):
+    if not _agrees_emulated(climber):
         return None
     return _precision_cast(climber, compiled.detail, compiled.comparison)
 
@@ -317,11 +317,11 @@ def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
             climber.ahead(NUDGED)
         shift = _shift(climber.measure(name), comparison)
         if shift is not None:
-            return _moved_by_a_bit(climber, comparison, shift, name)
+            return _moves_by_a_bit(climber, comparison, shift, name)
     return None
 
 
-def _moved_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: str) -> Diagnosis:
+def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: str) -> Diagnosis:
     again = climber.ladder[AGAIN].comparison
     if again and not again["equal"]:
         # it moves on identical inputs too, so the last bit proves nothing
@@ -351,7 +351,7 @@ def harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     """The verdict on a difference that the rule does not mind."""
     comparison = compiled.comparison or climber.finding.comparison
     text = describe(comparison)
-    if _emulated(climber):
+    if _agrees_emulated(climber):
         return _precision_cast(climber, text, comparison)
     if any(item.get("tied") for item in (comparison["values"] if comparison else ())):
         summary = (
@@ -390,12 +390,12 @@ def _eager_far_off(comparison: Comparison | None) -> float | None:
 # -- how far eager moves --------------------------------------------------------------------------
 
 
-def _place(item: ValueDifference) -> str:
+def _location(item: ValueDifference) -> str:
     """Inputs and gradients are numbered among those that differ; their labels stay."""
     return item.get("label") or item["where"]
 
 
-def _resized(comparison: Comparison | None) -> set[str]:
+def _size_changes(comparison: Comparison | None) -> set[str]:
     """The places whose sizes differ."""
     sizes = ("shape", "structure")
     metadata = comparison["metadata"] if comparison else ()
@@ -406,14 +406,14 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     """Whether a variation of eager moves every part of the result that is to be excused."""
     if rung.comparison is None or comparison is None:
         return True
-    resized = _resized(rung.comparison)
+    resized = _size_changes(rung.comparison)
     told = {item["where"] for item in rung.comparison["metadata"]}
-    moved = {_place(item) for item in rung.comparison["values"]} | resized
-    values = {_place(item) for item in minded(comparison)}
+    moved = {_location(item) for item in rung.comparison["values"]} | resized
+    values = {_location(item) for item in significant_differences(comparison)}
     python = {i["where"] for i in comparison["metadata"] if i["property"] == "python value"}
     if not values and not comparison["metadata"]:
-        values = {_place(item) for item in comparison["values"]}
-    return _resized(comparison) <= resized and values <= moved and python <= told
+        values = {_location(item) for item in comparison["values"]}
+    return _size_changes(comparison) <= resized and values <= moved and python <= told
 
 
 def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
@@ -425,19 +425,19 @@ def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
     """
     if not _moves(moved, comparison) or moved.comparison is None:
         return None
-    resized = _resized(moved.comparison)
-    found = {_place(item): item for item in moved.comparison["values"]}
+    resized = _size_changes(moved.comparison)
+    found = {_location(item): item for item in moved.comparison["values"]}
     shifts = []
-    for item in minded(comparison):
+    for item in significant_differences(comparison):
         if item["where"] in resized:
             continue
-        other = found.get(_place(item))
+        other = found.get(_location(item))
         if other is None or item.get("nan_moved") or not _as_far(other, item):
             return None
         shifts.append(other["max_abs_error"])
     if shifts:
         return f"by {max(shifts):.3g}"
-    return "to another size" if resized and _resized(comparison) else None
+    return "to another size" if resized and _size_changes(comparison) else None
 
 
 def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
@@ -451,11 +451,11 @@ def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
 
 #: What eager alone shows; asked before the compiled call is looked at.
 OF_EAGER = (
-    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized),
+    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized_memory),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _unsteady),
 )
 #: What eager raises as well, where it gets other memory.
-OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _raised_for_memory),)
+OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error_from_memory),)
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
@@ -464,8 +464,8 @@ OF_RANDOM_NUMBERS = (
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (
-    Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _lost_writes),
-    Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _undefined_casts),
+    Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _colliding_writes),
+    Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _casts_of_no_meaning),
     Excuse(Kind.PRECISION_CAST, ("emulate_precision_casts",), VALUES, _precision_casts),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _restless),
     Excuse(

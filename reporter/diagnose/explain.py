@@ -5,11 +5,22 @@ measurement.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from reporter.core.kinds import Kind, Layer
+from anonymizer.graph.boilerplate import AOTI, COMPILE, EAGER, EXPORT, SIDE_EFFECT
+from reporter.core.answer import Answer
+from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
+from reporter.diagnose.stacks import is_raised_while_running
+from reporter.report.captured_call import CapturedCall
+from templates.wording import (
+    EAGER_SUMMARIES,
+    EFFECT_SUMMARY,
+    EXPORT_SUMMARIES,
+    RUNNING_SUMMARY,
+    SUMMARIES,
+)
 
 #: By kind: what it means, then what to do.
 _EXPLANATIONS: Mapping[Kind, str] = {
@@ -153,3 +164,34 @@ def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
         words += ["--rungs", ",".join(named)]
     words += ["-m", options.module] if options.module else [str(options.script)]
     return shlex.join([*words, *options.args])
+
+
+#: Sentences of their own, by what makes the callable.
+_SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
+    EXPORT: EXPORT_SUMMARIES,
+    AOTI: EXPORT_SUMMARIES,
+    EAGER: EAGER_SUMMARIES,
+}
+
+
+def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
+    """The verdict in one sentence that holds nothing measured on the private program.
+
+    Args:
+        cold: what fresh processes showed of the final text.
+        compiler: what makes the callable of the repro.
+    """
+    shown = next((answer.failure for answer in cold if answer.failure), None)
+    failure = shown if captured.kind in CRASHES else captured.failure
+    values = {
+        "exception": failure["exception"] if failure else None,
+        "property": captured.signature.property if captured.signature else "metadata",
+        "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
+    }
+    if captured.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
+        return EFFECT_SUMMARY
+    is_crash = captured.kind == Kind.CRASH and compiler == COMPILE
+    if is_crash and failure is not None and is_raised_while_running(failure):
+        return RUNNING_SUMMARY.format(**values)
+    patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
+    return patterns[captured.kind].format(**values)

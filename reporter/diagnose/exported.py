@@ -14,8 +14,9 @@ from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
-from reporter.diagnose.ladder import EAGER, REFINED, STATIC, Climber
+from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.rungs import EAGER, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 
 _FIXES = "Suggested fixes:"
@@ -58,13 +59,13 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
     refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR
     if refused or _LIMIT.search(failure["first_line"]):
-        layer, who = _refused_by(climber, failure)
+        layer, who = _refusing_layer(climber, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
     return None
 
 
-def _refused_by(climber: Climber, failure: Failure) -> tuple[Layer, str]:
+def _refusing_layer(climber: Climber, failure: Failure) -> tuple[Layer, str]:
     """The layer that refuses, and its name at the beginning of a sentence."""
     if climber.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
         return Layer.EXPORT, "torch.export"

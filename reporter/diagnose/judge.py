@@ -22,7 +22,7 @@ from reporter.diagnose.eager_faults import judge_operator
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
-from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
@@ -33,7 +33,8 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
-from reporter.diagnose.no_finding import script_failed, stated_limit, without_finding
+from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
+from reporter.diagnose.rungs import AGAIN, EAGER, IN_PARTS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.temporary import shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
@@ -75,7 +76,7 @@ def judge(
     `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
-    limit = explained = None if raised else stated_limit(recording)
+    limit = explained = None if raised else judge_stated_limit(recording)
     for finding in recording.findings:
         harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
         excused = harmless and explained is None or limit is not None
@@ -118,10 +119,10 @@ def _verdict(climber: Climber) -> Diagnosis:
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
     ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
     if eager.outcome == RungOutcome.RAISES and ended_badly:
-        return _rejected_by_eager(climber)
+        return _eager_rejects(climber)
     match finding.symptom:
         case Symptom.ACCEPTS:
-            return _rejected_by_eager(climber)
+            return _eager_rejects(climber)
         case Symptom.DIED:
             return _death(climber)
         case Symptom.HANG:
@@ -133,7 +134,7 @@ def _verdict(climber: Climber) -> Diagnosis:
     assert_never(finding.symptom)
 
 
-def _rejected_by_eager(climber: Climber) -> Diagnosis:
+def _eager_rejects(climber: Climber) -> Diagnosis:
     """Eager raises: a bug only if the compiled call returns, or takes the process down instead."""
     finding = climber.finding
     names = climb(climber)
@@ -175,20 +176,20 @@ def _death(climber: Climber) -> Diagnosis:
     """The compiled call ends the process."""
     names = climb(climber)
 
-    def died(rung: MeasuredRung) -> bool:
+    def is_dead(rung: MeasuredRung) -> bool:
         return rung.outcome == RungOutcome.DIED
 
-    seen = steadiness(climber, died)
+    seen = steadiness(climber, is_dead)
     if nowhere_else(climber, seen) and climber.finding.symptom == Symptom.DIED:
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
-    dead = next((rung for rung in climber.ladder.rungs.values() if died(rung)), None)
+    dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
-    layer = first_bad(climber, died)
-    place = stacks.place(dead.stack) if dead else None
+    layer = first_bad(climber, is_dead)
+    torch_frame = stacks.torch_frame(dead.stack) if dead else None
     eager = climber.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if name == "SIGKILL" else ""
-    where = f" {place.text()}" if place else ""
+    where = f" {torch_frame.text()}" if torch_frame else ""
     return make_diagnosis(
         climber,
         Kind.PROCESS_DEATH,
@@ -196,7 +197,7 @@ def _death(climber: Climber) -> Diagnosis:
         f"The compiled call ends the process with {name}{where}{memory}; {other}{often(seen)}.",
         (EAGER, *names),
         signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
-        place=place,
+        torch_frame=torch_frame,
         reproduced=seen,
     )
 
@@ -223,8 +224,8 @@ def _hang(climber: Climber) -> Diagnosis:
         )
         return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",))
     layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
-    place = stacks.place(stuck.stack)
-    where = f" It is stuck {place.text()}." if place else ""
+    torch_frame = stacks.torch_frame(stuck.stack)
+    where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
     return make_diagnosis(
         climber,
         Kind.HANG,
@@ -233,12 +234,12 @@ def _hang(climber: Climber) -> Diagnosis:
         f"{climber.ladder[EAGER].seconds:.1f} s.{where}",
         (EAGER, *names),
         signature=Signature(Kind.HANG, layer),
-        place=place,
+        torch_frame=torch_frame,
         reproduced=steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
     )
 
 
-def _unsupported(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
     """Torch refuses what it says that it does not support.
 
     A call with `fullgraph=True` is judged like one without: where that does something else than
@@ -294,7 +295,7 @@ def _crash(climber: Climber) -> Diagnosis:
     if excused is not None:
         return excused
     if finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
-        unsupported = _unsupported(climber, failure, names)
+        unsupported = _torch_refuses(climber, failure, names)
         if unsupported is not None:
             return unsupported
 
@@ -313,7 +314,7 @@ def _crash(climber: Climber) -> Diagnosis:
             kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else _DOING[finding.compiler]
-    if finding.compiler == Compiler.COMPILE and stacks.raised_while_running(failure):
+    if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(
         climber,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -19,95 +19,27 @@ from collectors.protocol import (
     Comparison,
     EagerFacts,
     Failure,
-    MetadataDifference,
     RunAnswer,
     Rung,
-    ValueDifference,
 )
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler, RungOutcome, Symptom
+from reporter.diagnose.comparisons import describe, without_metadata
+from reporter.diagnose.rungs import (
+    AGAIN,
+    CUSTOM,
+    EAGER,
+    EXACT,
+    EXPORT,
+    MODEL,
+    OTHER_RUNS,
+    PACKAGE,
+    REFINED,
+    RUNGS,
+)
 from reporter.recording import questions, side_effects
 from reporter.recording.call_session import longest_wait
 from reporter.recording.findings import Finding
 
-EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
-PERTURBED = "eager mode one ulp off"
-OTHERWISE = "eager mode one ulp the other way"
-#: Each element up or down by a random choice of its own; the number is the seed.
-NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
-FILLED = "eager mode with memory filled"
-RECAST = "eager mode with undefined casts changed"
-REORDERED = "eager mode with colliding writes reordered"
-#: With other clocks and addresses: what a side effect must not depend on.
-ELSEWHERE = "eager mode at another time"
-#: The eager runs that tell which side effects can be compared.
-OTHER_RUNS = (AGAIN, ELSEWHERE)
-NUMPY = "use_numpy_random_stream"
-#: The user's compile, allowed to break the graph.
-IN_PARTS = "fullgraph=False"
-#: An exported program: the user's export, its modes, its first steps alone.
-EXPORT, PACKAGE, MODEL = "torch.export", "AOTInductor", "ONNX Runtime"
-STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
-DECOMPOSED = "torch.export decomposed"
-#: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
-REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static shapes"
-#: The same module through torch.compile.
-TORCH_COMPILE, TORCH_COMPILE_RANDOM = "torch.compile", "torch.compile with fallback_random"
-#: The rungs of an exported program, in the order that localises a fault.
-RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
-    Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
-    Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
-    Compiler.ONNX: ("compiled", EXPORT, MODEL),
-}
-#: The rung of a backend that is a callable.
-CUSTOM = "custom"
-#: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
-#: calls.
-RUNGS: Mapping[str, Rung] = {
-    EAGER: {"how": "eager"},
-    AGAIN: {"how": "eager"},
-    EXACT: {"how": "eager", "fp64": True},
-    PERTURBED: {"how": "eager", "perturb": 1},
-    OTHERWISE: {"how": "eager", "perturb": -1},
-    **{name: {"how": "eager", "nudge": seed} for seed, name in enumerate(NUDGED, 1)},
-    FILLED: {"how": "eager", "fill": True},
-    RECAST: {"how": "eager", "recast": True},
-    REORDERED: {"how": "eager", "reorder": True},
-    ELSEWHERE: {"how": "eager", "elsewhere": True},
-    "compiled": {"how": "reused"},
-    **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
-    Backend.INDUCTOR.value: {"how": "compiled"},
-    "fallback_random": {
-        "how": "compiled",
-        "config": {"torch._inductor.config.fallback_random": True},
-    },
-    NUMPY: {
-        "how": "compiled",
-        "config": {
-            "torch._dynamo.config.use_numpy_random_stream": True,
-            "torch._inductor.config.fallback_random": True,
-        },
-    },
-    "emulate_precision_casts": {
-        "how": "compiled",
-        "config": {"torch._inductor.config.emulate_precision_casts": True},
-    },
-    "fresh compile": {"how": "compiled", "replay": False},
-    "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
-    "dynamic=False": {"how": "compiled", "dynamic": False},
-    "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
-    IN_PARTS: {"how": "compiled", "fullgraph": False},
-    STRICT: {"how": "compiled", "strict": True},
-    NON_STRICT: {"how": "compiled", "strict": False},
-    DECOMPOSED: {"how": "compiled", "steps": ["decompose"]},
-    STATIC: {"how": "compiled", "replay": False, "static": True},
-    REFINED: {"how": "compiled", "replay": False},
-    TORCH_COMPILE: {"how": "compiled", "backend": Backend.INDUCTOR.value},
-    TORCH_COMPILE_RANDOM: {
-        "how": "compiled",
-        "backend": Backend.INDUCTOR.value,
-        "config": {"torch._inductor.config.fallback_random": True},
-    },
-}
 _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 
 
@@ -209,7 +141,9 @@ class Climber:
             self._judge(again)
         path = self._path("probe")
         probe = questions.run({"how": "probe", "snapshot": path})
-        self.ladder.facts = self.finding.live_call.request(probe, self.timeout).get("facts") or {}
+        self.ladder.facts = (
+            self.finding.call_session.request(probe, self.timeout).get("facts") or {}
+        )
         self._ties = path if self.ladder.facts.get("ties") else None
         if eager.good:
             exact = self._run(EXACT)
@@ -293,11 +227,13 @@ class Climber:
         return [self._judge(self._run(name)) for name in names]
 
     def _path(self, name: str) -> str:
-        return str(self.finding.live_call.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
+        return str(
+            self.finding.call_session.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt"
+        )
 
     def _submit(self, name: str, way: Rung) -> _Flight:
         rung: Rung = {**way, "snapshot": self._path(name), "grads": self.finding.grads}
-        return _Flight(self.finding.live_call.submit(questions.run(rung), self.timeout))
+        return _Flight(self.finding.call_session.submit(questions.run(rung), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
         way = self._waiting.pop(name, None) or self._way(name)
@@ -341,7 +277,7 @@ class Climber:
                 random=self.ladder.draws,
                 again=again,
             )
-            return self.finding.live_call.request(question, self.timeout).get("comparison")
+            return self.finding.call_session.request(question, self.timeout).get("comparison")
 
         comparison = side_effects.settle(ask(()), self._others, ask)
         same = comparison is None or comparison["same"]
@@ -364,7 +300,7 @@ class Climber:
         if not (eager.good and exact.good and eager.snapshot and exact.snapshot):
             return None
         question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
-        found = self.finding.live_call.request(question, self.timeout).get("comparison")
+        found = self.finding.call_session.request(question, self.timeout).get("comparison")
         values = without_metadata(found) if found is not None else None
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
         return values
@@ -377,18 +313,6 @@ class Climber:
         return snapshots if len(snapshots) == len(runs) else None
 
 
-def without_metadata(comparison: Comparison) -> Comparison:
-    """The same comparison of values alone: float64 is another dtype by itself."""
-    values = comparison["values"]
-    return {
-        **comparison,
-        "equal": not values,
-        "same": all(item["same"] for item in values),
-        "tight": all(item["tight"] for item in values),
-        "metadata": [],
-    }
-
-
 def reference(ladder: Ladder) -> str:
     """What the compared numbers were held against, in words that name nothing of the program."""
     exact = ladder[EXACT]
@@ -398,61 +322,3 @@ def reference(ladder: Ladder) -> str:
     if exact.failure and not hasattr(builtins, failed):
         failed = "an exception of its own"  # whose name may be private
     return f"there is no float64 reference, since the program fails in float64 ({failed})"
-
-
-def describe(comparison: Comparison | None) -> str:
-    """The worst difference in a few words."""
-    if comparison is None or comparison["equal"]:
-        return ""
-    if comparison["metadata"]:
-        first = gravest(comparison)
-        if side_effects.is_state(first):
-            return f"{first['where']}: {first['eager']} in eager, {first['compiled']} compiled"
-        return (
-            f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
-            " compiled"
-        )
-    worst = worst_value(comparison)
-    if worst is None:
-        return ""
-    if "missing" in worst:
-        other = "the compiled" if worst["missing"] == "eager" else "eager"
-        return f"{worst['where']}: only {other} backward pass gives one"
-    text = f"{worst['where']}: max abs error {worst.get('max_abs_error', float('nan')):.4g}"
-    if worst.get("nan_moved"):
-        nans = worst.get("nan") or (0, 0)
-        text += f"; {nans[0]} NaN in eager, {nans[1]} compiled"
-    if worst.get("tied"):
-        text += "; indices differ only where the values tie"
-    elif worst.get("max_ulp") is None and "mismatched" in worst:
-        text += f"; {worst['mismatched']} of {worst['elements']} elements"
-    if worst.get("max_ulp") is not None and "error_vs_fp64" in worst:
-        text += (
-            f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by"
-            f" {worst['eager_error_vs_fp64']:.3g}"
-        )
-    return text
-
-
-#: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
-_GRAVITY = (
-    *("structure", "type", "shape", "dtype"),
-    *(side_effects.SIDE_EFFECT, "python value", "alias", "stride"),
-)
-
-
-def gravest(comparison: Comparison) -> MetadataDifference:
-    """The first of the gravest differences beside values; there must be one."""
-
-    def rank(item: MetadataDifference) -> int:
-        name = item["property"]
-        return _GRAVITY.index(name) if name in _GRAVITY else len(_GRAVITY)
-
-    return min(comparison["metadata"], key=rank)
-
-
-def worst_value(comparison: Comparison) -> ValueDifference | None:
-    """The value difference to report: the first one the rule minds, else the largest."""
-    values = comparison["values"]
-    minded = [item for item in values if not item["same"]] or values
-    return max(minded, key=lambda item: item.get("max_abs_error") or 0.0) if minded else None

@@ -19,7 +19,8 @@ from reporter.core.kinds import (
     RungOutcome,
     layer_of,
 )
-from reporter.diagnose.ladder import DECOMPOSED, EXPORT, RUNGS_OF, Climber, MeasuredRung
+from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF
 from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.
@@ -55,9 +56,9 @@ def climb(climber: Climber) -> tuple[str, ...]:
     own = climber.own_name()
     compiler = climber.finding.compiler
     if compiler in RUNGS_OF:
-        return _measured(climber, RUNGS_OF[compiler])
+        return _measure(climber, RUNGS_OF[compiler])
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    return _measured(climber, ("compiled", *(backend.value for backend in below), own))
+    return _measure(climber, ("compiled", *(backend.value for backend in below), own))
 
 
 def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
@@ -71,7 +72,7 @@ def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
     if finding.seconds < LONG or finding.replay or climber.own_name() != Backend.INDUCTOR:
         return climb(climber)
     exact = climber.own_name() if finding.grads else "compiled"
-    names = _measured(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
+    names = _measure(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
     return names if climber.ladder[names[-1]].good else climb(climber)
 
 
@@ -99,7 +100,7 @@ def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _measured(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
+def _measure(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
     climber.ahead(names)
     for name in names:
         climber.measure(name)

@@ -70,7 +70,7 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
     if one is None or other is None or one["class"] != other["class"]:
         return False
     lines = (normalise(each["failure"]["first_line"]) for each in (one, other))
-    return one["place"] == other["place"] and len(set(lines)) == 1
+    return one["location"] == other["location"] and len(set(lines)) == 1
 
 
 def without_finding(recording: Recording) -> Diagnosis:
@@ -106,7 +106,7 @@ def without_finding(recording: Recording) -> Diagnosis:
         line = f"{rejected['exception']}: {rejected['first_line']}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if script_failed(recording) and raised is not None:
-        found = _raised_outside(recording, raised) or _drawn(recording)
+        found = _error_outside(recording, raised) or _random_check(recording)
         if found is not None:
             return found
     if raised is not None and recording.fails_uncompiled:
@@ -124,7 +124,7 @@ def without_finding(recording: Recording) -> Diagnosis:
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
 
 
-def stated_limit(recording: Recording) -> Diagnosis | None:
+def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     """The verdict on a script that ends where torch states a limit, such as a second derivative
     through a compiled function; None for any other end.
     """
@@ -142,11 +142,11 @@ def _torch_files(raised: ScriptException) -> list[str]:
     return [frame["file"] for frame in raised["failure"].get("frames") or () if frame["torch"]]
 
 
-def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
+def _error_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
     """The verdict on an exception that torch raised and that no compared call has anything to do
     with; that of a limit which torch states, wherever it comes from.
     """
-    limit = stated_limit(recording)
+    limit = judge_stated_limit(recording)
     if limit is not None:
         return limit
     failure = raised["failure"]
@@ -168,14 +168,14 @@ def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis 
     return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
 
 
-def _drawn(recording: Recording) -> Diagnosis | None:
+def _random_check(recording: Recording) -> Diagnosis | None:
     """The verdict on a script whose check fails though its calls agree from the same random state,
     where they draw random numbers: two calls in turn draw others.
     """
     for last in recording.last_calls:
-        path = str(last.live_call.folder / f"drawn-{last.call}.pt")
+        path = str(last.call_session.folder / f"drawn-{last.call}.pt")
         question = questions.run({"how": "probe", "snapshot": path})
-        facts = last.live_call.request(question, _LOOK).get("facts")
+        facts = last.call_session.request(question, _LOOK).get("facts")
         if facts and facts.get("random"):
             summary = (
                 f"The script fails{_in(recording.script_exception)}. Its compiled calls draw random"
@@ -206,4 +206,4 @@ def _all_agree(recording: Recording) -> str:
 
 def _in(raised: ScriptException | None) -> str:
     """Where the script's own exception was raised, to be put behind its class."""
-    return f" in {raised['place']}" if raised is not None and raised["place"] else ""
+    return f" in {raised['location']}" if raised is not None and raised["location"] else ""

@@ -41,7 +41,7 @@ _CATCHES = (
 )
 
 
-def raised_while_running(failure: Mapping[str, Any] | None) -> bool:
+def is_raised_while_running(failure: Mapping[str, Any] | None) -> bool:
     """Whether a described exception comes out of compiled code that runs, and of nothing that
     compiles. False where its frames do not say.
     """
@@ -64,7 +64,7 @@ class TorchFrame:
         return f"while {self.phase}{where}"
 
 
-def place(dump: str) -> TorchFrame | None:
+def torch_frame(dump: str) -> TorchFrame | None:
     """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
 
     None without frames.

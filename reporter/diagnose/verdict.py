@@ -30,7 +30,7 @@ class Diagnosis:
     finding: Finding | None = None
     cited: tuple[str, ...] = ()
     reproduced: tuple[int, int] = (0, 0)
-    place: TorchFrame | None = None
+    torch_frame: TorchFrame | None = None
 
     @property
     def is_bug(self) -> bool:

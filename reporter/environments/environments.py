@@ -51,7 +51,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Cached:
+class CachedEnvironment:
     """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in
     seconds since 1970.
     """
@@ -82,7 +82,7 @@ class Environments:
     installer: Installer | None = None
     _known: dict[Release, Environment] = field(default_factory=dict)
 
-    def place(self, release: Release, again: bool = False) -> Environment:
+    def provide(self, release: Release, again: bool = False) -> Environment:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
         be fine.
 
@@ -93,7 +93,7 @@ class Environments:
         if again:
             self._known.pop(release, None)
         if release not in self._known:
-            found = self._at_hand(release) if release.python else self._cached(release, again)
+            found = self._at_hand(release) if release.python else self._find(release, again)
             self._known[release] = found
         if not release.python:
             _touch(self.root / release.folder_name / _MARKER)
@@ -102,16 +102,16 @@ class Environments:
     def _at_hand(self, release: Release) -> Environment:
         assert release.python is not None
         try:
-            return _asked(release, Path(release.python))
+            return _probe(release, Path(release.python))
         except UsageError as error:
             raise CannotJudgeError(str(error).split(";")[0]) from None
 
-    def _cached(self, release: Release, closely: bool) -> Environment:
+    def _find(self, release: Release, closely: bool) -> Environment:
         folder = self.root / release.folder_name
         found = _read(release, folder)
         if found is not None and not closely:
             return found
-        with self._locked(release.folder_name):
+        with self._lock(release.folder_name):
             found = _read(release, folder)  # somebody else may have made it meanwhile
             if found is not None and (not closely or _works(found)):
                 return found
@@ -128,26 +128,28 @@ class Environments:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             python = self._fill(release, folder / "env")
-            place = _asked(release, python)
+            environment = _probe(release, python)
         except (OSError, UsageError) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failed(release, _said(error))) from None
+            raise CannotJudgeError(_failure(release, _reason(error))) from None
         except CannotJudgeError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failed(release, str(error))) from None
+            raise CannotJudgeError(_failure(release, str(error))) from None
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        if release.version and public(place.torch) != public(release.version):
+        if release.version and public(environment.torch) != public(release.version):
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failed(release, f"the index gave torch {place.torch} instead"))
-        _write(folder / _MARKER, release, place, folder)
-        return place
+            raise CannotJudgeError(
+                _failure(release, f"the index gave torch {environment.torch} instead")
+            )
+        _write(folder / _MARKER, release, environment, folder)
+        return environment
 
     def _fill(self, release: Release, env: Path) -> Path:
         """Create the environment and install into it; the path of its interpreter."""
         installer = self.installer or Installer(find_uv(), self.root / _UV_CACHE)
-        wanted = index.pythons_for(public(release.label), self._offered(release))
+        wanted = index.pythons_for(public(release.label), self._find_pythons(release))
         base = pythons.choose(wanted, installer.uv)
         if base is None:
             names = ", ".join(f"{major}.{minor}" for major, minor in wanted) or "any known Python"
@@ -157,7 +159,7 @@ class Environments:
         installer.install(python, release)
         return python
 
-    def _offered(self, release: Release) -> tuple[tuple[int, int], ...]:
+    def _find_pythons(self, release: Release) -> tuple[tuple[int, int], ...]:
         """The Pythons for which the index, or the wheel itself, has a build."""
         if release.wheel is not None:
             return index.pythons_of(release.wheel)
@@ -174,7 +176,7 @@ class Environments:
         return ()
 
     @contextlib.contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
+    def _lock(self, name: str) -> Iterator[None]:
         lock = FileLock(self.root / f"{name}.lock")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -185,7 +187,7 @@ class Environments:
                 lock.acquire(timeout=_LOCK_LIMIT)
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
-                f"the cache folder {self.root} cannot be used ({_said(error)}); set {VARIABLE} to"
+                f"the cache folder {self.root} cannot be used ({_reason(error)}); set {VARIABLE} to"
                 " another folder"
             ) from None
         try:
@@ -193,19 +195,19 @@ class Environments:
         finally:
             lock.release()
 
-    def all(self) -> list[Cached]:
+    def all(self) -> list[CachedEnvironment]:
         """Every environment in the cache, the longest unused first."""
         found = []
         for folder in sorted(self.root.glob("*/")):
             if folder.name != _UV_CACHE and not folder.name.startswith("."):
-                found.append(_described(folder))
+                found.append(_describe(folder))
         return sorted(found, key=lambda item: item.used)
 
     def size(self) -> int:
         """Bytes of the whole folder on disk; a file with several links counts once."""
         return _bytes(self.root)
 
-    def prune(self, cap: int | None, unfinished: bool = True) -> list[Cached]:
+    def prune(self, cap: int | None, unfinished: bool = True) -> list[CachedEnvironment]:
         """Remove the longest unused environments until the folder is no larger than `cap` bytes
         (None: all of them).
 
@@ -225,7 +227,7 @@ class Environments:
             self._forget_packages()
         return gone
 
-    def _remove(self, item: Cached) -> bool:
+    def _remove(self, item: CachedEnvironment) -> bool:
         if item.is_whole and time.time() - item.used < IN_USE:
             return False
         lock = FileLock(self.root / f"{item.name}.lock")
@@ -254,7 +256,7 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"
 
 
-def _asked(release: Release, python: Path) -> Environment:
+def _probe(release: Release, python: Path) -> Environment:
     facts = probe(python)
     return Environment(
         label=release.label,
@@ -266,9 +268,9 @@ def _asked(release: Release, python: Path) -> Environment:
     )
 
 
-def _works(place: Environment) -> bool:
+def _works(environment: Environment) -> bool:
     try:
-        return probe(place.python).torch == place.torch
+        return probe(environment.python).torch == environment.torch
     except UsageError:
         return False
 
@@ -285,7 +287,7 @@ def _read(release: Release, folder: Path) -> Environment | None:
         return None
 
 
-def _write(marker: Path, release: Release, place: Environment, folder: Path) -> None:
+def _write(marker: Path, release: Release, environment: Environment, folder: Path) -> None:
     """The marker comes last and as a whole."""
     watched = ["env/bin/python", "env/pyvenv.cfg"]
     watched += [
@@ -302,7 +304,7 @@ def _write(marker: Path, release: Release, place: Environment, folder: Path) -> 
     ]
     data = {
         "release": release.to_json(),
-        "place": {**asdict(place), "python": str(place.python.relative_to(folder))},
+        "place": {**asdict(environment), "python": str(environment.python.relative_to(folder))},
         "files": {name: os.stat(folder / name).st_size for name in watched},
     }
     part = marker.with_suffix(".part")
@@ -310,24 +312,24 @@ def _write(marker: Path, release: Release, place: Environment, folder: Path) -> 
         part.write_text(json.dumps(data, indent=1), encoding="utf-8")
         os.replace(part, marker)
     except OSError as error:
-        raise CannotJudgeError(_failed(release, _said(error))) from None
+        raise CannotJudgeError(_failure(release, _reason(error))) from None
 
 
-def _described(folder: Path) -> Cached:
+def _describe(folder: Path) -> CachedEnvironment:
     try:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
         release = Release.from_json(data["release"])
-        place, used = data["place"], (folder / _MARKER).stat().st_mtime
+        environment, used = data["place"], (folder / _MARKER).stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         rest = Release(folder.name)
-        return Cached(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
+        return CachedEnvironment(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
     is_whole = _read(release, folder) is not None
-    return Cached(
+    return CachedEnvironment(
         folder.name,
         folder,
         release,
-        place["torch"],
-        place["version"],
+        environment["torch"],
+        environment["version"],
         _bytes(folder),
         used,
         is_whole,
@@ -354,11 +356,11 @@ def _touch(path: Path) -> None:
             os.utime(path)
 
 
-def _failed(release: Release, why: str) -> str:
+def _failure(release: Release, why: str) -> str:
     return f"torch {release.label} cannot be installed: {why}"
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error).split(";")[0] or type(error).__name__

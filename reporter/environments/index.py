@@ -220,7 +220,7 @@ def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer,
     latter are installed by address.
     """
     listed = tuple(listed)
-    places = {offer.index for offer in listed}
+    indexes = {offer.index for offer in listed}
     with transaction(store):
         for offer in listed:
             store.execute(
@@ -228,7 +228,7 @@ def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer,
                 (offer.index, offer.version, json.dumps(offer.pythons), offer.url),
             )
     known = {(offer.index, offer.version): offer for offer in listed}
-    for place in places:
+    for place in indexes:
         for row in store.execute("SELECT * FROM offers WHERE place = ?", (place,)):
             pythons = tuple((major, minor) for major, minor in json.loads(row["pythons"]))
             offer = Offer(row["version"], pythons, place, row["url"], is_listed=False)

@@ -13,7 +13,7 @@ from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
-from reporter.environments.environments import IN_USE, Cached, Environments, cache_folder
+from reporter.environments.environments import IN_USE, CachedEnvironment, Environments, cache_folder
 from reporter.environments.selection import Selection, select_releases
 
 GIB = 2**30
@@ -49,7 +49,7 @@ def list_environments() -> EnvironmentListing:
     )
 
 
-def _line(item: Cached) -> str:
+def _line(item: CachedEnvironment) -> str:
     if not item.is_whole:
         return (
             f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it"
@@ -92,15 +92,21 @@ def add(
             Selection(torch=tuple(texts), index=index, backend=backend), options
         ):
             try:
-                place = environments.place(release)
+                environment = environments.provide(release)
             except CannotJudgeError as error:
                 lines.append(str(error))
                 rows.append({"release": release.label, "problem": str(error)})
                 code = CannotJudgeError.exit_code
                 continue
-            lines.append(f"torch {place.torch} on Python {place.version}: {place.python}")
+            lines.append(
+                f"torch {environment.torch} on Python {environment.version}: {environment.python}"
+            )
             rows.append(
-                {"release": release.label, "torch": place.torch, "python": str(place.python)}
+                {
+                    "release": release.label,
+                    "torch": environment.torch,
+                    "python": str(environment.python),
+                }
             )
     return EnvironmentListing(tuple(lines), {"added": rows}, code)
 
@@ -115,7 +121,7 @@ def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
     with open_progress(options) as progress:
         environments = Environments(cache_folder(), progress.note)
         found = select_releases(Selection(torch=tuple(texts)), options)
-        return [environments.place(release).python for release in found]
+        return [environments.provide(release).python for release in found]
 
 
 def prune(keep: float | None) -> EnvironmentListing:

@@ -84,8 +84,8 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
             raise UsageError(
                 f"there is no wheel {text}; give its path, its URL, or a version such as 2.6.0"
             )
-        place = text if is_url else str(Path(text).expanduser().resolve())
-        return Release(_wheel_version(place), wheel=place)
+        location = text if is_url else str(Path(text).expanduser().resolve())
+        return Release(_wheel_version(location), wheel=location)
     if not _VERSION.fullmatch(text):
         raise UsageError(
             f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a"
@@ -99,9 +99,9 @@ def at(python: Path, label: str | None = None) -> Release:
     return Release(label or str(python), python=str(python))
 
 
-def _wheel_version(place: str) -> str:
+def _wheel_version(location: str) -> str:
     """`2.13.0+cpu` of torch-2.13.0+cpu-cp311-….whl; a URL may quote the plus sign."""
-    parts = place.rsplit("/", 1)[-1].replace("%2B", "+").split("-")
+    parts = location.rsplit("/", 1)[-1].replace("%2B", "+").split("-")
     return parts[1] if len(parts) > 2 else parts[0]
 
 

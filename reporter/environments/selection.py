@@ -32,7 +32,7 @@ def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[
     found = {release.label: release for release in selection.releases}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):
-            release = _looked_up(text.strip(), selection)
+            release = _look_up(text.strip(), selection)
         else:
             release = parse(text, selection.index, selection.backend)
         found.setdefault(release.label, release)
@@ -45,7 +45,7 @@ def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[
     return tuple(found.values())
 
 
-def _looked_up(word: str, selection: Selection) -> Release:
+def _look_up(word: str, selection: Selection) -> Release:
     """What `latest` and the like mean; where the index does not say, that is a result, and other
     places are checked all the same.
     """

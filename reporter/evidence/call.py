@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.protocol import EvidenceAnswer, EvidenceOptions
-from reporter.evidence.interface import Collected, read_answer, trim
+from reporter.evidence.interface import CollectorResult, read_answer, trim
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, longest_wait
 from reporter.report.folder import write_private
@@ -22,7 +22,7 @@ from reporter.report.folder import write_private
 class CallEvidence:
     """What the tools said of the recorded call; their files lie in `folder`."""
 
-    collected: tuple[Collected, ...]
+    collected: tuple[CollectorResult, ...]
     folder: Path
     seconds: float
     raised: str | None = None
@@ -57,7 +57,7 @@ class PendingEvidence:
 
 
 def ask_of_call(
-    live_call: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
+    call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> PendingEvidence:
     """Asks the fork server of a recorded call for evidence, within `budget` seconds; `folder` must
     be private.
@@ -65,15 +65,15 @@ def ask_of_call(
     Options: `function`, the one function to compile.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    asked = live_call.submit(questions.evidence(folder, options or {}), budget)
+    asked = call_session.submit(questions.evidence(folder, options or {}), budget)
     return PendingEvidence(asked, folder, budget)
 
 
 def of_call(
-    live_call: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
+    call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
     """The same, waiting for the answer."""
-    return ask_of_call(live_call, folder, budget, options).result()
+    return ask_of_call(call_session, folder, budget, options).result()
 
 
 def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:

@@ -86,16 +86,16 @@ def excerpt(
     for kernel in found:
         line = _line_of(kernel, quoted)
         if line is not None:
-            return _shown(kernel, line)
+            return _excerpt(kernel, line)
     if quoted:
         return "the lines that the C++ compiler refuses are in none of the kernels"
     candidates = [k for k in found if not gradient or "backward" in k.graph] or list(found)
     for word in suspects:
         blamed = [kernel for kernel in candidates if _runs(kernel, word)]
         if len(blamed) == 1:
-            return _shown(blamed[0])
+            return _excerpt(blamed[0])
     if len(candidates) == 1:
-        return _shown(candidates[0])
+        return _excerpt(candidates[0])
     return f"there are {len(candidates)} kernels, and nothing says which of them is wrong"
 
 
@@ -112,7 +112,7 @@ def _line_of(kernel: GeneratedKernel, quoted: Sequence[str]) -> int | None:
     return None
 
 
-def _shown(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
+def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     """A kernel without its includes; of a long one the beginning, or what surrounds the line at
     fault.
     """

@@ -17,7 +17,7 @@ MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectorResult:
     """One collector's result.
 
     `seconds` is what it took itself, `bytes` what its files weigh, `reason` why it was skipped.
@@ -52,12 +52,12 @@ class Excerpt:
     text: str
 
 
-def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[Collected, ...]:
+def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[CollectorResult, ...]:
     """The target's answer about its tools (see `collectors.debugtools.tool.ToolSession.stop`), with
     what lies in `folder`.
     """
     return tuple(
-        Collected(
+        CollectorResult(
             name,
             "skipped" if "facts" not in entry else "ok",
             entry.get("facts") or {},

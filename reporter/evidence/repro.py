@@ -26,7 +26,7 @@ from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
-from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
+from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
 from reporter.evidence.trace import public_trace
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS, kill_group
@@ -49,7 +49,7 @@ class ReproEvidence:
     `reporter.kernels.generated`).
     """
 
-    collected: tuple[Collected, ...]
+    collected: tuple[CollectorResult, ...]
     excerpt: Excerpt | None
     no_excerpt: str
     seconds: float

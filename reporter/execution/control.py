@@ -67,5 +67,9 @@ def describe_control(control: Answer) -> str:
     """Why a failure says nothing of the compiler, in one sentence."""
     if control.outcome == "timeout":
         return "without the compiler it does not end either"
-    said = control.said(120) if control.failure else control.signal or f"exit code {control.exit}"
+    said = (
+        control.error_line(120)
+        if control.failure
+        else control.signal or f"exit code {control.exit}"
+    )
     return f"without the compiler it fails too ({said})"

@@ -77,7 +77,7 @@ def look_cold(
             "measure": wanted,
         }
         _run(command, json.dumps(request) + "\n", folder, base, timeout)
-        return _measured(folder)
+        return _read_measurements(folder)
 
 
 def run_forked(
@@ -131,7 +131,7 @@ def look_forked(
     with _fresh(None, None, warm) as (folder, _):
         described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
         _fork(preloaded, folder, {**described, "measure": wanted}, warm)
-        return _measured(folder)
+        return _read_measurements(folder)
 
 
 def _fork(
@@ -144,7 +144,7 @@ def _fork(
     return _answer(folder / "out", -signal.SIGKILL if code is None else code, code is None, seconds)
 
 
-def _measured(folder: Path) -> list[MeasurementLine]:
+def _read_measurements(folder: Path) -> list[MeasurementLine]:
     lines: list[MeasurementLine] = []
     with contextlib.suppress(OSError):
         for line in (folder / "out" / "measurements.jsonl").read_text("utf-8").splitlines():

@@ -55,7 +55,7 @@ class FreshRuns:
                 pass  # it cannot fork any more
         return self.cold(text, limit)
 
-    def watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
+    def run_watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
         """As `again`, with torch's debugging tools on, which leave what they find in a new folder.
 
         Where the process cannot be forked it is an ordinary one, and there is no folder.

@@ -115,7 +115,7 @@ def find(options: InterpreterOptions) -> Path:
     Raises UsageError if the one that was chosen does not exist.
     """
     if options.python is not None:
-        return _named(options.python, options.cwd, WAY_OUT)
+        return _find(options.python, options.cwd, WAY_OUT)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = os.environ.get(variable)
         if folder:
@@ -136,7 +136,7 @@ def others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[Interpre
     """
     found: list[InterpreterInfo] = []
     for path in options.differs_from:
-        info = probe(_named(path, options.cwd, _OTHER_WAY_OUT), way_out=_OTHER_WAY_OUT)
+        info = probe(_find(path, options.cwd, _OTHER_WAY_OUT), way_out=_OTHER_WAY_OUT)
         if info.prefix == here.prefix:
             raise UsageError(
                 f"{path} is the interpreter that the script runs in ({here.path}), so nothing can"
@@ -147,7 +147,7 @@ def others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[Interpre
     return tuple(found)
 
 
-def _named(path: Path, cwd: Path, way_out: str) -> Path:
+def _find(path: Path, cwd: Path, way_out: str) -> Path:
     if path.is_dir():
         python = _python_in(path)
         if python is None:

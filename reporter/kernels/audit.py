@@ -23,7 +23,7 @@ from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
 from reporter.publish.documents import refuse, render, version
-from reporter.publish.form import chosen
+from reporter.publish.form import choose
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
 from reporter.publish.surroundings import find_terms
@@ -32,11 +32,11 @@ from reporter.publish.write import Destination, Outgoing
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.sections import AuditSummary, Report
 from reporter.store.reports import key_of
-from templates.evidence import Evidence
+from templates.material import IssueMaterial
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedKernel:
     """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on
     this machine.
 
@@ -54,7 +54,7 @@ class Finished:
     left_out: tuple[str, ...] = ()
 
 
-def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> Outgoing:
+def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]) -> Outgoing:
     """Renders, lints and audits the report; `note` gets what the lint found.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
@@ -66,20 +66,20 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     versions = collect(info.path)
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
-    terms = own.joined(find_terms(options.cwd, environment, versions.withheld, words))
+    terms = own.join(find_terms(options.cwd, environment, versions.withheld, words))
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
-    form = chosen(options, Layer.TRITON)
+    form = choose(options, Layer.TRITON)
     report = replace(
         finished.report,
-        labels=form.allowed(("bug",)),
+        labels=form.allow(("bug",)),
         audit=AuditSummary(True, count_terms(terms, identity), ()),
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).section(),
         timing=to.timing or None,
         not_measured=to.not_measured or None,
     )
-    evidence = Evidence(
+    material = IssueMaterial(
         repro=finished.repro,
         environment=environment,
         version=version(),
@@ -88,13 +88,13 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
         key=key_of(finished.repro),
         form=form.name if form.folder is None else "own",
     )
-    report, files = render(report, evidence, form, finished.test, note)
+    report, files = render(report, material, form, finished.test, note)
     result = check_outgoing(
         files,
         terms,
         internals=allowing.internals,
         identity=identity,
-        allowed=(*allowing.allowed, evidence.key),
+        allowed=(*allowing.allowed, material.key),
     )
     private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
     if not result.passed:
@@ -104,7 +104,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     return Outgoing(Summary(report, output, str(info.path), place), files, private)
 
 
-def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
+def _terms(options: Options, finished: FinishedKernel) -> tuple[Terms, list[float]]:
     """What the report is searched for, and the numbers of the private script that its repro still
     needs.
     """
@@ -112,12 +112,12 @@ def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
     if options.keep_source:
         return private_terms({}, public), []
     terms = private_terms({str(options.script): finished.source}, public)
-    telling = {*terms.numbers, *terms.code_numbers}
+    identifying = {*terms.numbers, *terms.code_numbers}
     constants = (
         node.value for node in ast.walk(ast.parse(finished.repro)) if isinstance(node, ast.Constant)
     )
     numbers = {abs(float(value)) for value in constants if isinstance(value, (int, float))}
-    left = sorted(numbers & telling)
+    left = sorted(numbers & identifying)
     return terms.excusing(left), left
 
 

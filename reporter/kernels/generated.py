@@ -39,7 +39,7 @@ def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -
         answer = ask(python, spec, script.parent, budget)
         launches = answer.get("launches", [])
         interpreted = (
-            _interpreted(python, script, budget)
+            _interpret(python, script, budget)
             if launches
             else KernelsAnswer(skipped="there is no kernel")
         )
@@ -55,7 +55,7 @@ def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -
     }
 
 
-def _interpreted(python: Path, script: Path, budget: float) -> KernelsAnswer:
+def _interpret(python: Path, script: Path, budget: float) -> KernelsAnswer:
     if has_gpu():
         return {"skipped": "there is a GPU"}
     spec: KernelSpec = {"what": "interpret generated", "script": str(script)}

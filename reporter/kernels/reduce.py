@@ -34,7 +34,7 @@ class KernelCandidate:
     @property
     def statements(self) -> int:
         """Statements in the bodies of all its functions."""
-        return len(list(_places(ast.parse(self.text))))
+        return len(list(_positions(ast.parse(self.text))))
 
 
 def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
@@ -49,13 +49,13 @@ def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         return None
 
     small = _with(kernel, minimise_list(list(range(kernel.statements)), first))
-    small = _plain_launch(_without_copies(_hoisted(small, attempt), attempt), attempt)
+    small = _plain_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
     kernel = small  # what was replaced leaves statements that nothing reads
     small = _with(small, minimise_list(list(range(small.statements)), first))
     return _plain_numbers(_without_parameters(small, attempt), attempt)
 
 
-def _hoisted(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
+def _hoist(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with expressions replaced by a part of themselves, until none can be.
 
     All edits that hold alone are tried together, since a sweep costs a process; else the first of
@@ -66,12 +66,12 @@ def _hoisted(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         holds: list[_Edit] = []
         for start in range(0, len(edits), _BATCH):
             batch = edits[start : start + _BATCH]
-            answers = attempt([_edited(kernel, [edit]) for edit in batch])
+            answers = attempt([_edit(kernel, [edit]) for edit in batch])
             holds += [edit for edit, answer in zip(batch, answers) if answer]
         if not holds:
             return kernel
-        together = _edited(kernel, holds)
-        kernel = together if attempt([together])[0] else _edited(kernel, holds[:1])
+        together = _edit(kernel, holds)
+        kernel = together if attempt([together])[0] else _edit(kernel, holds[:1])
         kernel = _with(kernel, range(kernel.statements))  # without helpers that are no longer used
     return kernel
 
@@ -93,9 +93,11 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         target, value = copies[done].targets[0], copies[done].value
         assert isinstance(target, ast.Name) and isinstance(value, ast.Name)
         number = next(
-            index for index, (block, at) in enumerate(_places(tree)) if block[at] is copies[done]
+            index for index, (block, at) in enumerate(_positions(tree)) if block[at] is copies[done]
         )
-        renamed = replace(kernel, text=ast.unparse(_Renamed(target.id, value.id).visit(tree)))
+        renamed = replace(
+            kernel, text=ast.unparse(_VariableRenaming(target.id, value.id).visit(tree))
+        )
         proposal = _with(renamed, [at for at in range(renamed.statements) if at != number])
         if attempt([proposal])[0]:
             kernel = proposal
@@ -103,7 +105,7 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
             done += 1
 
 
-class _Renamed(ast.NodeTransformer):
+class _VariableRenaming(ast.NodeTransformer):
     """Reads of one variable become reads of another."""
 
     def __init__(self, old: str, new: str) -> None:
@@ -116,11 +118,11 @@ class _Renamed(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class _Edit:
-    """`place` counts expressions from the outside in; of that one, part number `part` stays, or a
-    keyword goes.
+    """`position` counts expressions from the outside in; of that one, part number `part` stays, or
+    a keyword goes.
     """
 
-    place: int
+    position: int
     part: int
     keyword: bool = False
 
@@ -164,18 +166,18 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 def _edits(tree: ast.AST) -> list[_Edit]:
     return [
         edit
-        for place, node in enumerate(_expressions(tree))
+        for position, node in enumerate(_expressions(tree))
         for edit in (
-            *(_Edit(place, part) for part in range(len(_parts(node)))),
+            *(_Edit(position, part) for part in range(len(_parts(node)))),
             *(
-                _Edit(place, number, keyword=True)
+                _Edit(position, number, keyword=True)
                 for number in range(len(getattr(node, "keywords", ())))
             ),
         )
     ]
 
 
-def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
+def _edit(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     """The kernel after `edits`; of two at the same place, or one inside the other, the outer and
     earlier counts.
     """
@@ -183,8 +185,8 @@ def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     expressions = _expressions(tree)
     taken: set[int] = set()
     swap: dict[int, ast.expr] = {}
-    for edit in sorted(edits, key=lambda item: (item.place, item.part)):
-        node = expressions[edit.place]
+    for edit in sorted(edits, key=lambda item: (item.position, item.part)):
+        node = expressions[edit.position]
         if id(node) in taken:
             continue
         taken |= {id(inner) for inner in ast.walk(node)}
@@ -192,11 +194,11 @@ def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
             del node.keywords[edit.part]
         else:
             swap[id(node)] = _parts(node)[edit.part]
-    changed = _Swapped(swap).visit(tree)
+    changed = _Substitution(swap).visit(tree)
     return replace(kernel, text=ast.unparse(ast.fix_missing_locations(changed)))
 
 
-class _Swapped(ast.NodeTransformer):
+class _Substitution(ast.NodeTransformer):
     """Other expressions in the place of some, by identity."""
 
     def __init__(self, swap: dict[int, ast.expr]) -> None:
@@ -210,7 +212,7 @@ class _Swapped(ast.NodeTransformer):
         return visited
 
 
-def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
+def _positions(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
     """Each statement inside a function, as the list that holds it and its index, outer ones
     first.
     """
@@ -229,7 +231,7 @@ def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
     wanted = set(keep)
     gone = {
         id(block[index])
-        for number, (block, index) in enumerate(_places(tree))
+        for number, (block, index) in enumerate(_positions(tree))
         if number not in wanted
     }
     for node in ast.walk(tree):
@@ -240,10 +242,12 @@ def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
             if isinstance(block, list):
                 left = [item for item in block if id(item) not in gone]
                 setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
-    return replace(kernel, text=ast.unparse(ast.fix_missing_locations(_called(tree, kernel.name))))
+    return replace(
+        kernel, text=ast.unparse(ast.fix_missing_locations(_drop_unused(tree, kernel.name)))
+    )
 
 
-def _called(tree: ast.Module, name: str) -> ast.Module:
+def _drop_unused(tree: ast.Module, name: str) -> ast.Module:
     """The module without definitions that nothing uses any more."""
     while True:
         used = {
@@ -309,11 +313,11 @@ def _numbers(tree: ast.AST) -> list[ast.Constant]:
     ]
 
 
-def _with_ones(kernel: KernelCandidate, places: Sequence[int]) -> KernelCandidate:
+def _with_ones(kernel: KernelCandidate, positions: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
     found = _numbers(tree)
-    for place in places:
-        found[place].value = 1.0 if isinstance(found[place].value, float) else 1
+    for position in positions:
+        found[position].value = 1.0 if isinstance(found[position].value, float) else 1
     return replace(kernel, text=ast.unparse(tree))
 
 

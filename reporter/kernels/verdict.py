@@ -75,9 +75,9 @@ def _failure(row: KernelLaunch, item: TargetAnswer) -> str:
         how = f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else "")
     else:
         how = f"fails with {item['exception']}: {item['message']}"
-    place = f" in the pass {item['pass']}" if item["pass"] else ""
+    location = f" in the pass {item['pass']}" if item["pass"] else ""
     rest = f"; it compiles for {', '.join(fine)}" if fine else ""
-    return f"Compiling the kernel for {item['target']} {how}{place}{rest}."
+    return f"Compiling the kernel for {item['target']} {how}{location}{rest}."
 
 
 def _values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:

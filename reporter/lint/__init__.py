@@ -1,5 +1,5 @@
 """The outgoing issue against the receiving side's published rules: what would get it closed, said
 before it is sent.
 
-`publish`, `tracker` and the command `lint` import it. It never changes the text that it judges.
+Rooms above may import it; `run` applies every rule. It never changes the text that it judges.
 """

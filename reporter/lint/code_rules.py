@@ -92,7 +92,7 @@ def _tolerances(subject: LintSubject) -> Iterator[Hit]:
 def _referee(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES or subject.tree is None:
         return
-    if _whole_numbers(subject) or _shared_memory(subject):
+    if _whole_numbers(subject) or _shares_memory(subject):
         return
     judged = any(
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.nodes()
@@ -118,7 +118,7 @@ def _whole_numbers(subject: LintSubject) -> bool:
     return bool(makers) and all(map(_makes_whole, makers)) and "nn." not in (subject.repro or "")
 
 
-def _shared_memory(subject: LintSubject) -> bool:
+def _shares_memory(subject: LintSubject) -> bool:
     """Whether an input is a part or a view of another one: copies of them in float64 would be two,
     and another program.
     """

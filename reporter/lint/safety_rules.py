@@ -23,13 +23,13 @@ def _safety(subject: LintSubject) -> Iterator[Hit]:
 
 def _dependencies(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.nodes():
-        for module in _imported(node):
+        for module in _import_names(node):
             top = module.split(".")[0]
             if top not in ("torch", "triton") and top not in sys.stdlib_module_names:
                 yield subject.name, getattr(node, "lineno", None), f"it needs {top}"
 
 
-def _imported(node: ast.AST) -> Iterator[str]:
+def _import_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (name.name for name in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:

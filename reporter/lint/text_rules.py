@@ -75,7 +75,7 @@ def _labels(subject: LintSubject) -> Iterator[Hit]:
             yield "report.json", None, f"the label {label!r} is for the maintainers to give"
 
 
-def _seen(subject: LintSubject) -> Iterator[Hit]:
+def _find_visible(subject: LintSubject) -> Iterator[Hit]:
     seen, of = (subject.report.get("verdict") or {}).get("reproduced") or (3, 3)
     if of < 3:
         yield "report.json", None, f"the repro was run {of} times"
@@ -83,7 +83,7 @@ def _seen(subject: LintSubject) -> Iterator[Hit]:
         yield "report.json", None, f"the failure was seen in none of {of} runs"
 
 
-def _hidden(subject: LintSubject) -> Iterator[Hit]:
+def _find_hidden(subject: LintSubject) -> Iterator[Hit]:
     files = {"issue.md": subject.body, subject.name: subject.repro, "test_repro.py": subject.test}
     for name, text in files.items():
         for number, line in enumerate((text or "").split("\n"), 1):
@@ -138,12 +138,12 @@ RULES = (
         "runs",
         "The repro was run at least three times, and showed the failure.",
         "create the report anew",
-        _seen,
+        _find_visible,
     ),
     Rule(
         "hidden-characters",
         "No character is there that a reader cannot see.",
         "write it as an escape or leave it out",
-        _hidden,
+        _find_hidden,
     ),
 )

@@ -1,6 +1,6 @@
 """The commands on one program from beginning to end: `create`, `diagnose`, `anonymize`, `evidence`,
 `replay`.
 
-`triage` and the command line import them. It orders the stages and hands on what
-each of them found; the work of a stage is in the rooms below.
+Rooms above may import the commands: `create`, `evidence`, `replay`. It orders the stages and hands
+on what each of them found; it never does what a room below can.
 """

@@ -3,8 +3,10 @@
     record → diagnose → capture → reduce → verify → measure → audit → publish
 
 Two kinds of program go through the same stages: the calls that a script compiles with torch
-(`torch_program`), and Triton kernels that a script defines itself (`triton_program`). Whatever was
-captured before an interruption stays in `private/` of the output folder, where `--resume` finds it.
+(`torch_program`), and Triton kernels that a script defines itself (`triton_program`). For the
+former each stage is the module of its name beside this one; audit and publish are
+`reporter.publish.write`. Whatever was captured before an interruption stays in `private/` of the
+output folder, where `--resume` finds it.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from reporter.core.errors import CannotJudgeError, Interrupted
+from reporter.core.errors import CannotJudgeError, Interruption
 from reporter.core.settings import Options
 from reporter.execution import interpreter, usage
 from reporter.pipeline.run import Run, open_run
-from reporter.pipeline.torch_program import TorchProgram, attached_program
+from reporter.pipeline.torch_program import TorchProgram, attach_program
 from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
 from reporter.publish.result import NO_BUG, RECORDING, RunResult
 from reporter.publish.write import Outgoing, publish
-from reporter.recording.attached import Attached
+from reporter.recording.attached import AttachedSession
 from reporter.recording.entry_points import check_early
 
 
@@ -48,7 +50,7 @@ def diagnose(options: Options) -> RunResult:
 
 def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunResult:
     """The result, and for who asked for it what each stage used."""
-    with attached_program(options) as seen:
+    with attach_program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())
@@ -59,7 +61,7 @@ def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunRe
             return result
 
 
-def _first_result(run: Run, seen: Attached | None) -> RunResult:
+def _first_result(run: Run, seen: AttachedSession | None) -> RunResult:
     """The result for the first kind of program that has something to say."""
     if TritonProgram.fits(run):
         found = go_through_stages(TritonProgram(run), run)
@@ -77,13 +79,13 @@ def _resumable(program: TorchProgram, run: Run) -> RunResult | None:
         return go_through_stages(program, run)
     except KeyboardInterrupt:
         if run.output is not None and (run.output / "private" / RECORDING).exists():
-            raise Interrupted(
+            raise Interruption(
                 f"interrupted; go on with `bugreport create --resume {run.output}`"
             ) from None
         raise
 
 
-class Captured(Protocol):
+class Capture(Protocol):
     """All that candidates are made from, with the verdict."""
 
     @property
@@ -93,7 +95,7 @@ class Captured(Protocol):
 
 R = TypeVar("R")  # a recorded program
 D = TypeVar("D")  # its diagnosis
-C = TypeVar("C", bound=Captured)
+C = TypeVar("C", bound=Capture)
 S = TypeVar("S")  # the smallest candidate
 V = TypeVar("V")  # the same, verified in fresh processes
 M = TypeVar("M")  # with all that was measured on it

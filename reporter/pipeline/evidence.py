@@ -13,10 +13,10 @@ from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, of_call
-from reporter.pipeline.diagnose_script import record
+from reporter.pipeline.record import record
 from reporter.pipeline.run import prepare, working_folder
 from reporter.recording.call_session import CallSession
-from reporter.recording.entry_points import way_of
+from reporter.recording.entry_points import entry_point_of
 from reporter.recording.findings import Recording
 
 DEFAULT_FOLDER = "bugreport-evidence"
@@ -55,7 +55,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
         raise UsageError(f"{folder} exists already; choose another folder with --output")
     with open_progress(options) as progress, working_folder() as name:
         progress.stage("record", "running the script once, every compiled call next to eager")
-        recording = record(options, way_of(options, python), python, Path(name), progress)
+        recording = record(options, entry_point_of(options, python), python, Path(name), progress)
         try:
             progress.stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}
@@ -69,7 +69,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
 def _call_session(recording: Recording) -> CallSession:
     """The failing call, else the last one that was watched."""
     if recording.findings:
-        return recording.findings[0].live_call
+        return recording.findings[0].call_session
     if recording.last_calls:
-        return recording.last_calls[-1].live_call
+        return recording.last_calls[-1].call_session
     raise CannotJudgeError("the script made no compiled call that can be repeated")

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from anonymizer.graph.expressions import NotPublic
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
 from reporter.core.plain import Json
@@ -23,14 +23,14 @@ from reporter.execution import interpreter
 from reporter.execution.fresh_process import run_cold
 from reporter.publish.result import RECORDING
 from reporter.reduce import initial_candidates, source_candidates
+from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import write_private
-from reporter.report.recorded_call import Recorded
 
 _MOST = 6
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """What the recorded call did, one row per program: `path`, `outcome` (reproduces, fixed,
     different, cannot_judge), `detail`.
     """
@@ -52,20 +52,20 @@ class Replayed:
         return [f"{row['outcome']:13} {row['detail']}  {row['path']}" for row in self.rows]
 
 
-def replay(report: Path, options: Options) -> Replayed:
+def replay(report: Path, options: Options) -> ReplayResult:
     """Runs the programs of a report's recording until one shows the failure. Raises UsageError."""
-    recorded = Recorded.load(report / "private" / RECORDING)
-    if recorded.signature is None or recorded.check is None:
+    captured = CapturedCall.load(report / "private" / RECORDING)
+    if captured.signature is None or captured.check is None:
         raise UsageError(
             f"{report} holds a recording without a failure; there is nothing to replay"
         )
-    python = interpreter.find(options) if options.python else Path(recorded.python)
+    python = interpreter.find(options) if options.python else Path(captured.python)
     interpreter.probe(python)
     folder = report / "private" / "replay"
     folder.mkdir(mode=0o700, exist_ok=True)
     rows: list[Json] = []
-    interesting = judge(recorded.signature)
-    for number, text in enumerate(islice(_programs(recorded), _MOST)):
+    interesting = matcher(captured.signature)
+    for number, text in enumerate(islice(_programs(captured), _MOST)):
         path = folder / f"program{number}.py"
         write_private(path, text)
         answer = run_cold(python, text, options.timeout, describe=True)
@@ -90,27 +90,29 @@ def replay(report: Path, options: Options) -> Replayed:
             f"nothing of the recording in {report} can be written as a program; run"
             f" {report / 'repro.py'}"
         )
-    return Replayed(tuple(rows))
+    return ReplayResult(tuple(rows))
 
 
-def _programs(recorded: Recorded) -> Iterator[str]:
+def _programs(captured: CapturedCall) -> Iterator[str]:
     """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form
     is passed over.
     """
-    for candidate in _candidates(recorded):
+    for candidate in _candidates(captured):
         try:
             yield format_program(candidate.text())
         except NotPublic:
             continue
 
 
-def _candidates(recorded: Recorded) -> Iterator[Candidate]:
-    assert recorded.check is not None
-    for graph, way in recorded.captures:
+def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
+    assert captured.check is not None
+    for graph, way in captured.captures:
         if "unsupported" not in graph:
             yield from initial_candidates.graph_candidates(
-                graph, way, recorded.check, recorded.layer
+                graph, way, captured.check, captured.layer
             )
-    content = source_candidates.program(recorded, say=lambda _: None)
-    for shown in source_candidates.shown(content, recorded.check) if content is not None else ():
-        yield from initial_candidates.source_candidates(shown, recorded.check, recorded.layer)
+    content = source_candidates.program(captured, say=lambda _: None)
+    for shown in (
+        source_candidates.make_judgeable(content, captured.check) if content is not None else ()
+    ):
+        yield from initial_candidates.source_candidates(shown, captured.check, captured.layer)

@@ -12,12 +12,12 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
 from reporter.publish.result import RECORDING
-from reporter.recording.entry_points import way_of
-from reporter.report.recorded_call import Recorded
+from reporter.recording.entry_points import entry_point_of
+from reporter.report.captured_call import CapturedCall
 
 #: So many fresh processes are to show the failure of a program before it is reported.
 FRESH_PROCESSES = 3
@@ -40,7 +40,7 @@ class Run:
     folder: Path
     output: Path | None = None
     as_whole: bool = False
-    resumed: Recorded | None = None
+    resumed: CapturedCall | None = None
     started: float = 0.0
 
     @property
@@ -60,7 +60,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     """A run with its working folder and its display. Raises UsageError for unusable options."""
     started = time.monotonic()
     is_resumed = output is not None and options.resume
-    resumed = Recorded.load(output / "private" / RECORDING) if output and is_resumed else None
+    resumed = CapturedCall.load(output / "private" / RECORDING) if output and is_resumed else None
     others: tuple[interpreter.InterpreterInfo, ...] = ()
     if output is None:
         info = prepare(options)
@@ -80,7 +80,7 @@ def prepare(options: Options) -> interpreter.InterpreterInfo:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
     info = interpreter.probe(python)
-    way_of(options, python)
+    entry_point_of(options, python)
     return info
 
 
@@ -90,7 +90,7 @@ def working_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def interpreters(
-    options: Options, resumed: Recorded | None
+    options: Options, resumed: CapturedCall | None
 ) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
     """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
     it began with.

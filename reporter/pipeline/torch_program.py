@@ -21,18 +21,15 @@ from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
-from reporter.pipeline.build import ReproBuilder
-from reporter.pipeline.diagnose_script import (
-    Diagnosed,
-    capture_call,
-    diagnose_recording,
-    record_program,
-)
+from reporter.pipeline.capture import capture_call
+from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
-from reporter.pipeline.program_search import Reduced
+from reporter.pipeline.measure import Measurement
+from reporter.pipeline.record import record_program
+from reporter.pipeline.reduce import ProgramSearch, ReducedProgram
 from reporter.pipeline.run import Run
-from reporter.pipeline.verification import Verified
+from reporter.pipeline.verify import Verification, VerifiedRepro
 from reporter.publish.result import (
     EVIDENCE,
     JOURNAL,
@@ -40,23 +37,22 @@ from reporter.publish.result import (
     RECORDING,
     BuiltRepro,
     RunResult,
-    device_of,
 )
 from reporter.publish.write import Destination, Outgoing, audit
-from reporter.recording.attached import Attached, attach
+from reporter.recording.attached import AttachedSession, attach
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
-from reporter.report.sections import Report, RungRow, Verdict, section
+from reporter.report.captured_call import CapturedCall
+from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
 
 @contextlib.contextmanager
-def attached_program(options: Options) -> Iterator[Attached | None]:
+def attach_program(options: Options) -> Iterator[AttachedSession | None]:
     """The recorded program that asked for a report by itself, or None where we start one."""
     session = attach(options) if options.attach is not None else None
     try:
@@ -67,12 +63,12 @@ def attached_program(options: Options) -> Iterator[Attached | None]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRepro:
     """The repro with all that was measured of it, what torch's own tools say of its text, and what
     was not measured.
     """
 
-    recorded: Recorded
+    captured: CapturedCall
     built: BuiltRepro
     tools: ReproEvidence | None
     left_out: tuple[str, ...] = ()
@@ -84,12 +80,11 @@ class TorchProgram:
     A context manager, which ends the workers and the recording.
     """
 
-    def __init__(self, run: Run, seen: Attached | None = None) -> None:
+    def __init__(self, run: Run, seen: AttachedSession | None = None) -> None:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        self._builder: ReproBuilder | None = None
-        self._live_call: CallSession | None = None
+        self._call_session: CallSession | None = None
         self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
@@ -107,9 +102,9 @@ class TorchProgram:
     ) -> None:
         self._open.close()
 
-    def resume(self) -> Recorded | None:
+    def resume(self) -> CapturedCall | None:
         """What the interrupted run had captured."""
-        return self._kept(self.run.resumed) if self.run.resumed is not None else None
+        return self._keep(self.run.resumed) if self.run.resumed is not None else None
 
     def record(self) -> Recording:
         """Every compiled call next to eager. Raises UsageError for unusable input."""
@@ -118,32 +113,34 @@ class TorchProgram:
         self._open.callback(recording.close)
         return recording
 
-    def diagnose(self, recording: Recording) -> Diagnosed:
+    def diagnose(self, recording: Recording) -> DiagnosedRun:
         """The ladder of backends and the judge. Raises CannotJudgeError."""
         return diagnose_recording(self.run, recording)
 
-    def capture(self, found: Diagnosed) -> Recorded:
+    def capture(self, found: DiagnosedRun) -> CapturedCall:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
-        recorded = capture_call(self.run, found)
+        captured = capture_call(self.run, found)
         finding = found.diagnosis.finding
-        if recorded.is_bug and self.run.output is not None and finding is not None:
-            self._live_call = finding.live_call  # torch's tools are asked when the rest is safe
+        if captured.is_bug and self.run.output is not None and finding is not None:
+            self._call_session = (
+                finding.call_session
+            )  # torch's tools are asked when the rest is safe
         else:
             found.recording.close()
-        self.workers.suit(device_of(recorded))
-        if found.doubtful and recorded.check is not None:
-            recorded = look_at_blocks(recorded, self.workers.pool, self.run.progress)
-        is_reported = recorded.is_bug and self.run.output is not None
-        return self._kept(recorded) if is_reported else recorded
+        self.workers.suit(captured.device)
+        if found.doubtful and captured.check is not None:
+            captured = look_at_blocks(captured, self.workers.pool, self.run.progress)
+        is_reported = captured.is_bug and self.run.output is not None
+        return self._keep(captured) if is_reported else captured
 
-    def reduce(self, recorded: Recorded) -> Reduced:
+    def reduce(self, captured: CapturedCall) -> ReducedProgram:
         """The smallest public program that shows the failure. Raises CannotJudgeError."""
-        if recorded.whole is not None:
-            describe_equivalence(recorded)
-        recorded = in_public_words(recorded)
-        subject = f"{recorded.python} torch {self.run.info.torch}"
-        subject += "".join(f", differs from {place.name}" for place in self.workers.places)
-        if recorded.check is None:
+        if captured.whole is not None:
+            describe_equivalence(captured)
+        captured = in_public_words(captured)
+        subject = f"{captured.python} torch {self.run.info.torch}"
+        subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
+        if captured.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
@@ -151,21 +148,21 @@ class TorchProgram:
         journal = Journal(self.run.output / "private" / JOURNAL, subject)
         self._open.enter_context(journal)
         assert self._early is not None
-        self._builder = ReproBuilder(recorded, self.run, self.workers, journal, self._early.smaller)
-        return self._builder.reduce()
+        smaller = self._early.smaller
+        return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
 
-    def verify(self, reduced: Reduced) -> Verified:
+    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes. Raises CannotJudgeError."""
-        return self.builder.verify(reduced)
+        return Verification(reduced.captured, self.run, self.workers).verify(reduced)
 
-    def measure(self, verified: Verified) -> Measured:
+    def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
         extras = Extras(self.run.progress, not self.run.options.quick, self.run.end)
-        built = self.builder.measure(verified, extras)
-        tools = self._tools(built, extras) if self.run.options.evidence else None
-        return Measured(self.builder.recorded, built, tools, tuple(extras.left_out))
+        built = Measurement(verified, self.run, self.workers).measure(extras)
+        tools = self._tools(verified, built, extras) if self.run.options.evidence else None
+        return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
-    def audit(self, measured: Measured) -> Outgoing:
+    def audit(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         run = self.run
         assert run.output is not None
@@ -174,11 +171,11 @@ class TorchProgram:
         to = Destination(
             run.options, run.info, run.output, seconds, run.progress.rows(), measured.left_out
         )
-        return audit(to, measured.recorded, measured.built, measured.tools, run.progress.note)
+        return audit(to, measured.captured, measured.built, measured.tools, run.progress.note)
 
-    def conclude(self, recorded: Recorded, reason: CannotJudgeError | None = None) -> RunResult:
+    def conclude(self, captured: CapturedCall, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
-        report = _bare_report(recorded, self.run.info)
+        report = _bare_report(captured, self.run.info)
         document = report.to_json()
         lines = tuple(verdict_lines(document))
         if reason is not None:
@@ -186,38 +183,34 @@ class TorchProgram:
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
             lines = (*ladder_lines(document), *lines)
-        return RunResult(report, 0 if recorded.is_bug else NO_BUG, lines)
+        return RunResult(report, 0 if captured.is_bug else NO_BUG, lines)
 
-    @property
-    def builder(self) -> ReproBuilder:
-        """The search, from `reduce` on."""
-        assert self._builder is not None
-        return self._builder
-
-    def _kept(self, recorded: Recorded) -> Recorded:
+    def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
         assert output is not None
-        self.workers.suit(device_of(recorded))
-        recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
+        self.workers.suit(captured.device)
+        captured = replace(captured, differs_from=tuple(str(item.path) for item in self.run.others))
         private = _private_folder(output)
-        recorded.save(private / RECORDING)
+        captured.save(private / RECORDING)
         self._early = EarlyAnswer(private, self.run.progress)
-        self._early.verdict(_bare_report(recorded, self.run.info))
+        self._early.verdict(_bare_report(captured, self.run.info))
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
-        return recorded
+        return captured
 
-    def _tools(self, built: BuiltRepro, extras: Extras) -> ReproEvidence | None:
+    def _tools(
+        self, verified: VerifiedRepro, built: BuiltRepro, extras: Extras
+    ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
         assert self.run.output is not None
         private = self.run.output / "private" / EVIDENCE
         found = extras.measure(
             "evidence",
             "torch's own tools on the repro and on the call",
-            lambda: self._evidence(built, private),
+            lambda: self._evidence(verified, built, private),
             None,
         )
-        if found is None or self.builder.recorded.layer not in INDUCTOR_LAYERS:
+        if found is None or verified.captured.layer not in INDUCTOR_LAYERS:
             return found
         kernels = extras.measure(
             "triton",
@@ -232,23 +225,23 @@ class TorchProgram:
         )
         return replace(found, generated=kernels)
 
-    def _evidence(self, built: BuiltRepro, private: Path) -> ReproEvidence:
+    def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
-        recorded = self.builder.recorded
+        captured = verified.captured
         budget = self.run.within(self.run.options.evidence)
         of_call = None
-        if self._live_call is not None:
-            of_call = ask_of_call(self._live_call, private / "call", budget)
+        if self._call_session is not None:
+            of_call = ask_of_call(self._call_session, private / "call", budget)
         failure = next((answer.failure for answer in built.cold if answer.failure), None)
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
         found = of_repro(
             self.run.info.path,
             built.text,
-            ShownFailure(recorded.kind, recorded.layer, _suspects(built), error),
+            ShownFailure(captured.kind, captured.layer, _suspects(built), error),
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
-            watched=self.builder.verification.watched.get(built.text),
+            watched=verified.watched,
         )
         if of_call is not None:
             of_call.result()
@@ -278,27 +271,26 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
     return tuple(parts[:1])
 
 
-def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
-    failure = recorded.failure
+def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
+    failure = captured.failure
     verdict = Verdict(
-        recorded.kind,
-        recorded.layer,
-        recorded.is_bug,
-        recorded.summary,
-        recorded.signature.text() if recorded.signature else "",
+        captured.kind,
+        captured.layer,
+        captured.is_bug,
+        captured.summary,
+        captured.signature.text() if captured.signature else "",
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
-        recorded.reproduced,
-        explanation(recorded.kind, recorded.layer),
-        recorded.command,
+        captured.reproduced,
+        explanation(captured.kind, captured.layer),
+        captured.command,
     )
-    ladder = tuple(section(RungRow, row) for row in recorded.ladder)
     return Report(
         verdict,
-        ladder,
+        captured.ladder,
         info.torch,
         info.version,
-        device_of(recorded),
-        remarks=recorded.remarks or None,
-        **msgspec.structs.asdict(recorded.details),
+        captured.device,
+        remarks=captured.remarks or None,
+        **msgspec.structs.asdict(captured.details),
     )

@@ -21,7 +21,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.audit import Finished, audit, launch_text
+from reporter.kernels.audit import FinishedKernel, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.extras import Extras
@@ -193,7 +193,7 @@ class TritonProgram:
             )
         return VerifiedKernel(reduced, text, cold, hits)
 
-    def measure(self, verified: VerifiedKernel) -> Finished:
+    def measure(self, verified: VerifiedKernel) -> FinishedKernel:
         """The other targets and the regression test, on the final text."""
         found, kernel = verified.reduced.found, verified.reduced.kernel
         seen = (len(verified.hits), len(verified.cold))
@@ -238,11 +238,11 @@ class TritonProgram:
             "kernels.json": launch_text(compiled["launches"]),
         }
         log, source = verified.hits[0].stderr, found.answers.source
-        return Finished(
+        return FinishedKernel(
             report, verified.text, test, log, source, compiled, private, tuple(extras.left_out)
         )
 
-    def audit(self, finished: Finished) -> Outgoing:
+    def audit(self, finished: FinishedKernel) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         assert self.run.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")
@@ -262,9 +262,11 @@ class TritonProgram:
 
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
-        return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
+        return [
+            same_failure(self.wanted, answer) for answer in self._ask_target(kernels, self.target)
+        ]
 
-    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
+    def _ask_target(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
         """What the compiler says of each kernel for one target."""
         self.tried += len(kernels)
         head = "import triton\nimport triton.language as tl\n\n"
@@ -302,7 +304,7 @@ class TritonProgram:
             if rung.outcome == RungOutcome.SKIPPED:
                 rungs.append(rung)
                 continue
-            answer = self._asked([kernel], rung.rung)[0]
+            answer = self._ask_target([kernel], rung.rung)[0]
             said, seconds = answer["message"], answer.get("seconds")
             rungs.append(RungRow(rung.rung, outcome_of(answer), said, seconds=seconds))
         return tuple(rungs)

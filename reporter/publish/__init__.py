@@ -1,6 +1,6 @@
 """What leaves the machine: the documents rendered from one result, searched for private words,
 written as a whole or not at all.
 
-The pipelines import `write`, later commands `rerender` and `recheck`. It never renders from
-anything but public data.
+Rooms above may import it; a report leaves through `write`, or again through `rerender`. It never
+renders from anything but public data.
 """

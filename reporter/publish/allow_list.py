@@ -124,7 +124,7 @@ class AllowList:
 
     def dumps(self) -> str:
         """The text of `private/gate.json`."""
-        terms = {name: _listed(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
+        terms = {name: _as_list(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
         return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
 
     @classmethod
@@ -133,17 +133,17 @@ class AllowList:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             given = data["terms"]
-            terms = Terms(**{name: _unlisted(given[name]) for name in Terms.__dataclass_fields__})
+            terms = Terms(**{name: _as_set(given[name]) for name in Terms.__dataclass_fields__})
             return cls(terms, tuple(data["internals"]), tuple(data["allowed"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
 
-def _listed(values: object) -> object:
+def _as_list(values: object) -> object:
     return sorted(values) if isinstance(values, frozenset) else values
 
 
-def _unlisted(values: object) -> Any:
+def _as_set(values: object) -> Any:
     """A mapping as it is, a list as a set; phrases are tuples of words."""
     if not isinstance(values, list):
         return values

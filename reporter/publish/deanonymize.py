@@ -16,7 +16,7 @@ from reporter.core.plain import Json
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translation:
     """A text with private names."""
 
     text: str
@@ -31,7 +31,7 @@ class Translated:
         return [self.text.rstrip("\n")]
 
 
-def deanonymize(report: Path, source: str | None) -> Translated:
+def deanonymize(report: Path, source: str | None) -> Translation:
     """Translates a file, or standard input where `source` is `-` or None. Raises UsageError."""
     path = report / "private" / "mapping.json"
     try:
@@ -43,7 +43,7 @@ def deanonymize(report: Path, source: str | None) -> Translated:
         ) from None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({type(error).__name__})") from None
-    return Translated(names.private(_text(source)))
+    return Translation(names.private(_text(source)))
 
 
 def _text(source: str | None) -> str:

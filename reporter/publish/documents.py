@@ -24,9 +24,9 @@ from reporter.publish.form import refusal_of
 from reporter.report.folder import write_private
 from reporter.report.sections import IssueSection, LintSection, Report, section
 from reporter.store.reports import describe, record
-from templates.evidence import Evidence
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.text import tidy_log
 
@@ -45,7 +45,7 @@ def version() -> str:
 
 def render(
     report: Report,
-    evidence: Evidence,
+    material: IssueMaterial,
     form: IssueForm,
     test: str,
     note: Callable[[str], None],
@@ -63,24 +63,24 @@ def render(
     Raises:
         UsageError: a form of the user's own cannot be filled in.
     """
-    report = replace(report, issue=section(IssueSection, evidence.to_json()))
+    report = replace(report, issue=section(IssueSection, material.to_json()))
     document = report.to_json()
     try:
-        issue = render_issue(document, evidence, form)
+        issue = render_issue(document, material, form)
     except (FormError, ValueError) as error:
         raise refusal_of(FormError(str(error))) from None
-    result = lint(of_texts(form, issue, evidence.repro, test, document))
+    result = lint(of_texts(form, issue, material.repro, test, document))
     for finding in result.findings:
         if finding.weight == "error":
             note(f"lint: {finding.sentence()}")
     report = replace(report, lint=section(LintSection, result.brief()))
     return report, {
-        "repro.py": evidence.repro,
+        "repro.py": material.repro,
         "test_repro.py": test,
         "issue.md": issue,
         # what the tracker's limit left no room for; `file` puts it beside the issue
-        **({ERROR_LOG: tidy_log(evidence.error_log)} if was_shortened(issue) else {}),
-        "report.html": render_page(document, evidence, cells),
+        **({ERROR_LOG: tidy_log(material.error_log)} if was_shortened(issue) else {}),
+        "report.html": render_page(document, material, cells),
         "report.json": report.dumps(),
         **(others or {}),
     }

@@ -12,7 +12,7 @@ from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def chosen(options: IssueOptions, layer: Layer = Layer.NONE) -> IssueForm:
+def choose(options: IssueOptions, layer: Layer = Layer.NONE) -> IssueForm:
     """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
     try:
         return forms.load(options.template or forms.for_layer(layer))
@@ -27,7 +27,7 @@ def check(options: IssueOptions) -> None:
     """
     if options.template is None:
         return
-    form = chosen(options)
+    form = choose(options)
     try:
         try_form(form)
     except FormError as error:

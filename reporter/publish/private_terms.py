@@ -13,12 +13,12 @@ from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
 from reporter.publish.surroundings import find_terms
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.whole_model.traced_model import sizes_left
 
 
 def collect_terms(
-    options: IssueOptions, recorded: Recorded, built: BuiltRepro, folder: Path
+    options: IssueOptions, captured: CapturedCall, built: BuiltRepro, folder: Path
 ) -> Terms:
     """What the report is searched for: the program's words and those of its surroundings.
 
@@ -27,36 +27,36 @@ def collect_terms(
     """
     around = find_terms(
         folder,
-        recorded.environment,
-        recorded.withheld,
-        (*recorded.public_words(), *recorded.internals),
+        captured.environment,
+        captured.withheld,
+        (*captured.public_words(), *captured.internals),
     )
-    return around.joined(_of_program(options, recorded, built))
+    return around.join(_of_program(options, captured, built))
 
 
-def _of_program(options: IssueOptions, recorded: Recorded, built: BuiltRepro) -> Terms:
+def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
     if options.keep_source:
-        return private_terms({}, recorded.public_words())
-    terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
-    named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
-    traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*left_over(recorded, built), *built.numbers_left, *named, *traced])
+        return private_terms({}, captured.public_words())
+    terms = private_terms(captured.sources, captured.public_words(), sizes=captured.sizes())
+    named = (n for graph, _ in captured.captures for n in _allowed_values(graph.get("inputs", ())))
+    traced = _allowed_values((captured.whole or {}).get("trace", {}).get("tensors", ()))
+    return terms.excusing([*find_left_over(captured, built), *built.numbers_left, *named, *traced])
 
 
-def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
+def _allowed_values(tensors: Iterable[Json]) -> Iterator[float]:
     for tensor in tensors:
         values = (tensor.get("stats") or {}).get("values") or ()
         yield from (value for value in values if isinstance(value, (int, float)))
 
 
-def left_over(recorded: Recorded, built: BuiltRepro) -> list[int]:
+def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     """Sizes of the private tensors in the text of the repro and of other findings, but for those
     that are everybody's.
     """
-    found = set(sizes_left(recorded, built.candidate)) if recorded.whole is not None else set()
-    private = private_terms({}, recorded.public_words(), sizes=recorded.sizes())
-    telling = {*private.numbers, *private.code_numbers}
+    found = set(sizes_left(captured, built.candidate)) if captured.whole is not None else set()
+    private = private_terms({}, captured.public_words(), sizes=captured.sizes())
+    identifying = {*private.numbers, *private.code_numbers}
     for text in (built.text, *(other.text for other in built.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
-        found |= {n for n in numbers if type(n) is int and n in telling}
+        found |= {n for n in numbers if type(n) is int and n in identifying}
     return sorted(found)

@@ -25,7 +25,7 @@ _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 
 @dataclass(frozen=True)
-class Rechecked:
+class RecheckResult:
     """What the check found that may stay, and whether it knew the private program (`private/` may
     be gone).
     """
@@ -37,7 +37,7 @@ class Rechecked:
 
 def recheck(
     folder: Path, files: Mapping[str, str], *, allowed: Iterable[str] = (), public: bool = False
-) -> Rechecked:
+) -> RecheckResult:
     """Searches the texts that are about to leave for what `private/` says is private.
 
     Args:
@@ -63,7 +63,7 @@ def recheck(
     refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
     if refused:
         _refuse(private, refused)
-    return Rechecked(found.findings, found.terms_checked, public or allowing is not None)
+    return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
 
 
 def _by_mapping(folder: Path) -> AllowList | None:

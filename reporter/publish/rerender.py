@@ -37,9 +37,9 @@ from reporter.report.sections import (
 from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
-from templates.evidence import Evidence
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.releases import is_right, regressions
 
@@ -65,9 +65,9 @@ def in_form(folder: Path, form: IssueForm) -> str:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
     report, repro = _read(folder)
-    evidence = replace(_evidence(report, repro), form=_name(form))
+    material = replace(_material(report, repro), form=_name(form))
     try:
-        return render_issue(report.to_json(), evidence, form)
+        return render_issue(report.to_json(), material, form)
     except (FormError, ValueError) as error:
         raise refusal_of(FormError(str(error))) from None
 
@@ -94,17 +94,17 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
         folder = Path(name)
         if (folder / _DOCUMENT).is_file() and (folder / _ISSUE).is_file():
             try:
-                notes += _told(folder)
+                notes += _add_checks(folder)
             except (BugreportError, OSError) as error:
                 notes.append(f"{folder} was not told: {error}")
     return tuple(notes)
 
 
-def _told(folder: Path) -> list[str]:
+def _add_checks(folder: Path) -> list[str]:
     report, repro = _read(folder)
     rows = _checks(key_of(repro))
     known = {row.torch: _words(row, runs) for row, runs in rows}
-    old = _evidence(report, repro)
+    old = _material(report, repro)
     if not known or {**old.releases, **known} == old.releases:
         return []
     form = own_form(folder, report)
@@ -181,12 +181,12 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
     assert_never(row.outcome)
 
 
-def _labels(report: Report, evidence: Evidence, form: IssueForm | None) -> tuple[str, ...]:
+def _labels(report: Report, material: IssueMaterial, form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
-    right = [{"torch": name} for name, seen in evidence.releases.items() if is_right(seen)]
+    right = [{"torch": name} for name, seen in material.releases.items() if is_right(seen)]
     if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
         return report.labels
-    return (*report.labels, *form.allowed([_REGRESSION]))
+    return (*report.labels, *form.allow([_REGRESSION]))
 
 
 def _read(folder: Path) -> tuple[Report, str]:
@@ -202,11 +202,11 @@ def _read(folder: Path) -> tuple[Report, str]:
     return read_report(document, str(folder)), repro
 
 
-def _evidence(report: Report, repro: str) -> Evidence:
+def _material(report: Report, repro: str) -> IssueMaterial:
     assert report.issue is not None
     told = structs.asdict(report.issue)
     told["environment"] = public_environment(told["environment"])
-    return Evidence(repro=repro, **told)
+    return IssueMaterial(repro=repro, **told)
 
 
 def _name(form: IssueForm) -> str:

@@ -4,7 +4,6 @@ the run ended.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,13 @@ from reporter.core.signature import Signature
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
-from reporter.report.recorded_call import Recorded
-from reporter.report.sections import CulpritSection, PictureSection, Report, TestSection
+from reporter.report.sections import (
+    CulpritSection,
+    PictureSection,
+    Report,
+    RungRow,
+    TestSection,
+)
 from reporter.verify.neighbours import NeighbourResult
 from reporter.whole_model.source_model import Difference
 
@@ -60,7 +64,7 @@ class BuiltRepro:
     signature: Signature
     cold: tuple[Answer, ...]
     reproduced: tuple[int, int]
-    ablation: tuple[Json, ...]
+    ablation: tuple[RungRow, ...]
     culprit: CulpritSection | None
     counts: Counts
     others: tuple[Other, ...]
@@ -99,9 +103,3 @@ class RunResult:
     def tables(self) -> list[Table]:
         """The same for a terminal; nothing where lines say it as well."""
         return list(self.last_screen.tables()) if self.last_screen else []
-
-
-def device_of(recorded: Recorded) -> str:
-    """The device the failing program computes on: cuda if any of its tensors is there."""
-    text = json.dumps([graph for graph, _ in recorded.captures])
-    return "cuda" if '"device": "cuda"' in text else "cpu"

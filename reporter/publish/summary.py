@@ -56,7 +56,7 @@ class Summary:
             *self._difference(),
             *self._needs(),
             *self._others(),
-            *self._left(),
+            *self._numbers_line(),
             (
                 f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private"
                 " terms looked for"
@@ -117,7 +117,7 @@ class Summary:
             yield "culprit", self.culprit, ""
         if self.workaround:
             yield "workaround", self._plain(self.workaround), ""
-        for line in (*self._difference(), *self._needs(), *self._others(), *self._left()):
+        for line in (*self._difference(), *self._needs(), *self._others(), *self._numbers_line()):
             name, _, rest = line.partition(": ")
             yield name, rest, ""
         checked = report.audit.terms_checked if report.audit else 0
@@ -143,7 +143,7 @@ class Summary:
         word, sentence = wording.difference(self.report.to_json())
         return [f"{word.lower()}: {sentence}"]
 
-    def _left(self) -> list[str]:
+    def _numbers_line(self) -> list[str]:
         """The line about sizes and numbers of the private model that are still in the repro."""
         left = (*(self.report.sizes_left or ()), *(self.report.numbers_left or ()))
         return (

@@ -14,7 +14,7 @@ from typing import Any
 
 from anonymizer.leakcheck.audit import Identity, count_terms
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
@@ -35,8 +35,8 @@ from reporter.publish.allow_list import (
     public_values,
 )
 from reporter.publish.documents import refuse, remember, render, version
-from reporter.publish.form import chosen
-from reporter.publish.private_terms import collect_terms, left_over
+from reporter.publish.form import choose
+from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.rerender import for_later
 from reporter.publish.result import (
     EVIDENCE,
@@ -44,14 +44,13 @@ from reporter.publish.result import (
     RECORDING,
     BuiltRepro,
     RunResult,
-    device_of,
 )
 from reporter.publish.summary import Summary
 from reporter.reduce.source_candidates import Rewritten, statements
+from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, fingerprint
 from reporter.report.folder import write_report
 from reporter.report.labels import labels
-from reporter.report.recorded_call import Recorded
 from reporter.report.sections import (
     AuditSummary,
     ContrastSection,
@@ -61,7 +60,6 @@ from reporter.report.sections import (
     Report,
     ReproInfo,
     Requires,
-    RungRow,
     StageRow,
     StockDifference,
     Verdict,
@@ -70,9 +68,9 @@ from reporter.report.sections import (
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import describe_equivalence, mapping
-from templates.evidence import Evidence
 from templates.forms import IssueForm
 from templates.log import last_words
+from templates.material import IssueMaterial
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
@@ -108,7 +106,7 @@ class Outgoing:
 
 def audit(
     run: Destination,
-    recorded: Recorded,
+    captured: CapturedCall,
     built: BuiltRepro,
     found: ReproEvidence | None = None,
     note: Callable[[str], None] = lambda _: None,
@@ -122,16 +120,16 @@ def audit(
     own cannot be filled in.
     """
     options, info = run.options, run.info
-    terms = collect_terms(options, recorded, built, options.cwd)
+    terms = collect_terms(options, captured, built, options.cwd)
     identity = Identity.of_this_machine()
-    environment = recorded.environment
+    environment = captured.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    allowing = AllowList(terms, recorded.internals, public)
-    form = chosen(options, recorded.layer)
+    allowing = AllowList(terms, captured.internals, public)
+    form = choose(options, captured.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
-        report = _report(recorded, built, run, count_terms(terms, identity), form, shown)
-        evidence = _evidence(options, recorded, built, form, shown)
-        report, files = _files(built, report, evidence, form, note)
+        report = _report(captured, built, run, count_terms(terms, identity), form, shown)
+        material = _material(options, captured, built, form, shown)
+        report, files = _files(built, report, material, form, note)
         if shown and shown.trace:
             files[TRACE] = shown.trace
         result = check_outgoing(
@@ -147,16 +145,16 @@ def audit(
         )
         if result.passed:
             break
-    private = _private(recorded, built)
+    private = _private(captured, built)
     private.update({GATE: allowing.dumps(), **for_later(form, files)})
     refuse(result, run.output)
     summary = Summary(
         report,
         run.output,
-        recorded.python,
+        captured.python,
         options.repo or form.repository or "OWNER/REPO",
-        evidence.culprit,
-        evidence.workaround or _right_backend(report),
+        material.culprit,
+        material.workaround or _right_backend(report),
     )
     return Outgoing(summary, files, private, (RECORDING, JOURNAL, EVIDENCE))
 
@@ -173,7 +171,7 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
 
 
 def _report(
-    recorded: Recorded,
+    captured: CapturedCall,
     built: BuiltRepro,
     run: Destination,
     terms: int,
@@ -186,7 +184,7 @@ def _report(
         path="repro.py",
         statements=count,
         lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=name_operators(built.harness, recorded.layer),
+        operators=name_operators(built.harness, captured.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(run.seconds, 1),
@@ -200,50 +198,50 @@ def _report(
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.others, 1)
     ]
-    shown, measured = _shown(recorded, built), built.measured
-    whole, stock = recorded.whole is not None, built.different
+    shown, measured = _shown_crash(captured, built), built.measured
+    whole, stock = captured.whole is not None, built.different
     return Report(
-        verdict=_verdict(recorded, built),
-        ladder=tuple(section(RungRow, row) for row in built.ablation),
+        verdict=_verdict(captured, built),
+        ladder=built.ablation,
         torch=info.torch,
         python=info.version,
-        device=device_of(recorded),
+        device=captured.device,
         requires=_requires(built),
         repro=repro,
-        labels=form.allowed(_labels(recorded, built, info.torch)),
+        labels=form.allow(_labels(captured, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
         culprit=built.culprit,
-        sizes_left=(sizes := tuple(left_over(recorded, built))),
+        sizes_left=(sizes := tuple(find_left_over(captured, built))),
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
-        equivalence=describe_equivalence(recorded, built.candidate.content) if whole else None,
+        equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=section(StockDifference, stock) if whole and stock else None,
         failure=section(FailureSection, shown.to_json()) if shown else None,
-        fingerprint=_fingerprint(recorded, built).section(),
+        fingerprint=_fingerprint(captured, built).section(),
         reduction=built.history,
         evidence=found.section() if found else None,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
-        timing={**(recorded.details.timing or {}), **run.timing},
+        timing={**(captured.details.timing or {}), **run.timing},
         not_measured=run.not_measured or None,
     )
 
 
-def _fingerprint(recorded: Recorded, built: BuiltRepro) -> Fingerprint:
+def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     return fingerprint(
-        recorded.kind, recorded.layer, operators(built.harness), _failure(built), _signal(built)
+        captured.kind, captured.layer, operators(built.harness), _failure(built), _signal(built)
     )
 
 
-def _shown(recorded: Recorded, built: BuiltRepro) -> Signature | None:
+def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
-    if recorded.kind not in CRASHES:
+    if captured.kind not in CRASHES:
         return None
-    shown = (shown_failure(answer, built.signature) for answer in built.cold if answer.failure)
+    shown = (find_failure(answer, built.signature) for answer in built.cold if answer.failure)
     return next(shown, None)
 
 
@@ -266,22 +264,22 @@ def _signal(built: BuiltRepro) -> str | None:
     return next((answer.signal for answer in built.cold if answer.signal), None)
 
 
-def _verdict(recorded: Recorded, built: BuiltRepro) -> Verdict:
+def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = _failure(built)
-    crash = recorded.kind in CRASHES
+    crash = captured.kind in CRASHES
     summary, message = built.summary, str(failure.get("message", "")) or None
-    if recorded.kind == Kind.PROCESS_DEATH:
+    if captured.kind == Kind.PROCESS_DEATH:
         summary, message = _death(built)
     return Verdict(
-        kind=recorded.kind,
-        layer=recorded.layer,
+        kind=captured.kind,
+        layer=captured.layer,
         is_bug=True,
         summary=summary,
-        signature=_public_signature(recorded),
+        signature=_public_signature(captured),
         exception=str(failure.get("exception")) if crash else _signal(built),
         message=_message(failure) if crash else message,
         reproduced=built.reproduced,
-        explanation=explanation(recorded.kind, recorded.layer),
+        explanation=explanation(captured.kind, captured.layer),
         command="python repro.py",
     )
 
@@ -299,15 +297,15 @@ def _requires(built: BuiltRepro) -> Requires:
     )
 
 
-def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
+def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     failure = _failure(built)
-    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
+    outcome = {row.rung: row.outcome for row in built.ablation}
     given = dict(built.candidate.check.arguments)
     right = outcome.get("inductor, dynamic=False")
     wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
     return labels(
-        recorded.kind,
-        recorded.layer,
+        captured.kind,
+        captured.layer,
         True,
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
         or _message(failure).startswith("error:"),
@@ -320,9 +318,9 @@ def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
     )
 
 
-def _public_signature(recorded: Recorded) -> str:
+def _public_signature(captured: CapturedCall) -> str:
     """The signature without its message, whose words may be the program's."""
-    return replace(recorded.signature, message=None).text() if recorded.signature else recorded.kind
+    return replace(captured.signature, message=None).text() if captured.signature else captured.kind
 
 
 def _message(failure: Mapping[str, Any]) -> str:
@@ -332,7 +330,7 @@ def _message(failure: Mapping[str, Any]) -> str:
 def _files(
     built: BuiltRepro,
     report: Report,
-    evidence: Evidence,
+    material: IssueMaterial,
     form: IssueForm,
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
@@ -343,7 +341,7 @@ def _files(
     shown = built.measured
     return render(
         report,
-        evidence,
+        material,
         form,
         shown.test if shown else format_program(render_test(report.to_json(), built.text)),
         note,
@@ -352,24 +350,24 @@ def _files(
     )
 
 
-def _evidence(
+def _material(
     options: IssueOptions,
-    recorded: Recorded,
+    captured: CapturedCall,
     built: BuiltRepro,
     form: IssueForm,
     found: ReproEvidence | None,
-) -> Evidence:
+) -> IssueMaterial:
     """What the issue says beside the report's numbers."""
     log = str(_failure(built).get("traceback", "")) or _stacks(built)
-    return Evidence(
+    return IssueMaterial(
         repro=built.text,
         environment={
-            **recorded.environment,
+            **captured.environment,
             **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
         },
         version=version(),
         error_log=log,
-        culprit=suspect.place(built.culprit) if built.culprit else "",
+        culprit=suspect.location(built.culprit) if built.culprit else "",
         workaround=_workaround(built),
         human_words=options.summary or "",
         key=key_of(built.text),
@@ -413,15 +411,15 @@ def _right_backend(report: Report) -> str:
     return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
 
 
-def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
+def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
-        "original.log": recorded.output,
-        "ladder.json": json.dumps(list(recorded.ladder), indent=2),
+        "original.log": captured.output,
+        "ladder.json": json.dumps([row.to_json() for row in captured.ladder], indent=2),
         "diagnosis.json": json.dumps(
             {
-                "summary": recorded.summary,
-                "reproduced": recorded.reproduced,
-                **recorded.details.to_json(),
+                "summary": captured.summary,
+                "reproduced": captured.reproduced,
+                **captured.details.to_json(),
             },
             indent=2,
         ),
@@ -436,23 +434,23 @@ def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
     classes: Mapping[str, Sequence[str]] = {}
     if isinstance(content, Rewritten):
         names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
-    elif recorded.whole is not None:
-        names = mapping(recorded)
+    elif captured.whole is not None:
+        names = mapping(captured)
         classes = names["classes"]
     if names:
         private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
-    if recorded.whole is not None:
+    if captured.whole is not None:
         private["side_by_side.html"] = side_by_side(
-            built.text, classes, recorded.sources, _facts(recorded, built)
+            built.text, classes, captured.sources, _facts(captured, built)
         )
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private
 
 
-def _facts(recorded: Recorded, built: BuiltRepro) -> Json:
+def _facts(captured: CapturedCall, built: BuiltRepro) -> Json:
     """What a reader of the side-by-side page wants to know of the proof and of the search."""
-    proof = describe_equivalence(recorded, built.candidate.content)
+    proof = describe_equivalence(captured, built.candidate.content)
     return {
         "outputs with the private weights": proof.outputs.how,
         "gradients": proof.gradients.how,
@@ -463,5 +461,5 @@ def _facts(recorded: Recorded, built: BuiltRepro) -> Json:
         "operations replaced by stand-ins": (
             ", ".join(sorted((proof.stand_ins or {}).values())) or "none"
         ),
-        "private files whose words were looked for": len(recorded.sources),
+        "private files whose words were looked for": len(captured.sources),
     }

@@ -18,13 +18,14 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.core.settings import Options
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from reporter.report.sections import Report, Verdict
 
 _CONNECT_SECONDS = 60.0
 
 
-class Attached(RecordingSession):
+class AttachedSession(RecordingSession):
     """Serves one program that connects to the socket `s` in `folder`."""
 
     def __init__(self, options: Options, folder: Path) -> None:
@@ -80,7 +81,7 @@ class Attached(RecordingSession):
             pass
         return False
 
-    def _greeted(self, message: ScriptGreeting) -> None:
+    def _greet(self, message: ScriptGreeting) -> None:
         self.hello = message
         # the latest moment of each callable is asked about graph breaks, which only a whole block
         # can be worth
@@ -103,12 +104,12 @@ class Attached(RecordingSession):
             super()._add(call, symptom, **details)
 
     def _reply(self, **answer: Any) -> None:
-        if self.mode == "watch" and self._found():
+        if self.mode == "watch" and self._find():
             super()._reply(**{**answer, "watch": False, "found": True, "keep": False})
         else:
             super()._reply(**answer)
 
-    def _found(self) -> bool:
+    def _find(self) -> bool:
         return any(finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings)
 
     def nothing(self) -> Report | None:
@@ -118,7 +119,7 @@ class Attached(RecordingSession):
         Raises CannotJudgeError if calls could not be compared at all.
         """
         recording = self.recording
-        if not self.only_findings or self._found():
+        if not self.only_findings or self._find():
             return None
         if recording.unsupported:
             reason = {"CUDA": "it computes on CUDA", "ranks": "it is one of several ranks"}
@@ -132,11 +133,11 @@ class Attached(RecordingSession):
         return Report(verdict, (), self.hello["torch"], self.hello["python"], "cpu")
 
 
-def attach(options: Options) -> Attached:
+def attach(options: Options) -> AttachedSession:
     """The recorded program of `options.attach`. Raises UsageError, CannotJudgeError."""
     assert options.attach is not None
     if not options.attach.is_dir():
         raise UsageError(f"there is no folder {options.attach} to connect through")
-    session = Attached(options, options.attach)
+    session = AttachedSession(options, options.attach)
     session.run()
     return session

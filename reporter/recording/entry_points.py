@@ -2,8 +2,8 @@
 the standard input.
 
 Everything that a way in needs is found out here, before anything runs: what the target executes
-(`Way`), which texts are private though no file on the disk holds them, and every mistake that can
-be named in advance.
+(`EntryPoint`), which texts are private though no file on the disk holds them, and every mistake
+that can be named in advance.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ else:
 
 #: How the target starts a program: the names of `collectors.record.starting`, and `attached` for
 #: one that was started by somebody else.
-WayKind = Literal["script", "module", "notebook", "function", "text", "attached"]
+EntryPointKind = Literal["script", "module", "notebook", "function", "text", "attached"]
 
 
 @dataclass(frozen=True)
-class Way:
+class EntryPoint:
     """How the target starts a program.
 
     `command` is its target and the arguments, as `sys.argv` will be. `texts` are private texts by
     name that are no files; `notes` are for the user. `ranks`: torchrun's variables are wanted.
     """
 
-    kind: WayKind
+    kind: EntryPointKind
     command: tuple[str, ...]
     cwd: Path
     script: Path | None = None
@@ -98,7 +98,7 @@ class Way:
         return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def kind_of(options: ProgramOptions) -> WayKind:
+def kind_of(options: ProgramOptions) -> EntryPointKind:
     """The way in by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
@@ -128,7 +128,7 @@ def check_early(options: ProgramOptions) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def way_of(options: ProgramOptions, python: Path) -> Way:
+def entry_point_of(options: ProgramOptions, python: Path) -> EntryPoint:
     """The checked way in; asked once for each run, since the standard input can be read only once.
 
     Raises UsageError.
@@ -144,12 +144,14 @@ def way_of(options: ProgramOptions, python: Path) -> Way:
         case "text":
             return _text(options, python)
         case "attached":
-            return Way(kind, (), options.cwd)
+            return EntryPoint(kind, (), options.cwd)
         case "script":
             check_early(options)
             interpreter.check_script(options, python)
             command = (str(options.script), *options.args)
-            return Way(kind, command, options.cwd, options.script and options.cwd / options.script)
+            return EntryPoint(
+                kind, command, options.cwd, options.script and options.cwd / options.script
+            )
     assert_never(kind)
 
 
@@ -161,20 +163,20 @@ def _not_a_test_id(options: ProgramOptions) -> None:
         )
 
 
-def _module(options: ProgramOptions, python: Path) -> Way:
+def _module(options: ProgramOptions, python: Path) -> EntryPoint:
     module = options.module or _COMMANDS[str(options.script)]
     if module in _LAUNCHERS:
-        return _launched(options, python, module)
+        return _launch(options, python, module)
     if module == "pytest" and not interpreter.has_module("pytest", python, options.cwd):
         raise UsageError(
             f"{python} has no pytest; install it there, or choose another interpreter with --python"
             " PATH"
         )
     interpreter.check_script(replace(options, script=None, module=module), python)
-    return Way("module", (module, *options.args), options.cwd)
+    return EntryPoint("module", (module, *options.args), options.cwd)
 
 
-def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
+def _launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
     """What torchrun would start, with what it would tell it, in the watched process itself; several
     processes are started by torchrun.
     """
@@ -202,7 +204,7 @@ def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
         raise UsageError(f"{module} starts {inner.module} again; name the training script itself")
     if facts["processes"] != 1:
         command = (module, *options.args)
-        return replace(way_of(inner, python), kind="module", command=command)
+        return replace(entry_point_of(inner, python), kind="module", command=command)
     ranks = dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0")
     ranks |= dict.fromkeys(
         ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"
@@ -214,10 +216,10 @@ def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
         "TORCHELASTIC_RUN_ID": facts["run"],
         "TORCHELASTIC_USE_AGENT_STORE": "False",
     }
-    return replace(way_of(inner, python), ranks={**ranks, **elastic})
+    return replace(entry_point_of(inner, python), ranks={**ranks, **elastic})
 
 
-def _notebook(options: ProgramOptions, python: Path) -> Way:
+def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     """Runs where Jupyter would run it: in the notebook's own folder."""
     assert options.script is not None
     interpreter.check_file(options.script, options.cwd)
@@ -232,7 +234,7 @@ def _notebook(options: ProgramOptions, python: Path) -> Way:
     notes = tuple(
         f"left out, since it would change the environment: {line}" for line in found["left_out"]
     )
-    return Way(
+    return EntryPoint(
         "notebook", (str(path), *options.args), path.parent, texts=found["texts"], notes=notes
     )
 
@@ -245,7 +247,7 @@ def _way_out(problem: str) -> str:
     return "give a notebook with Python cells, or a script"
 
 
-def _function(options: ProgramOptions, python: Path) -> Way:
+def _function(options: ProgramOptions, python: Path) -> EntryPoint:
     name = str(options.script)
     module = name.partition(":")[0]
     if not interpreter.has_module(module.partition(".")[0], python, options.cwd):
@@ -258,20 +260,20 @@ def _function(options: ProgramOptions, python: Path) -> Way:
             f"{name} is called without arguments, so {options.args[0]!r} has nowhere to go; leave"
             " it out"
         )
-    return Way("function", (name,), options.cwd)
+    return EntryPoint("function", (name,), options.cwd)
 
 
-def _text(options: ProgramOptions, python: Path) -> Way:
+def _text(options: ProgramOptions, python: Path) -> EntryPoint:
     text = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin is not None else ""
     if not text.strip():
         raise UsageError(
             "the standard input holds no script; give one, as in `bugreport diagnose - < train.py`"
         )
     interpreter.check_text(text, python)
-    return Way("text", ("-", *options.args), options.cwd, texts={"stdin": text}, text=text)
+    return EntryPoint("text", ("-", *options.args), options.cwd, texts={"stdin": text}, text=text)
 
 
-def refuse_run(way: Way, recording: Recording) -> None:
+def refuse_run(way: EntryPoint, recording: Recording) -> None:
     """Says so where the run could not be what was meant: nothing to call, no test, tests in other
     processes; or where the program has ended its own watcher.
 
@@ -287,7 +289,7 @@ def refuse_run(way: Way, recording: Recording) -> None:
         )
     if way.kind != "module" or way.command[0] != "pytest" or recording.findings:
         return
-    if recording.elsewhere and not recording.calls:
+    if recording.other_processes and not recording.calls:
         raise UsageError(
             "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to"
             " pytest's arguments"
@@ -311,7 +313,7 @@ def _first_error(output: str) -> str:
     return f" ({re.sub('^(ERROR:?|E) +', '', said[0])[:200]})" if said else ""
 
 
-def own_texts(way: Way) -> tuple[str, ...]:
+def own_texts(way: EntryPoint) -> tuple[str, ...]:
     """The texts of the program itself, without what it imports."""
     if way.script is not None:
         try:
@@ -321,7 +323,7 @@ def own_texts(way: Way) -> tuple[str, ...]:
     return tuple(way.texts.values())
 
 
-def facts_for(way: Way) -> ProgramStart:
+def facts_for(way: EntryPoint) -> ProgramStart:
     """The part of the target's spec that a way in decides."""
     assert way.kind != "attached"  # that one has started by itself
     if way.text is None:

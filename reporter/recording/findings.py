@@ -37,13 +37,13 @@ _ORDER = {
 class Finding:
     """A call that needs an explanation.
 
-    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
+    `origin`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
     script's own call.
     """
 
     call: int
     symptom: Symptom
-    live_call: CallSession
+    call_session: CallSession
     options: CompileOptions
     context: ContextState
     replay: bool
@@ -52,7 +52,7 @@ class Finding:
     grads: str | None = None
     signal: str | None = None
     returned: str | None = None
-    place: str = ""
+    origin: str = ""
     seconds: float = 0.0
 
     @property
@@ -67,15 +67,15 @@ class Recording:
 
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
     of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
-    was asked for could not be started; `elsewhere`: the program's work was done by other processes.
-    `operators`: what another run found that held each operator against float64; `right_with_zeros`:
-    that the script's check passes where memory that nothing writes to holds zeros. `children`: the
-    processes that the program started by multiprocessing and that compiled something.
-    `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of
-    it with the compiler switched off fails in the same way. `parent_ended_by`: the signal by which
-    the process ended that had started the program, before the program did. `ended`: the exit code
-    that the supervisor saw, where `exit` is the program's own word. `reached`: what of its recorder
-    a stranger's program reached for.
+    was asked for could not be started; `other_processes`: the program's work was done by other
+    processes. `operators`: what another run found that held each operator against float64;
+    `right_with_zeros`: that the script's check passes where memory that nothing writes to holds
+    zeros. `children`: the processes that the program started by multiprocessing and that compiled
+    something. `exports`: whether something that was exported is called. `fails_uncompiled`: whether
+    a run of it with the compiler switched off fails in the same way. `parent_ended_by`: the signal
+    by which the process ended that had started the program, before the program did. `ended`: the
+    exit code that the supervisor saw, where `exit` is the program's own word. `reached`: what of
+    its recorder a stranger's program reached for.
     """
 
     folder: Path
@@ -96,7 +96,7 @@ class Recording:
     last_calls: list[LastCall] = field(default_factory=list)
     dynamo: DynamoCounts | None = None
     unusable: str | None = None
-    elsewhere: bool = False
+    other_processes: bool = False
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
     children: tuple[int, ...] = ()
@@ -123,6 +123,6 @@ class Recording:
 
     def close(self) -> None:
         """Ends every process of the recording and removes its working files."""
-        for live_call in self.call_sessions:
-            live_call.close()
+        for call_session in self.call_sessions:
+            call_session.close()
         shutil.rmtree(self.folder, ignore_errors=True)

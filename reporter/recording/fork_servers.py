@@ -1,6 +1,7 @@
-"""Which live calls live how long: one per watched call, closed when its call needs no explanation.
+"""Which call sessions live how long: one per watched call, closed when its call needs no
+explanation.
 
-The live call of the latest watched call of each compiled callable stays until the recording is
+The call session of the latest watched call of each compiled callable stays until the recording is
 closed, so that questions that come up at the script's end — why was it compiled again? — can still
 be asked of the moment before that call.
 """
@@ -25,18 +26,18 @@ class LastCall:
     """
 
     call: int
-    live_call: CallSession
+    call_session: CallSession
     options: CompileOptions
 
 
 class ForkServers:
-    """The live calls of one run of a script, by call number."""
+    """The call sessions of one run of a script, by call number."""
 
     def __init__(
         self, folder: Path, session_of: Callable[[int], CallSession] | None = None
     ) -> None:
-        """`session_of`: what makes the live call of a call; without it, one that waits for the fork
-        server of that call.
+        """`session_of`: what makes the call session of a call; without it, one that waits for the
+        fork server of that call.
         """
         self.folder = folder
         self._session_of = session_of or (lambda call: ForkedCallSession(call, folder))
@@ -46,9 +47,9 @@ class ForkServers:
         self._dropped: set[int] = set()
         self._lock = threading.RLock()
 
-    def live_call(self, call: int) -> CallSession:
-        """The live call of a call, made on first use: its fork server may connect before or after
-        the call is announced.
+    def call_session(self, call: int) -> CallSession:
+        """The call session of a call, made on first use: its fork server may connect before or
+        after the call is announced.
         """
         with self._lock:
             if call not in self._call_sessions:
@@ -58,7 +59,7 @@ class ForkServers:
     def begin(self, call: int, watched: int) -> None:
         """A call of callable number `watched` begins; the one before it is no longer the latest."""
         with self._lock:
-            self.live_call(call)
+            self.call_session(call)
             if not self.keep_latest:
                 return
             before = self._latest.get(watched)
@@ -75,10 +76,10 @@ class ForkServers:
                 self._close(call)
 
     def _close(self, call: int) -> None:
-        """Ends a live call, and takes its files: a long run would fill the disk with what
+        """Ends a call session, and takes its files: a long run would fill the disk with what
         agreed.
         """
-        self.live_call(call).close()
+        self.call_session(call).close()
         for pattern in (f"*-{call}.pt", f"child-{call}-*.log", f"answer-{call}-*.json"):
             for path in self.folder.glob(pattern):
                 path.unlink(missing_ok=True)
@@ -86,14 +87,14 @@ class ForkServers:
     def conclude(
         self, needed: Collection[int], begun: Mapping[int, BeginEvent]
     ) -> tuple[list[CallSession], list[LastCall]]:
-        """At the script's end: the live calls that live on, and among them the last calls; the
+        """At the script's end: the call sessions that live on, and among them the last calls; the
         others are closed.
         """
         with self._lock:
             latest = set(self._latest.values())
-            for call, live_call in self._call_sessions.items():
+            for call, call_session in self._call_sessions.items():
                 if call not in latest and call not in needed:
-                    live_call.close()
+                    call_session.close()
             kept = [
                 self._call_sessions[call]
                 for call in sorted(self._call_sessions)

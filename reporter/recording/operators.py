@@ -7,10 +7,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import OperatorFacts, RecorderSpec
-
-#: See `collectors.record.operators.LAYOUT`.
-_LAYOUT = "qq"
+from collectors.protocol import OPERATORS_LAYOUT, OperatorFacts, RecorderSpec
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class OperatorWatch:
         raised; None where there is none.
         """
         try:
-            begun, raised = struct.unpack(_LAYOUT, self._counted.read_bytes())
+            begun, raised = struct.unpack(OPERATORS_LAYOUT, self._counted.read_bytes())
         except (OSError, struct.error):
             return None
         number: int = begun if died else raised

@@ -23,7 +23,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from collectors.protocol import CallAnswer, CallRequest, ProgramStart, RecorderSpec, RerunSpec
+from collectors.protocol import (
+    KEPT_FILE,
+    MOST_OF_LOG,
+    STOP_PATIENCE,
+    STOP_SIGNAL,
+    CallAnswer,
+    CallRequest,
+    ProgramStart,
+    RecorderSpec,
+    RerunSpec,
+)
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
@@ -33,13 +43,7 @@ from reporter.recording.questions import Answered, CallQuestion
 
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")
-#: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred
-#: of them.
-_MOST_OF_LOG = 30_000
 _PATIENCE = 60.0
-#: Seconds for a process that has reached its limit to write its stacks (see
-#: `collectors.call.stopping`).
-_LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class _Again:
             "descriptor": theirs.fileno(),
             "call": call,
             "folder": str(folder),
-            "kept": str(folder / f"kept-{call}.pt"),
+            "kept": str(folder / KEPT_FILE.format(call)),
             "cache": str(cache),
         }
         with open(self._file("rerun", "log"), "wb") as log:
@@ -157,7 +161,7 @@ class _Again:
             self._stop(int(greeting["pid"]))
             return {"outcome": "timeout", "detail": self._read(log_file)}
         if "gone" in answered:
-            return self._died(answered["gone"], log_file)
+            return self._describe_death(answered["gone"], log_file)
         return cast(CallAnswer, answered)
 
     def _stop(self, pid: int) -> None:
@@ -166,19 +170,19 @@ class _Again:
         `pid` is the program's own: what was started may have started another.
         """
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGUSR2)
+            os.kill(pid, STOP_SIGNAL)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=_LAST_WORDS)
+            self._process.wait(timeout=STOP_PATIENCE)
         self.end()
 
-    def _died(self, code: int, log_file: Path) -> CallAnswer:
+    def _describe_death(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
         name = signal.Signals(-code).name if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}
 
     def _read(self, path: Path) -> str:
         try:
-            return path.read_text(errors="replace")[-_MOST_OF_LOG:]
+            return path.read_text(errors="replace")[-MOST_OF_LOG:]
         except OSError:
             return ""
 
@@ -195,7 +199,7 @@ class _Again:
 
 
 class ProgramRuns:
-    """What all live calls of one recording share: the program, its cache, and how many of it may
+    """What all call sessions of one recording share: the program, its cache, and how many of it may
     run side by side.
 
     `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started
@@ -218,15 +222,15 @@ class ProgramRuns:
         self.ahead = ahead
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
 
-    def live_call(self, call: int) -> RerunCallSession:
-        """The live call of one call, which starts nothing before it is asked."""
+    def call_session(self, call: int) -> RerunCallSession:
+        """The call session of one call, which starts nothing before it is asked."""
         return RerunCallSession(self, call)
 
     def submit(
-        self, live_call: RerunCallSession, message: CallRequest, timeout: float
+        self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has `live_call` answer in one of the threads."""
-        return self._threads.submit(live_call.answer, message, timeout)
+        """Has `call_session` answer in one of the threads."""
+        return self._threads.submit(call_session.answer, message, timeout)
 
     def start(self, call: int) -> _Again:
         """One more run, on its way to the call."""

@@ -1,10 +1,9 @@
-"""One run of the user's script, watched: which compiled call failed, and a live call for each call
-worth a second look.
+"""One run of the user's script, watched: which compiled call failed, and a call session for each
+call worth a second look.
 
-The script runs once, as always. For each watched call the host has the eager reference computed in
-the call's fork server and compares; a call that raised where eager does not, died, or returned
-something else becomes a `Finding`. Where nothing can be forked, the script runs again up to that
-call instead (`rerun`).
+The script runs once, as always. What each watched call did is judged while the script waits
+(`call_judge`), and becomes a `Finding` where it needs an explanation. Where nothing can be forked,
+the script runs again up to that call instead (`rerun`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -26,32 +24,23 @@ from collectors.protocol import (
     CHILD_ENDED,
     BeginEvent,
     CallAnswer,
-    CallOutcome,
-    Comparison,
-    Failure,
     FinishedEvent,
     ForkServerGreeting,
-    GradientsEvent,
     ProgramEvent,
-    ProgramStart,
-    RaisedEvent,
     RecorderSpec,
-    ReturnedEvent,
-    RunAnswer,
-    Rung,
     ScriptGreeting,
 )
-from reporter.core.kinds import EXPORTERS, Compiler, Symptom
+from reporter.core.kinds import EXPORTERS, Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
-from reporter.recording import questions, side_effects
+from reporter.recording.call_judge import CallJudge
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
-from reporter.recording.operators import OperatorWatch
 from reporter.recording.rerun import ProgramRuns, RerunProgram
+from reporter.recording.watching import WatchedProgram, Watching
 
 _MAX_FINDINGS = 4
 #: So many times its limit a script may take that goes on showing signs of life.
@@ -61,48 +50,6 @@ _LAST_MOMENTS = 1.0
 #: The first calls of a callable that are looked at in any case, where each look means that the
 #: program runs again.
 _CHECKED_AGAIN = 2
-#: What it means that a backward pass does not return where eager's does.
-_SYMPTOMS: Mapping[CallOutcome, Symptom] = {"raises": Symptom.RAISED, "died": Symptom.DIED}
-
-
-@dataclass(frozen=True)
-class WatchedProgram:
-    """The program to be watched: the interpreter, the words after it, and where it runs.
-
-    `cache` is the compiler cache of the run. `way` says how the target starts the command (see
-    `reporter.recording.entry_points.facts_for`); by default it is a script.
-    """
-
-    python: Path
-    command: tuple[str, ...]
-    cwd: Path
-    cache: Path
-    way: ProgramStart = field(default_factory=lambda: ProgramStart(way="script"))
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Watching:
-    """How closely a program is watched.
-
-    `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
-    of something compiled, or a word. `longest` is for the whole script. With `guarded` the program
-    is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the
-    first ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that
-    many runs of the program at a time answer what is asked. With `gpu`, none of them is started
-    before it is needed while the program itself holds memory there. With `operators` the calls of
-    torch's own functions are looked at, too. `child` is the number of the process that is watched
-    in place of the program that starts it.
-    """
-
-    timeout: float
-    every_call: bool = False
-    reruns: int = 0
-    gpu: bool = False
-    operators: OperatorWatch | None = None
-    child: int | None = None
-    longest: float | None = None
-    guarded: bool = False
 
 
 class RecordingSession:
@@ -135,11 +82,13 @@ class RecordingSession:
         self._process: SupervisedProgram | None = None
         self._key = secrets.token_hex(16) if watching.guarded else ""
         self.fork_servers = ForkServers(
-            self.recording.folder, self.runs.live_call if self.runs else None
+            self.recording.folder, self.runs.call_session if self.runs else None
         )
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
-        self._other_runs: dict[int, tuple[str, ...] | None] = {}
+        self._judge = CallJudge(
+            self.recording, self.fork_servers, watching, self.begun, self._add, self._reply
+        )
         self.open_call: int | None = None
         self.open_since = 0.0
         self.finished = threading.Event()
@@ -262,13 +211,13 @@ class RecordingSession:
     def _serve(self, peer: socket.socket) -> None:
         fork_server: ForkedCallSession | None = None
 
-        def gone() -> None:
+        def close() -> None:
             if fork_server is not None:
                 fork_server.detach()
             if self._script is connection and self._has_ended():
                 self.finished.set()
 
-        connection = Connection(peer, gone)
+        connection = Connection(peer, close)
 
         def take(message: object) -> None:
             """After what cannot be a message of the recorder the program goes on unwatched."""
@@ -289,9 +238,9 @@ class RecordingSession:
                     self._note_reach("the recorder's connection")
                 self._script = connection
                 self._alive = self.clock()
-                self._greeted(cast(ScriptGreeting, message))
+                self._greet(cast(ScriptGreeting, message))
             elif message.get("role") == "fork_server":
-                fork_server = self._attached(cast(ForkServerGreeting, message), connection)
+                fork_server = self._attach(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
                 assert fork_server is not None
                 fork_server.handle(cast(CallAnswer, message))
@@ -312,13 +261,13 @@ class RecordingSession:
             return False
         return True
 
-    def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
-        live_call = self.fork_servers.live_call(greeting["call"])
-        assert isinstance(live_call, ForkedCallSession)
-        live_call.attach(connection, greeting["pid"])
-        return live_call
+    def _attach(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
+        call_session = self.fork_servers.call_session(greeting["call"])
+        assert isinstance(call_session, ForkedCallSession)
+        call_session.attach(connection, greeting["pid"])
+        return call_session
 
-    def _greeted(self, message: ScriptGreeting) -> None:
+    def _greet(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
 
     def _reply(self, **answer: Any) -> None:
@@ -336,7 +285,7 @@ class RecordingSession:
         if message["event"] == "finished":
             if self.finished.is_set() and self._key:
                 self._note_reach("the recorder's own messages")
-            self._finished(message)
+            self._finish(message)
         elif message["event"] == "reached":
             self._note_reach(str(message["what"]))
         elif message["event"] == "begin":
@@ -355,13 +304,13 @@ class RecordingSession:
             self.open_call = None
             self._is_judging = True
             try:
-                self._judge(message)
+                self._judge.judge(message)
             finally:
                 self._alive, self._is_judging = self.clock(), False
             if self.runs:  # what the runs of it take is not the program's time
                 self._judging += self.clock() - since
 
-    def _finished(self, message: FinishedEvent) -> None:
+    def _finish(self, message: FinishedEvent) -> None:
         METER.add(compilations=message["compilations"])
         recording = self.recording
         recording.calls = message["calls"]
@@ -371,200 +320,18 @@ class RecordingSession:
         recording.script_exception = message["exception"]
         recording.dynamo = message.get("dynamo")
         recording.unusable = message.get("unusable")
-        recording.elsewhere = bool(message.get("elsewhere"))
+        recording.other_processes = bool(message.get("other_processes"))
         self.finished.set()
-
-    def _judge(self, message: ProgramEvent) -> None:
-        """Answers the script, which waits for it, about a call that has ended."""
-        match message["event"]:
-            case "forgotten":
-                self.fork_servers.drop(message["call"])
-                self._reply()
-            case "unsupported":
-                self.recording.unsupported = message["reason"]
-                self._reply(watch=False)
-            case "raised":
-                self._raised(message)
-            case "returned":
-                self._returned(message)
-            case "made":
-                self._made(message["call"])
-            case "gradients":
-                self._gradients(message)
-            case "unchecked":
-                self._unchecked(message["call"])
-
-    # -- judging one call, while the script waits -------------------------------------------------
-
-    def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
-        rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        return self.fork_servers.live_call(call).request(questions.run(rung), self.timeout / 2)
-
-    def _unchecked(self, call: int) -> None:
-        """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
-        in a fork.
-        """
-        self.recording.unchecked += 1
-        self.fork_servers.drop(call)
-        self._reply(keep=False)
-
-    def _compare(
-        self, call: int, reference: str, actual: str, exact: str | None = None
-    ) -> Comparison | None:
-        def ask(again: Sequence[str]) -> Comparison | None:
-            question = questions.compare(reference, actual, exact=exact, again=again)
-            return self.fork_servers.live_call(call).request(question, 120).get("comparison")
-
-        return side_effects.settle(ask(()), lambda: self._others(call), ask)
-
-    def _others(self, call: int) -> tuple[str, ...] | None:
-        """Snapshots of two more eager runs of a call, the second at another time; None if one
-        fails.
-        """
-        if call not in self._other_runs:
-            runs = [
-                self._run(call, "eager-again", {"how": "eager"}),
-                self._run(call, "eager-elsewhere", {"how": "eager", "elsewhere": True}),
-            ]
-            good = all(run["outcome"] == "ok" for run in runs)
-            self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None
-        return self._other_runs[call]
-
-    def _judged(
-        self, call: int, name: str, eager: RunAnswer, actual: str, grads: str | None = None
-    ) -> Comparison | None:
-        """What eager and compiled left behind compared, with float64 where that may excuse it; None
-        if it cannot be.
-        """
-        if eager["outcome"] != "ok":
-            return None
-        comparison = self._compare(call, eager["snapshot"], actual)
-        if comparison is None or comparison["same"] or comparison["metadata"]:
-            return comparison
-        exact = self._run(call, f"fp64-{name}", {"how": "eager", "fp64": True, "grads": grads})
-        if exact["outcome"] != "ok":
-            return comparison
-        return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
-
-    def _raised(self, message: RaisedEvent) -> None:
-        call = message["call"]
-        begun = self.begun.get(call)
-        if begun is not None and begun["options"].get("compiler") == Compiler.EAGER:
-            self._add(call, Symptom.RAISED, failure=message["failure"])
-        elif message["checked"]:
-            eager = self._run(call, "eager", {"how": "eager"})
-            self.recording.compared += 1
-            both = eager["outcome"] == "raises"
-            if both:
-                self.recording.rejected = eager["failure"]
-                self.fork_servers.drop(call)
-            else:
-                self._add(call, Symptom.RAISED, failure=message["failure"])
-        self._reply()
-
-    def _returned(self, message: ReturnedEvent) -> None:
-        call, path = message["call"], message["path"]
-        if self.begun[call]["options"].get("compiler") == Compiler.EAGER:
-            self._add(call, Symptom.DIFFERS, returned=path)
-            self._reply(keep=False)
-            return
-        eager = self._run(call, "eager", {"how": "eager"})
-        if eager["outcome"] == "raises" and not _limit_of_forks(eager["failure"]):
-            self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
-            self._reply(keep=False)
-            return
-        comparison = self._judged(call, "eager", eager, path)
-        if comparison is not None and not comparison["equal"] and self.watching.child is not None:
-            # the other ranks may have had their part in it, which none of the repetitions has
-            compiled = self._run(call, "compiled", {"how": "reused"})
-            path = compiled.get("snapshot", "")
-            is_good = compiled["outcome"] == "ok"
-            comparison = self._judged(call, "eager", eager, path) if is_good else None
-        if comparison is None:
-            self._unchecked(call)
-            return
-        self.recording.compared += 1
-        keep = message["differentiable"]
-        if not comparison["same"]:
-            self._add(call, Symptom.DIFFERS, comparison=comparison, returned=path)
-        elif not comparison["equal"]:
-            self._add(call, Symptom.SUSPICIOUS, comparison=comparison, returned=path)
-        elif not keep:
-            self.fork_servers.drop(call)
-        self._reply(keep=keep)
-
-    def _made(self, call: int) -> None:
-        """Judges a program that was exported and not called yet, by calling it in a fork.
-
-        A package is left to the program's own calls of it, as compiling it once more takes long.
-        """
-        begun = self.begun[call]
-        eager = self._run(call, "eager", {"how": "eager"})
-        if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != "ok":
-            self.fork_servers.drop(call)
-            self._reply()
-            return
-        replay = begun["history"] > 0
-        again: Rung = {"how": "compiled", "replay": True} if replay else {"how": "reused"}
-        exported = self._run(call, "exported", again)
-        failure = exported.get("failure")
-        if failure is not None and failure["exception"] == "ModuleNotFoundError":
-            self._unchecked(call)  # there is no ONNX Runtime here, and the program needs none
-            return
-        if exported["outcome"] == "ok":
-            comparison = self._judged(call, "exported", eager, exported["snapshot"])
-            self.recording.compared += comparison is not None
-            if comparison is not None and not comparison["same"]:
-                self._add(call, Symptom.DIFFERS, comparison=comparison)
-            elif comparison is not None and not comparison["equal"]:
-                self._add(call, Symptom.SUSPICIOUS, comparison=comparison)
-            else:
-                self.fork_servers.drop(call)
-        else:
-            symptom = _SYMPTOMS.get(exported["outcome"], Symptom.HANG)
-            details = {"failure": exported.get("failure"), "signal": exported.get("signal")}
-            self._add(call, symptom, **details)
-        self._reply()
-
-    def _gradients(self, message: GradientsEvent) -> None:
-        call, path = message["call"], message["path"]
-        replay = self.begun[call]["history"] > 0
-        eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
-        again: Rung = {"how": "compiled", "grads": path, "replay": replay}
-        compiled = self._run(call, "compiled-grad", again)
-        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
-            comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
-            if comparison is None:
-                self.fork_servers.drop(call)
-            elif not comparison["same"]:
-                self._add(call, Symptom.GRADIENT, comparison=comparison, grads=path)
-            elif not comparison["equal"]:
-                self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
-            elif not any(f.call == call for f in self.recording.findings):
-                self.fork_servers.drop(call)
-        elif eager["outcome"] == "ok":
-            symptom = _SYMPTOMS.get(compiled["outcome"], Symptom.HANG)
-            self._add(
-                call,
-                symptom,
-                failure=compiled.get("failure"),
-                signal=compiled.get("signal"),
-                grads=path,
-            )
-        self._reply()
-
-    # -- findings
-    # -----------------------------------------------------------------------------------
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
         begun = self.begun[call]
         finding = Finding(
             call=call,
             symptom=symptom,
-            live_call=self.fork_servers.live_call(call),
+            call_session=self.fork_servers.call_session(call),
             options=begun["options"],
             context=begun["context"],
-            place=begun["place"],
+            origin=begun["origin"],
             replay=begun["history"] > 0,
             seconds=self.took.get(call, 0.0),
             **details,
@@ -573,7 +340,7 @@ class RecordingSession:
             if not self.recording.add(finding):
                 self.fork_servers.drop(call)
 
-    def _ended_by(self, code: int | None) -> int:
+    def _ending_signal(self, code: int | None) -> int:
         """The number of the signal that ended what was watched; 0 for none. Who ends a child by
         SIGTERM is its parent.
         """
@@ -588,7 +355,7 @@ class RecordingSession:
         recording.children = _children(recording.folder)
         if recording.exit is None or self.watching.child is not None:
             recording.exit = code
-            call, ended_by = self.open_call, self._ended_by(code)
+            call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
                 self._add(call, Symptom.DIED, signal=_signal_name(ended_by))
@@ -607,11 +374,6 @@ def _children(folder: Path) -> tuple[int, ...]:
     `collectors.record.children`).
     """
     return tuple(sorted(_number(path) for path in folder.glob(f"{CHILD_COMPILED}*")))
-
-
-def _limit_of_forks(failure: Failure) -> bool:
-    """Whether a run failed because it was a fork, which says nothing about the program."""
-    return "combination with fork" in failure["message"]
 
 
 def _signal_name(number: int) -> str:

@@ -1,6 +1,6 @@
 """The search for the smallest program that still shows the signature, by nothing but complete
 candidate texts.
 
-The pipelines import `rounds`, `blockwise` and `contrast`. It never accepts a candidate
-that shows another failure.
+Rooms above may import it; the search starts in `rounds`. It never accepts a candidate that shows
+another failure.
 """

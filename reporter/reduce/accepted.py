@@ -11,7 +11,7 @@ from collections.abc import Callable
 from reporter.core.candidate import Candidate
 
 
-class Accepted:
+class AcceptedCandidates:
     """Candidates in the order of their acceptance, each made from the one before."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.signature import Signature
@@ -23,36 +23,36 @@ from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.pieces import parts
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 
 _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 
 
-def look_at_blocks(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
+def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress) -> CapturedCall:
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
-    if recorded.check is None:
-        return recorded
+    if captured.check is None:
+        return captured
     progress.stage("closer look", "blocks of the graph one by one, each against float64")
-    backward = recorded.check.backward != "none"
+    backward = captured.check.backward != "none"
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
         check = replace(
-            recorded.check,
+            captured.check,
             kind=kind.value,
             backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
             double=True,
         )
-        found = _search(recorded, pool, check, kind)
+        found = _search(captured, pool, check, kind)
         if found is not None:
-            return _convicted(recorded, pool, found, kind)
-    return recorded
+            return _convict(captured, pool, found, kind)
+    return captured
 
 
 def _search(
-    recorded: Recorded, pool: WorkerPool, check: ReproCheck, kind: Kind
+    captured: CapturedCall, pool: WorkerPool, check: ReproCheck, kind: Kind
 ) -> Candidate | None:
-    ask = Questions(Scheduler(pool, judge(Signature(kind))), lambda _: None)
-    for graph_json, way in recorded.captures:
+    ask = Questions(Scheduler(pool, matcher(Signature(kind))), lambda _: None)
+    for graph_json, way in captured.captures:
         if "unsupported" in graph_json or way.get("replay"):
             continue
         try:
@@ -84,9 +84,11 @@ def _strict(candidate: Candidate, fused: bool) -> Candidate:
     return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
 
 
-def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: Kind) -> Recorded:
+def _convict(
+    captured: CapturedCall, pool: WorkerPool, found: Candidate, kind: Kind
+) -> CapturedCall:
     """The verdict, with the layer that the block's own runs under each backend show."""
-    shows = judge(Signature(kind))
+    shows = matcher(Signature(kind))
     layer = Layer.INDUCTOR
     for lower, backend in BACKEND_OF.items():
         if backend == Backend.INDUCTOR:
@@ -104,7 +106,7 @@ def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: Kin
         " eager is not."
     )
     return replace(
-        recorded,
+        captured,
         kind=kind,
         layer=layer,
         is_bug=True,

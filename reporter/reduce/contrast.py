@@ -61,9 +61,9 @@ class Refusals:
     """
 
     def __init__(
-        self, places: Sequence[ContrastInterpreter], shows: Callable[[Answer], bool]
+        self, contrasts: Sequence[ContrastInterpreter], shows: Callable[[Answer], bool]
     ) -> None:
-        self._places = places
+        self._places = contrasts
         self._shows = shows
         self._by_name: dict[str, list[Answer]] = {}
 
@@ -75,29 +75,29 @@ class Refusals:
         """Why nothing differs: the first interpreter that refused and the strongest thing seen
         there; None without one.
         """
-        for place in self._places:
-            answers = self._by_name.get(place.name)
+        for contrast in self._places:
+            answers = self._by_name.get(contrast.name)
             if answers:
                 return (
-                    f"every program that fails here {self._happened(answers, place.info.torch)}"
-                    f" ({place.info.path}), so there is no difference to report; leave out"
+                    f"every program that fails here {self._describe(answers, contrast.info.torch)}"
+                    f" ({contrast.info.path}), so there is no difference to report; leave out"
                     " --differs-from to report the failure itself"
                 )
         return None
 
-    def _happened(self, answers: Sequence[Answer], torch: str) -> str:
+    def _describe(self, answers: Sequence[Answer], torch: str) -> str:
         """The same failure beats another one, which beats not knowing."""
         failures = [answer for answer in answers if answer.failed]
         if not failures:
-            return f"cannot be judged under torch {torch}: {_said(answers[0])}"
+            return f"cannot be judged under torch {torch}: {_failure_words(answers[0])}"
         told = next((answer for answer in failures if self._shows(answer)), failures[0])
-        return f"fails under torch {torch} too: {_said(told)}"
+        return f"fails under torch {torch} too: {_failure_words(told)}"
 
 
-def _said(answer: Answer) -> str:
+def _failure_words(answer: Answer) -> str:
     """The failure in a few words."""
     if answer.failure:
-        return answer.said(120)
+        return answer.error_line(120)
     if answer.signal:
         return answer.signal
     if answer.outcome == "timeout":
@@ -106,20 +106,22 @@ def _said(answer: Answer) -> str:
 
 
 def verify(
-    places: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
+    contrasts: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
 ) -> tuple[dict[str, str], ...]:
     """The rows of `differs_from`, each from fresh processes.
 
     Raises CannotJudgeError where one of them does not pass.
     """
     rows = []
-    for place in places:
-        bad = next((a for a in place.cold(text, runs, threads) if not passes(a)), None)
+    for contrast in contrasts:
+        bad = next((a for a in contrast.cold(text, runs, threads) if not passes(a)), None)
         if bad is not None:
             raise CannotJudgeError(
-                f"the reduced program passes in warm workers of torch {place.info.torch}"
-                f" ({place.info.path}) but not in a fresh process ({_said(bad)}), so it is not"
-                " reported"
+                f"the reduced program passes in warm workers of torch {contrast.info.torch}"
+                f" ({contrast.info.path}) but not in a fresh process ({_failure_words(bad)}), so it"
+                " is not reported"
             )
-        rows.append({"torch": place.info.torch, "python": place.info.version, "outcome": "passes"})
+        rows.append(
+            {"torch": contrast.info.torch, "python": contrast.info.version, "outcome": "passes"}
+        )
     return tuple(rows)

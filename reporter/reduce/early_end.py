@@ -14,7 +14,7 @@ from typing import Any
 from anonymizer.graph.boilerplate import ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.kinds import Kind
-from reporter.diagnose.stacks import raised_while_running
+from reporter.diagnose.stacks import is_raised_while_running
 
 #: What a worker is told with such a candidate.
 ENDS_AT_COMPILER: Overrides = {"end": "compiler"}
@@ -31,7 +31,7 @@ def comes_early(failure: Mapping[str, Any] | None, check: ReproCheck) -> bool:
     the first compile.
     """
     frames = (failure or {}).get("frames") or ()
-    if check.kind != Kind.CRASH or check.calls or not frames or raised_while_running(failure):
+    if check.kind != Kind.CRASH or check.calls or not frames or is_raised_while_running(failure):
         return False
     files = [str(frame.get("file", "")) for frame in frames]
     functions = [str(frame.get("function", "")) for frame in frames]

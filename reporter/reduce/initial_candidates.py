@@ -37,7 +37,7 @@ from reporter.core.kinds import (
     Layer,
     RungOutcome,
 )
-from reporter.diagnose.ladder import EAGER, EXACT, NON_STRICT, STRICT
+from reporter.diagnose.rungs import EAGER, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.reduce.pieces import parts
@@ -199,7 +199,7 @@ def graphs(
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.live_call.request(questions.capture(way, allow), climber_timeout)
+        answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way
 
@@ -279,7 +279,7 @@ def _variants(
         )
     variants = [check]
     if check.compiler in EXPORTERS:
-        variants = _exported(check, layer)
+        variants = _export_checks(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
         variants = (
             []
@@ -299,7 +299,7 @@ def _variants(
     return graph, variants
 
 
-def _exported(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
+def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     """The checks of an exported program: through torch.compile where that is the faulty part, then
     with sizes as they are, then with dynamic ones.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
@@ -58,7 +58,7 @@ class Others:
 
         A time limit or a lack of memory is a limit of ours, no finding.
         """
-        signature = shown_failure(answer) if self.listening else None
+        signature = find_failure(answer) if self.listening else None
         if signature is None or signature.kind == Kind.HANG or answer.out_of_memory:
             return
         if signature.kind == Kind.CRASH and signature.exception in REFUSALS:
@@ -86,7 +86,7 @@ class Others:
         """Everything noted, in the order of the first meeting."""
         return tuple(self._found.values())
 
-    def shown_again(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
+    def confirm(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
         """Those of the smallest few that a fresh process shows as well; `limit` in seconds for
         each.
         """
@@ -94,7 +94,7 @@ class Others:
         kept = []
         for other in smallest[:MOST]:
             answer = run_cold(python, other.text, limit, describe=True, warm=warm)
-            again = shown_failure(answer)
+            again = find_failure(answer)
             if again is not None and same_failure(other.signature, again):
                 kept.append(other)
         return tuple(kept)

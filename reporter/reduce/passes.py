@@ -77,14 +77,14 @@ class Window:
             return candidate
         best = candidate
 
-        def made(at: int) -> Candidate | None:
+        def make(at: int) -> Candidate | None:
             part = cut(graph, at)
             return candidate.with_graph(part) if part is not None else None
 
         def holds(at: int, hints: Iterable[int]) -> bool:
             nonlocal best
-            wanted = made(at)
-            if not ask.holds(wanted, map(made, hints)):
+            wanted = make(at)
+            if not ask.holds(wanted, map(make, hints)):
                 return False
             assert wanted is not None
             if len(graph_of(wanted).nodes) < len(graph_of(best).nodes):

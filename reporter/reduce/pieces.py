@@ -37,7 +37,7 @@ class Cutter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.place = {node.name: index for index, node in enumerate(graph.nodes)}
+        self.position = {node.name: index for index, node in enumerate(graph.nodes)}
         self.users = graph.users()
         self.returned = {ref.name for ref in graph.outputs}
         self.regions: dict[str, tuple[str, ...]] = {}
@@ -67,8 +67,11 @@ class Cutter:
         What they read from outside becomes inputs, what is read outside is returned. Sizes and
         tuples come along, and so do the regions (autocast) that the nodes stand in.
         """
-        inside = self._closed(names)
-        nodes = [self.graph.nodes[place] for place in sorted(self.place[name] for name in inside)]
+        inside = self._close_over(names)
+        nodes = [
+            self.graph.nodes[position]
+            for position in sorted(self.position[name] for name in inside)
+        ]
         outputs = self._outputs(nodes, inside)
         if not outputs:
             return None
@@ -82,7 +85,7 @@ class Cutter:
                     inputs.setdefault(item[0], item[1])
         return _canonical(inputs, nodes, outputs)
 
-    def _closed(self, names: Iterable[str]) -> set[str]:
+    def _close_over(self, names: Iterable[str]) -> set[str]:
         """The names with what they cannot be without: producers of what is no tensor, items of
         tuples, regions.
         """
@@ -142,7 +145,7 @@ def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequenc
     """
     names = {name: f"i{number}" for number, name in enumerate(inputs)}
     names.update({node.name: f"n{number}" for number, node in enumerate(nodes)})
-    return _renamed(
+    return _rename(
         Graph(
             tuple(replace(item, stats=()) for item in inputs.values()),
             tuple(replace(node, block=()) for node in nodes),
@@ -152,7 +155,7 @@ def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequenc
     )
 
 
-def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
+def _rename(graph: Graph, names: dict[str, str]) -> Graph:
     def change(ref: Ref) -> Value:
         return Ref(names[ref.name])
 
@@ -174,7 +177,7 @@ def batch(pieces: Sequence[Graph]) -> Graph:
     if len(pieces) == 1:
         return pieces[0]
     parts = [
-        _renamed(
+        _rename(
             piece,
             {name: f"{name}q{number}" for name in piece.names()},
         )

@@ -90,7 +90,7 @@ class Questions:
         """
         left = list(changes)
         while left:
-            found = self.pick((at, _applied(change, candidate)) for at, change in enumerate(left))
+            found = self.pick((at, _apply(change, candidate)) for at, change in enumerate(left))
             if found is None:
                 break
             at, candidate = found
@@ -100,14 +100,14 @@ class Questions:
     def _is_enough(self) -> bool:
         return self.most is not None and self.scheduler.counts.settled >= self.most
 
-    def passed(self, candidate: Candidate) -> bool:
+    def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         text = write_candidate(candidate)
         answer = self.scheduler.answer(text, self.overrides) if text is not None else None
         return answer is not None and answer.outcome == "passes"
 
 
-def _applied(change: Change, candidate: Candidate) -> Candidate | None:
+def _apply(change: Change, candidate: Candidate) -> Candidate | None:
     made = change(candidate)
     return made if made != candidate else None
 

@@ -17,7 +17,7 @@ from reporter.reduce.questions import Questions
 _MOST = 3
 
 
-def unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[str, ...]:
+def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[str, ...]:
     """The operators of a piece, by the names that Inductor falls back for, if the whole program
     fails without their lowerings as well; none where it does not, or where that cannot be told.
     """
@@ -27,7 +27,7 @@ def unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[str, 
         for names in _spellings(piece.content):
             ask.overrides = {"fallback": list(names)}
             # only what mends the piece says something about the whole
-            if not ask.holds(piece) and ask.passed(piece):
+            if not ask.holds(piece) and ask.has_passed(piece):
                 return names if ask.holds(whole) else ()
         return ()
     finally:

@@ -205,7 +205,7 @@ class Scheduler:
 
     def answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
         """What is known of a candidate from the first stage."""
-        return self._known(self._trial(text, overrides, None).keys[0])
+        return self._look_up(self._trial(text, overrides, None).keys[0])
 
     def _verdicts(self, trials: Iterator[_Trial], stop: bool) -> Generator[bool, None, None]:
         """Verdicts in order, with as many candidates in flight as there are workers."""
@@ -264,7 +264,7 @@ class Scheduler:
         )
         return _Trial(text, chosen, timeout, keys)
 
-    def _known(self, key: str) -> Answer | None:
+    def _look_up(self, key: str) -> Answer | None:
         if key not in self._memo and self._journal is not None:
             entry = self._journal.get(key)
             if entry is not None:
@@ -274,7 +274,7 @@ class Scheduler:
     def _verdict(self, trial: _Trial) -> bool | None:
         """Whether the candidate is interesting; None while a stage has still to be asked."""
         for stage, key in zip(self.stages, trial.keys, strict=True):
-            answer = self._known(key)
+            answer = self._look_up(key)
             if answer is None:
                 return None
             if not stage.judge(answer):
@@ -286,7 +286,7 @@ class Scheduler:
         for stage, key in zip(self.stages, trial.keys, strict=True):
             if key in self._running:
                 return
-            answer = self._known(key)
+            answer = self._look_up(key)
             if answer is None:
                 future = stage.pool.submit(trial.text, trial.timeout, trial.overrides)
                 self.ran += 1

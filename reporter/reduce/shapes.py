@@ -86,7 +86,7 @@ class Shapes:
         if len(sizes) < 2:
             return
         for targets in ([2] * len(sizes), list(range(2, 2 + len(sizes)))):
-            made = _resized(graph, sizes, targets)
+            made = _resize(graph, sizes, targets)
             if made != graph:
                 yield candidate.with_graph(made)
 
@@ -95,7 +95,7 @@ class Shapes:
         """Every size above `size` as that one."""
         graph = graph_of(candidate)
         sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
-        return candidate.with_graph(_resized(graph, sizes, [size] * len(sizes)))
+        return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))
 
     @staticmethod
     def _next_below(size: int) -> int:
@@ -237,7 +237,7 @@ def _constants(graph: Graph) -> set[int]:
     return found
 
 
-def _resized(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Graph:
+def _resize(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Graph:
     """Each size replaced by its target where that is smaller, multiples in proportion."""
     for size, target in zip(sizes, targets):
         if size > target:
@@ -316,14 +316,14 @@ class Literals:
         for node in graph_of(candidate).nodes:
             if node.op not in ("enter", "exit"):
                 for key, _ in node.kwargs:
-                    changes.append(functools.partial(self._dropped, node.name, key))
-                changes.append(functools.partial(self._dropped, node.name, None))
+                    changes.append(functools.partial(self._drop, node.name, key))
+                changes.append(functools.partial(self._drop, node.name, None))
             changes += [
                 functools.partial(self._simpler, node.name, plain) for plain in (2.0, 1.0, 0.5)
             ]
         return ask.sweep(candidate, changes)
 
-    def _dropped(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
+    def _drop(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
         """Without one keyword argument, or (None) without the last argument if that is a plain
         number or None.
         """

@@ -148,7 +148,7 @@ class PlainInputs:
     def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
         for item in graph_of(candidate).inputs:
             for step in steps:
-                yield functools.partial(_changed, item.name, step)
+                yield functools.partial(_change, item.name, step)
 
     @staticmethod
     def _no_grad(item: Input) -> Input | None:
@@ -219,7 +219,7 @@ def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
     return candidate
 
 
-def _changed(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
+def _change(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
     graph = graph_of(candidate)
     item = graph.input(name)
     new = step(item) if item is not None else None
@@ -265,7 +265,7 @@ class Unstock:
         inputs = tuple(
             (
                 replace(item, kind="input")
-                if item.kind == "param" and not self._owned(graph, item)
+                if item.kind == "param" and not self._owns_memory(graph, item)
                 else item
             )
             for item in graph.inputs
@@ -273,7 +273,7 @@ class Unstock:
         return candidate.with_graph(replace(graph, inputs=inputs))
 
     @staticmethod
-    def _owned(graph: Graph, item: Input) -> bool:
+    def _owns_memory(graph: Graph, item: Input) -> bool:
         users = graph.users()
         matches = (stock_layers.match(graph, node, users) for node in graph.nodes)
         return any(match is not None and item.name in match.owns for match in matches)

@@ -77,7 +77,7 @@ class Slices:
             self.patience = _PATIENCE
             found = self._search(level) if level else None
             if found is not None:
-                return self._narrowed(found)
+                return self._narrow(found)
         return None
 
     def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
@@ -91,13 +91,13 @@ class Slices:
         if found is not None:
             return found[0]
         for group, item in zip(groups, made):
-            if len(group) > 1 and self.patience > 0 and not self.ask.passed(item):
+            if len(group) > 1 and self.patience > 0 and not self.ask.has_passed(item):
                 deeper = self._search(group)
                 if deeper is not None:
                     return deeper
         return None
 
-    def _narrowed(self, pieces: list[Graph]) -> Candidate:
+    def _narrow(self, pieces: list[Graph]) -> Candidate:
         """As few of the pieces as show it together: one, as a rule."""
         while len(pieces) > 1:
             found = self._pick(list(_groups(pieces, 2)))

@@ -19,7 +19,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions
 from reporter.reduce.simplify import PlainBackward, PlainOptions
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class Rewritten:
 
 
 def program(
-    recorded: Recorded, exact: bool = False, say: Callable[[str], None] = lambda _: None
+    captured: CapturedCall, exact: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> Rewritten | None:
     """The failing callable as public code, or None if its source cannot be had; `say` is told why
     not.
     """
-    if not recorded.gathered:
+    if not captured.gathered:
         return None
     try:
-        return Rewritten(rewrite.rebuild(recorded.gathered, recorded.vocabulary, exact))
+        return Rewritten(rewrite.rebuild(captured.gathered, captured.vocabulary, exact))
     except SourceError as reason:
         say(f"the source is not rewritten: {reason}")
     except Exception as error:
@@ -65,39 +65,39 @@ def program(
     return None
 
 
-def shown(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
+def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
     """The program as the check can judge it: where a side effect is lost, with its state."""
     if check.property == SIDE_EFFECT:
-        yield from map(Rewritten, state.observed(content.program))
+        yield from map(Rewritten, state.observe(content.program))
     else:
         yield content
 
 
-def backend(recorded: Recorded) -> SourceProgram | None:
+def backend(captured: CapturedCall) -> SourceProgram | None:
     """The user's own backend as public code, or None if there is none to be had."""
-    if not recorded.gathered:
+    if not captured.gathered:
         return None
     try:
-        return rewrite.rebuild_backend(recorded.gathered, recorded.vocabulary)
+        return rewrite.rebuild_backend(captured.gathered, captured.vocabulary)
     except SourceError:
         return None
 
 
-def in_public_words(recorded: Recorded) -> Recorded:
+def in_public_words(captured: CapturedCall) -> CapturedCall:
     """The recording with the class that the program's own code raises under the name that rewritten
     code has for it.
     """
-    wanted = recorded.signature
+    wanted = captured.signature
     if wanted is None or wanted.exception is None:
-        return recorded
-    made = backend(recorded) if recorded.layer == Layer.BACKEND else None
+        return captured
+    made = backend(captured) if captured.layer == Layer.BACKEND else None
     if made is None:
-        rebuilt = program(recorded)
+        rebuilt = program(captured)
         made = rebuilt.program if rebuilt is not None else None
     public = made.mapping.get(wanted.exception) if made is not None else None
     if public is None:
-        return recorded
-    return replace(recorded, signature=replace(wanted, exception=public))
+        return captured
+    return replace(captured, signature=replace(wanted, exception=public))
 
 
 def backend_text(program: SourceProgram) -> str:
@@ -140,7 +140,7 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
 
     def works(item: SourceProgram, control: _Control) -> bool:
         asked = around(item, Candidate(control, plain))
-        return not ask.holds(asked) and ask.passed(asked)
+        return not ask.holds(asked) and ask.has_passed(asked)
 
     controls = [control for control in _CONTROLS if works(program, control)]
     must_return = _returns(program)

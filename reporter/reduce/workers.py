@@ -20,7 +20,7 @@ from reporter.reduce.contrast import ContrastInterpreter
 class WorkerSet:
     """The workers of one run and their compiler caches; made at once, started when first needed.
 
-    `places` are those of the other interpreters that a candidate must pass in; `fresh` runs what
+    `contrasts` are those of the other interpreters that a candidate must pass in; `fresh` runs what
     was found in processes of its own.
     """
 
@@ -44,11 +44,11 @@ class WorkerSet:
         kind = self._isolation
         with contextlib.ExitStack() as stack:
             self.pool = stack.enter_context(self._pool(self.python, self.warm, f"workers-{kind}"))
-            self.places: list[ContrastInterpreter] = []
+            self.contrasts: list[ContrastInterpreter] = []
             for number, info in enumerate(self._others):
                 warm = self._warm(info.path)
                 pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
-                self.places.append(ContrastInterpreter(info, pool, warm))
+                self.contrasts.append(ContrastInterpreter(info, pool, warm))
             # a fork of a process that knows a GPU cannot use it
             preloaded = (
                 stack.enter_context(PreloadedProcess(self.python, self.warm))
@@ -92,7 +92,7 @@ class WorkerSet:
 
     def start(self) -> None:
         """Starts all warm-ups, side by side."""
-        for pool in (self.pool, *(place.pool for place in self.places)):
+        for pool in (self.pool, *(contrast.pool for contrast in self.contrasts)):
             pool.start()
 
     def close(self) -> None:

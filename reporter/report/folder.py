@@ -49,13 +49,13 @@ def write_report(
         contents[_safe(name)] = text.encode()
     for name, data in private.items():
         contents[f"{PRIVATE}/{_safe(name)}"] = data if isinstance(data, bytes) else data.encode()
-    with _explained(output):
+    with _explain_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(
             tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".partial")
         )
         try:
-            _fill(fresh, contents, _kept(output, kept))
+            _fill(fresh, contents, _find_kept(output, kept))
             _put_in_place(fresh, output)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -72,7 +72,7 @@ def check_output(output: Path, *, replace: bool = False) -> None:
         return
     if not output.is_dir() or output.is_symlink():
         raise UsageError(f"{output} is not a folder; choose another one with --output")
-    with _explained(output):
+    with _explain_errors(output):
         names = {entry.name for entry in output.iterdir()}
     if not names or names == {PRIVATE}:
         return
@@ -95,7 +95,7 @@ def _is_report(folder: Path) -> bool:
     return isinstance(document, dict) and "schema_version" in document and "verdict" in document
 
 
-def _kept(output: Path, names: Collection[str]) -> list[Path]:
+def _find_kept(output: Path, names: Collection[str]) -> list[Path]:
     """What is worth keeping of `private/`: everything of a run that was cut short, else what has
     the given names.
     """
@@ -122,7 +122,7 @@ def _safe(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _explained(output: Path) -> Iterator[None]:
+def _explain_errors(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

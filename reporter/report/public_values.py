@@ -155,7 +155,7 @@ def public_system(text: object) -> str:
     """The distribution and its release, and major.minor.patch of the kernel."""
     name, _, kernel = str(text).partition(" (Linux ")
     numbers = re.match(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5})?", kernel)
-    known = _chosen(name, SYSTEM_WORDS, _NUMBERS) or "another system"
+    known = _choose(name, SYSTEM_WORDS, _NUMBERS) or "another system"
     if known.startswith("Linux") and (own := re.search(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,5})?)", name)):
         return f"Linux {own.group()}"
     return known + (f" (Linux {numbers.group()})" if numbers else "")
@@ -163,15 +163,15 @@ def public_system(text: object) -> str:
 
 def public_processor(text: object) -> str | None:
     """A processor's model by the words that its vendor has for it; None where none is known."""
-    return _chosen(text, PROCESSOR_WORDS, _PROCESSOR_NUMBER) or None
+    return _choose(text, PROCESSOR_WORDS, _PROCESSOR_NUMBER) or None
 
 
 def public_device(text: object) -> str:
     """An accelerator's model in the same way."""
-    return _chosen(text, DEVICE_WORDS, _DEVICE_NUMBER) or "another device"
+    return _choose(text, DEVICE_WORDS, _DEVICE_NUMBER) or "another device"
 
 
-def _chosen(text: object, words: frozenset[str], numbers: re.Pattern[str]) -> str:
+def _choose(text: object, words: frozenset[str], numbers: re.Pattern[str]) -> str:
     """The words of a text that are in a list, and those that are numbers of a product, in their
     order; empty where none is in the list.
     """

@@ -661,22 +661,22 @@ class CheckDocument(Section, frozen=True, kw_only=True):
 DOCUMENTS: Mapping[str, type[Section]] = {"report": Report, "check": CheckDocument}
 
 
-def read_report(document: object, place: str) -> Report:
-    """The sections of a report.json that was read from `place`.
+def read_report(document: object, location: str) -> Report:
+    """The sections of a report.json that was read from `location`.
 
     Raises:
         UsageError: it is no report, or not of this schema.
     """
     try:
-        return _convert(_upgraded(document), Report)
+        return _convert(_upgrade(document), Report)
     except (msgspec.ValidationError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{place} was not written by this version of bugreport ({error}); update it, or"
+            f"{location} was not written by this version of bugreport ({error}); update it, or"
             " write the report anew"
         ) from None
 
 
-def _upgraded(document: object) -> object:
+def _upgrade(document: object) -> object:
     """A document of version 1 as version 2 has it; anything else as it is."""
     if not isinstance(document, Mapping) or document.get("schema_version") != 1:
         return document
@@ -700,16 +700,16 @@ def validate(document: object, name: str) -> None:
     _same_keys(document, msgspec.to_builtins(known), name)
 
 
-def _same_keys(written: object, known: object, place: str) -> None:
+def _same_keys(written: object, known: object, location: str) -> None:
     if isinstance(written, Mapping) and isinstance(known, Mapping):
         odd = set(written) - set(known)
         if odd:
-            raise ValueError(f"{place} has keys that are not documented: {sorted(odd)}")
+            raise ValueError(f"{location} has keys that are not documented: {sorted(odd)}")
         for key, value in written.items():
-            _same_keys(value, known[key], f"{place}.{key}")
+            _same_keys(value, known[key], f"{location}.{key}")
     elif isinstance(written, (list, tuple)) and isinstance(known, (list, tuple)):
         for number, (one, other) in enumerate(zip(written, known)):
-            _same_keys(one, other, f"{place}[{number}]")
+            _same_keys(one, other, f"{location}[{number}]")
 
 
 def section(kind: type[_D], facts: object) -> _D:
@@ -741,7 +741,7 @@ def schema(name: str) -> str:
     return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
 
 
-def shipped_schema(name: str) -> str:
+def read_shipped_schema(name: str) -> str:
     """The same as it is shipped with the package."""
     path = resources.files("reporter.report").joinpath("schema").joinpath(f"{name}.schema.json")
     return path.read_text(encoding="utf-8")

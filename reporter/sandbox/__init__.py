@@ -1,8 +1,8 @@
 """Runs other people's programs confined: `prepare` says what a process may see, `Sandbox.run` holds
 it to that.
 
-`triage` and `check` import it. It never decides whether a program is worth running, and never runs
-one where it cannot confine it.
+Rooms above may import it; the names below are all that most need. It never decides whether a
+program is worth running, and never runs one where it cannot confine it.
 """
 
 from reporter.sandbox.limits import Limits

@@ -102,7 +102,7 @@ def arguments(
 
     Args:
         files: name in the working folder inside, and the file outside that is shown there.
-        folders: the same for absolute places inside, read-only.
+        folders: the same for absolute paths inside, read-only.
     """
     words = [bwrap, *_namespaces(bwrap), "--die-with-parent", "--new-session", "--clearenv"]
     for name, value in {**ENVIRONMENT, **environment}.items():
@@ -111,13 +111,13 @@ def arguments(
     for folder in (HOME, WORK, CACHE):
         words += ["--perms", "0777", "--dir", folder]
     words += ["--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
-    words += _shown(system() + view)
+    words += _show(system() + view)
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--perms", "1777", "--size", str(min(limits.disk, 256 * MIB)), "--tmpfs", "/dev/shm"]
     for name, path in files.items():
         words += ["--ro-bind", str(path), f"{WORK}/{name}"]
-    for place, path in folders.items():
-        words += ["--ro-bind", str(path), place]
+    for inside, path in folders.items():
+        words += ["--ro-bind", str(path), inside]
     # what bubblewrap builds these two from is memory without a limit
     words += ["--remount-ro", "/dev", "--remount-ro", "/"]
     words += ["--chdir", WORK, "--", "prlimit", *limits.kernel(), f"--nproc={_tasks(limits)}", "--"]
@@ -175,7 +175,7 @@ def _tasks(limits: Limits) -> int:
     return limits.tasks + watch.tasks_of(os.getuid())
 
 
-def _shown(view: View) -> Sequence[str]:
+def _show(view: View) -> Sequence[str]:
     words: list[str] = []
     # bubblewrap would make the folders on the way as closed as the home that they lie in
     ways = {str(way) for path in view.shown for way in Path(path).parents} - {"/", "/tmp"}

@@ -68,7 +68,7 @@ class SandboxContents:
     """What a sandbox shows inside, read-only.
 
     `view` has the interpreters; `texts` are files of the working folder by name; `folders` are
-    other folders by their place inside.
+    other folders by their paths inside.
     """
 
     view: View = View()
@@ -100,7 +100,7 @@ class Sandbox:
         self.environment = environment
         self.trust = trust
         self.clock = clock
-        self._place = tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
+        self._directory = tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
 
     def __enter__(self) -> Sandbox:
         return self
@@ -115,7 +115,7 @@ class Sandbox:
 
     def close(self) -> None:
         """Removes the files that the sandbox was shown."""
-        self._place.cleanup()
+        self._directory.cleanup()
 
     @property
     def argv(self) -> list[str]:
@@ -124,7 +124,7 @@ class Sandbox:
         Raises CannotJudgeError.
         """
         bwrap = bubblewrap.program()
-        files = self._written(Path(self._place.name))
+        files = self._write(Path(self._directory.name))
         words = bubblewrap.arguments(
             bwrap, self.contents.view, files, self.contents.folders, self.limits, self.environment
         )
@@ -155,7 +155,7 @@ class Sandbox:
             raise CannotJudgeError(f"bubblewrap cannot be started ({error})") from None
         finally:
             os.close(status_write)
-        result = self._attended(process, contained=True)
+        result = self._attend(process, contained=True)
         with open(status_read, encoding="utf-8", errors="replace") as status:
             started = any('"child-pid"' in line for line in status)
         unable = result.stderr.startswith(("bwrap: ", "prlimit: ", "setpriv: "))
@@ -174,7 +174,7 @@ class Sandbox:
             folder = Path(name).resolve()
             for part in ("home", "work", "cache"):
                 (folder / part).mkdir()
-            self._written(folder / "work")
+            self._write(folder / "work")
             inside = {
                 bubblewrap.HOME: str(folder / "home"),
                 bubblewrap.WORK: str(folder / "work"),
@@ -182,24 +182,24 @@ class Sandbox:
                 "/tmp": name,
             }
             known = {**bubblewrap.ENVIRONMENT, **self.environment}
-            places = {
+            paths = {
                 **inside,
-                **{place: str(path) for place, path in self.contents.folders.items()},
+                **{inside: str(path) for inside, path in self.contents.folders.items()},
             }
             prlimit = shutil.which("prlimit")
             limits = [prlimit, *self.limits.kernel(), "--"] if prlimit else []
             process = subprocess.Popen(
-                [*limits, *(_outside(word, places) for word in self.command)],
+                [*limits, *(_outside(word, paths) for word in self.command)],
                 cwd=folder / "work",
-                env={key: _outside(value, places) for key, value in known.items()},
+                env={key: _outside(value, paths) for key, value in known.items()},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-            return self._attended(process, contained=False)
+            return self._attend(process, contained=False)
 
-    def _written(self, folder: Path) -> dict[str, Path]:
+    def _write(self, folder: Path) -> dict[str, Path]:
         files = {}
         for name, text in self.contents.texts.items():
             files[name] = folder / name
@@ -207,14 +207,14 @@ class Sandbox:
             files[name].chmod(0o644)  # the user inside is not the one outside
         return files
 
-    def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
+    def _attend(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
         assert process.stdout is not None and process.stderr is not None
         streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
         started = self.clock()
         ending: Ending | None = None
         _RUNNING.add(process)
         try:
-            ending = self._watched(process, streams, started)
+            ending = self._watch(process, streams, started)
         finally:
             end_session(process)
             _RUNNING.discard(process)
@@ -242,7 +242,7 @@ class Sandbox:
             contained=contained,
         )
 
-    def _watched(
+    def _watch(
         self, process: subprocess.Popen[bytes], streams: list[_Stream], started: float
     ) -> Ending | None:
         """Waits for the end; the limit that was passed, if one was."""
@@ -317,13 +317,13 @@ def stop_all() -> None:
         end_session(process)
 
 
-def _outside(word: str, places: Mapping[str, str]) -> str:
-    """A path of the sandbox, or a word that begins with one, as the place that stands for it
+def _outside(word: str, paths: Mapping[str, str]) -> str:
+    """A path of the sandbox, or a word that begins with one, as the path outside that stands for it
     without a sandbox.
     """
-    for inside in sorted(places, key=len, reverse=True):
+    for inside in sorted(paths, key=len, reverse=True):
         if word == inside or inside != "/tmp" and word.startswith(inside + "/"):
-            return places[inside] + word[len(inside) :]
+            return paths[inside] + word[len(inside) :]
     return word
 
 
@@ -352,7 +352,7 @@ def prepare(
         python: interpreters whose environments are shown inside, at the paths they have outside.
         environment: variables to set beside those of `bubblewrap.ENVIRONMENT`; nothing of our own
             environment gets in.
-        folders: other folders to show read-only, by their place inside.
+        folders: other folders to show read-only, by their paths inside.
         with_tool: show this program and its interpreter as well.
         trust: run it without a sandbox, since the user said so.
 

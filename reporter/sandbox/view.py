@@ -49,7 +49,7 @@ answer(
 
 @dataclass(frozen=True)
 class View:
-    """Read-only places (same path inside and outside), links to make, and what `PYTHONPATH` has to
+    """Read-only paths (same path inside and outside), links to make, and what `PYTHONPATH` has to
     add for them to be found.
     """
 
@@ -82,14 +82,14 @@ def of_interpreter(python: Path) -> View:
     """What `python` needs to start and to import torch. Raises UsageError if it cannot be asked."""
     facts = interpreter.ask(python, _ASK)
     prefixes = list(dict.fromkeys([*facts["prefixes"], *map(os.path.realpath, facts["prefixes"])]))
-    places = [part for prefix in prefixes for part in _parts(prefix)]
-    hidden = [path for path in facts["sites"] if not _within(path, [*places, *_SYSTEM])]
-    places += [*hidden, os.path.realpath(python)]
+    paths = [part for prefix in prefixes for part in _parts(prefix)]
+    hidden = [path for path in facts["sites"] if not _within(path, [*paths, *_SYSTEM])]
+    paths += [*hidden, os.path.realpath(python)]
     # an editable installation keeps its packages where they are developed
-    places += [path for path in facts["packages"] if not _within(path, places)]
-    places = [path for path in places if os.path.exists(path)]
+    paths += [path for path in facts["packages"] if not _within(path, paths)]
+    paths = [path for path in paths if os.path.exists(path)]
     # a user's own packages lie in a home that is not shown, where Python would not look
-    return View(_apart(places), _links(python, places), tuple(hidden))
+    return View(_apart(paths), _links(python, paths), tuple(hidden))
 
 
 def of_tool() -> View:
@@ -124,14 +124,14 @@ def _links(python: Path, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _within(path: str, places: Iterable[str]) -> bool:
-    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
+def _within(path: str, paths: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(each.rstrip("/") + "/") for each in paths)
 
 
-def _apart(places: Iterable[str]) -> tuple[str, ...]:
-    """The places without those that lie within another or within what is always shown."""
+def _apart(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths without those that lie within another or within what is always shown."""
     kept: list[str] = []
-    for place in sorted(dict.fromkeys(places), key=len):
-        if not _within(place, kept) and not (_within(place, _SYSTEM) and place not in _SYSTEM):
-            kept.append(place)
+    for path in sorted(dict.fromkeys(paths), key=len):
+        if not _within(path, kept) and not (_within(path, _SYSTEM) and path not in _SYSTEM):
+            kept.append(path)
     return tuple(kept)

@@ -50,7 +50,7 @@ class Filing:
     """
 
     key: str
-    place: str
+    address: str
     state: State
     number: int | None
     url: str | None
@@ -74,10 +74,10 @@ class KnownIssue:
     synced: str
 
 
-def filing(store: sqlite3.Connection, key: str, place: str) -> Filing | None:
+def filing(store: sqlite3.Connection, key: str, address: str) -> Filing | None:
     """The state of one report at one place."""
     row = store.execute(
-        "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, place)
+        "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()
     return _filing(row) if row else None
 
@@ -92,7 +92,7 @@ def filings(store: sqlite3.Connection, key: str | None = None) -> list[Filing]:
 def move(
     store: sqlite3.Connection,
     key: str,
-    place: str,
+    address: str,
     state: State,
     *,
     number: int | None = None,
@@ -111,20 +111,20 @@ def move(
             ON CONFLICT (key, repository) DO UPDATE SET state = excluded.state, number =
             excluded.number,
             url = excluded.url, detail = excluded.detail, updated = excluded.updated""",
-            (key, place, state.value, number, url, detail, time),
+            (key, address, state.value, number, url, detail, time),
         )
         store.execute(
             "INSERT INTO filing_history (key, repository, time, state, detail) VALUES (?, ?, ?,"
             " ?, ?)",
-            (key, place, time, state.value, detail),
+            (key, address, time, state.value, detail),
         )
 
 
-def first_sent(store: sqlite3.Connection, key: str, place: str) -> str | None:
+def first_sent(store: sqlite3.Connection, key: str, address: str) -> str | None:
     """When the report first left for this place; UTC in ISO 8601."""
     row = store.execute(
         "SELECT MIN(time) FROM filing_history WHERE key = ? AND repository = ? AND state = ?",
-        (key, place, State.SENT.value),
+        (key, address, State.SENT.value),
     ).fetchone()
     return str(row[0]) if row[0] else None
 
@@ -155,7 +155,7 @@ def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:
     )
 
 
-def known_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
+def load_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
     """What the tracker last said of an issue, or None if it was never asked."""
     row = store.execute(
         "SELECT * FROM issues WHERE repository = ? AND number = ?", (repository, number)
@@ -174,14 +174,14 @@ def known_issue(store: sqlite3.Connection, repository: str, number: int) -> Know
     )
 
 
-def repository_of(place: str) -> str:
+def repository_of(address: str) -> str:
     """The project of a place."""
-    return place.partition("#")[0]
+    return address.partition("#")[0]
 
 
-def is_beside(place: str) -> bool:
+def is_beside(address: str) -> bool:
     """Whether a place is something beside an issue or comment, which has no state of its own."""
-    return "/" in place.partition("#")[2]
+    return "/" in address.partition("#")[2]
 
 
 def _filing(row: sqlite3.Row) -> Filing:

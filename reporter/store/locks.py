@@ -30,7 +30,7 @@ def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         said = False
         for path in paths:
-            descriptor = _opened(path)
+            descriptor = _open(path)
             stack.callback(os.close, descriptor)
             while not _take(descriptor):
                 if not said:
@@ -46,7 +46,7 @@ def lock_beside(store: Path, *words: str) -> Path:
     return store.parent / f"{store.name}.locks" / name
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)

@@ -113,7 +113,7 @@ def alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]
 
 
 def _row(row: sqlite3.Row) -> StoredReport:
-    place = f"the report {row['key']} of the store"
+    source = f"the report {row['key']} of the store"
     values = {item.name: row[item.name] for item in fields(StoredReport)}
-    values |= {"kind": Kind.read(row["kind"], place), "layer": Layer.read(row["layer"], place)}
+    values |= {"kind": Kind.read(row["kind"], source), "layer": Layer.read(row["layer"], source)}
     return StoredReport(**values)

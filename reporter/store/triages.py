@@ -13,7 +13,7 @@ from reporter.core.plain import Json
 from reporter.store.database import now
 
 
-def known_triage(store: sqlite3.Connection, issue: str, places: str, changed: str) -> Json | None:
+def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: str) -> Json | None:
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:
@@ -22,13 +22,13 @@ def known_triage(store: sqlite3.Connection, issue: str, places: str, changed: st
     """
     row = store.execute(
         "SELECT document FROM triages WHERE issue = ? AND places = ? AND changed = ?",
-        (issue, places, changed),
+        (issue, releases, changed),
     ).fetchone()
     return dict(json.loads(row["document"])) if row is not None else None
 
 
 def remember(
-    store: sqlite3.Connection, issue: str, places: str, changed: str, document: Mapping[str, Any]
+    store: sqlite3.Connection, issue: str, releases: str, changed: str, document: Mapping[str, Any]
 ) -> None:
     """Notes a triage in the place of an earlier one."""
     store.execute(
@@ -38,7 +38,7 @@ def remember(
         status = excluded.status, title = excluded.title, document = excluded.document""",
         (
             issue,
-            places,
+            releases,
             changed,
             now(),
             str(document.get("status")),

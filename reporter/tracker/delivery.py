@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
-from reporter.core.errors import BugreportError, Interrupted, TrackerError
+from reporter.core.errors import BugreportError, Interruption, TrackerError
 from reporter.store.database import open_store, store_path
 from reporter.store.filings import Filing, State, filing, first_sent, move
 from reporter.store.locks import lock, lock_beside
@@ -28,7 +28,7 @@ _AGAIN = (
 
 
 @dataclass(frozen=True)
-class Landed:
+class Arrival:
     """Where something arrived. `already`: it was there before this attempt."""
 
     number: int
@@ -44,16 +44,16 @@ class Delivery(Protocol):
         """Its name in sentences, with the article: "the issue"."""
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """Where it goes; with the report's key it names the delivery in the store."""
 
-    def look(self, since: datetime | None) -> Landed | None:
+    def look(self, since: datetime | None) -> Arrival | None:
         """Searches the tracker for it.
 
         `since` is the first attempt, before which it cannot have been created.
         """
 
-    def send(self) -> Landed:
+    def send(self) -> Arrival:
         """One request. Raises TrackerError with `may_have_happened` where that is not known."""
 
 
@@ -69,7 +69,7 @@ class SubmissionService:
     say: Callable[[str], None]
     store: Path | None = None
 
-    def deliver(self, delivery: Delivery) -> Landed:
+    def deliver(self, delivery: Delivery) -> Arrival:
         """Sends it, unless it is there already.
 
         Raises:
@@ -81,16 +81,16 @@ class SubmissionService:
         private = self.folder / "private"
         # the folder's lock is for two processes with different stores
         paths = [private / "filing.lock"] if private.is_dir() else []
-        paths.append(lock_beside(path, self.key, delivery.place))
+        paths.append(lock_beside(path, self.key, delivery.address))
         with lock(paths, lambda: self.say("another process is sending this report; waiting")):
             return self._deliver(delivery, path)
 
-    def _deliver(self, delivery: Delivery, path: Path) -> Landed:
+    def _deliver(self, delivery: Delivery, path: Path) -> Arrival:
         with open_store(path) as store:
-            row = filing(store, self.key, delivery.place)
-            since = _moment(first_sent(store, self.key, delivery.place))
+            row = filing(store, self.key, delivery.address)
+            since = _moment(first_sent(store, self.key, delivery.address))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
-            return Landed(row.number, row.url, already=True)
+            return Arrival(row.number, row.url, already=True)
         if row is None:
             self._move(path, delivery, State.PLANNED)
         landed = delivery.look(since)
@@ -103,7 +103,7 @@ class SubmissionService:
             return self._confirm(path, delivery, replace(landed, already=True), "found by its mark")
         return self._attempt(delivery, path)
 
-    def _attempt(self, delivery: Delivery, path: Path) -> Landed:
+    def _attempt(self, delivery: Delivery, path: Path) -> Arrival:
         """At most two requests: the second one only after a refusal that says how soon to come
         again.
         """
@@ -113,7 +113,7 @@ class SubmissionService:
             try:
                 return self._confirm(path, delivery, delivery.send(), "created")
             except KeyboardInterrupt:
-                raise Interrupted(
+                raise Interruption(
                     f"interrupted while {delivery.what} was being sent; {_AGAIN}"
                 ) from None
             except TrackerError as error:
@@ -134,7 +134,7 @@ class SubmissionService:
 
     def _find_out(
         self, delivery: Delivery, path: Path, started: datetime, error: TrackerError
-    ) -> Landed:
+    ) -> Arrival:
         self._move(path, delivery, State.UNKNOWN, detail=str(error))
         self.say(f"{error}; looking for {delivery.what} for up to {self.pace.settle:.0f} s")
         try:
@@ -148,7 +148,7 @@ class SubmissionService:
             )
         return self._confirm(path, delivery, landed, f"found by its mark after: {error}")
 
-    def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Landed | None:
+    def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Arrival | None:
         """Looks until `seconds` are over, and once more then.
 
         A failed look counts only if it is the last.
@@ -173,7 +173,7 @@ class SubmissionService:
         age = (datetime.now(timezone.utc) - sent).total_seconds() if sent else 0.0
         return min(self.pace.settle, max(0.0, self.pace.settle - age))
 
-    def _confirm(self, path: Path, delivery: Delivery, landed: Landed, detail: str) -> Landed:
+    def _confirm(self, path: Path, delivery: Delivery, landed: Arrival, detail: str) -> Arrival:
         try:
             self._move(path, delivery, State.CONFIRMED, landed, detail)
         except BugreportError as error:
@@ -187,14 +187,14 @@ class SubmissionService:
         path: Path,
         delivery: Delivery,
         state: State,
-        landed: Landed | None = None,
+        landed: Arrival | None = None,
         detail: str = "",
     ) -> None:
         with open_store(path) as store:
             move(
                 store,
                 self.key,
-                delivery.place,
+                delivery.address,
                 state,
                 number=landed.number if landed else None,
                 url=landed.url if landed else None,

@@ -21,8 +21,8 @@ from reporter.core.plain import Json
 from reporter.store.database import open_store
 from reporter.store.filings import State, filings
 from reporter.store.reports import alike
-from reporter.tracker.place import Repository
 from reporter.tracker.plain_text import plain, plain_line
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.submission import Submission
 from reporter.tracker.weighing import (
@@ -128,17 +128,17 @@ def queries(repository: Repository, draft: Submission) -> list[str]:
     """What the tracker is asked, the most telling first; each within the limit of the search
     API.
     """
-    place = f"repo:{repository.full_name} is:issue"
+    scope = f"repo:{repository.full_name} is:issue"
     asked = []
     if draft.stored.fingerprint:
         digits = draft.stored.fingerprint.partition(":")[2]
-        asked.append(f'{place} in:body "{digits}"')
+        asked.append(f'{scope} in:body "{digits}"')
     exception, words = exception_of(draft), words_of(draft)
     if exception and words:
-        asked.append(_within(f"{place} {exception}", words[:5]))
+        asked.append(_within(f"{scope} {exception}", words[:5]))
     operators = telling_operators(draft)
     if operators:
-        asked.append(_within(f"{place} torch.compile", [last(name) for name in operators[:4]]))
+        asked.append(_within(f"{scope} torch.compile", [last(name) for name in operators[:4]]))
     return asked
 
 
@@ -154,7 +154,7 @@ def _in_store(
             known = [
                 item
                 for item in filings(store, report.key)
-                if item.place == str(repository) and item.state is State.CONFIRMED
+                if item.address == str(repository) and item.state is State.CONFIRMED
             ]
             if known and known[0].url:
                 yield PossibleDuplicate(
@@ -172,11 +172,11 @@ def _on_tracker(
     """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
-        found = [_weighed(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
+        found = [_weigh(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
         return found, is_incomplete(results)
 
 
-def _weighed(issue: Issue, draft: Submission) -> PossibleDuplicate:
+def _weigh(issue: Issue, draft: Submission) -> PossibleDuplicate:
     labels = [plain_line(label.name) for label in issue.labels]
     title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
     score, reasons = weigh(draft, title, body, labels)

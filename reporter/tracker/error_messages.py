@@ -23,8 +23,8 @@ from reporter.core.errors import (
     TrackerError,
     UsageError,
 )
-from reporter.tracker.place import Token
 from reporter.tracker.plain_text import plain_line
+from reporter.tracker.repository import Token
 
 _SERVER = 500
 
@@ -43,7 +43,7 @@ def refusal(
     Args:
         now: seconds since the epoch, against which the end of a rate limit is held.
     """
-    status, said = error.status, _said(error.data)
+    status, said = error.status, _github_words(error.data)
     headers = {str(name).lower(): str(value) for name, value in (error.headers or {}).items()}
     whose = f"the token in {token.variable}" if token else "an anonymous request"
     if status == 401:
@@ -146,7 +146,7 @@ def _missing(host: str, whose: str, doing: str, said: str, status: int) -> Bugre
     )
 
 
-def _said(data: Any) -> str:
+def _github_words(data: Any) -> str:
     """GitHub's own words with the fields it complains about, safe to print."""
     if isinstance(data, bytes):
         data = data.decode(errors="replace")

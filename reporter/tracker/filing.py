@@ -16,26 +16,26 @@ from github.Repository import Repository as Project
 
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
-from reporter.publish.form import check, chosen
-from reporter.publish.recheck import Rechecked, recheck
+from reporter.publish.form import check, choose
+from reporter.publish.recheck import RecheckResult, recheck
 from reporter.publish.rerender import in_form
 from reporter.store.database import now, open_store
 from reporter.store.filings import KnownIssue, State, filing, remember_issue
 from reporter.store.reports import record
-from reporter.tracker.delivery import Landed, SubmissionService
+from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
 from reporter.tracker.outcome import (
-    Filed,
+    FilingResult,
     PreviewResult,
     WantedFields,
     duplicate_lines,
     submission_lines,
 )
-from reporter.tracker.place import Repository, need_token, parse_repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, dry_run, web
 from reporter.tracker.recognisable import find_recognisable
+from reporter.tracker.repository import Repository, need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
     Submission,
@@ -93,7 +93,7 @@ def check_wanted(
     return wanted
 
 
-def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewResult:
+def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | PreviewResult:
     """Files a report, or shows it. Raises BugreportError."""
     options = wanted.options
     draft = _draft(folder, options)
@@ -102,7 +102,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewRe
             "--yes goes together with a sentence of your own; give it with --summary, or leave"
             " --yes out to be asked"
         )
-    checked = _checked(draft, options)
+    checked = _recheck(draft, options)
     if draft.report is not None:
         draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
@@ -124,9 +124,9 @@ def _draft(folder: Path, options: FilingOptions) -> Submission:
     words = options.summary or ""
     if options.template is None:
         return read_submission(folder, words)
-    form = chosen(options)
+    form = choose(options)
     draft = read_submission(folder, words, in_form(folder, form))
-    return replace(draft, labels=form.allowed(draft.labels))
+    return replace(draft, labels=form.allow(draft.labels))
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Filer:
     project: Project
     repository: Repository
 
-    def file(self, draft: Submission, notes: tuple[str, ...]) -> Filed | PreviewResult:
+    def file(self, draft: Submission, notes: tuple[str, ...]) -> FilingResult | PreviewResult:
         options = self.wanted.options
         submitter = SubmissionService(draft.key, draft.folder, self.session.pace, self.user.say)
         labels, unknown = self._labels(draft)
@@ -174,7 +174,7 @@ class _Filer:
                 return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
             if answer == "c":
                 return self._comment(submitter, draft, target.number, found, notes, labels)
-        agreed = self._agreed(draft, labels, assignees, notes)
+        agreed = self._agree(draft, labels, assignees, notes)
         if agreed is None:
             return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
         post = replace(post, draft=agreed)
@@ -182,14 +182,14 @@ class _Filer:
         action = "already_filed" if landed.already else "filed"
         return self._finish(action, submitter, post, landed, found, notes)
 
-    def _there_already(self, post: IssuePost) -> Landed | None:
+    def _there_already(self, post: IssuePost) -> Arrival | None:
         with open_store() as store:
-            row = filing(store, post.draft.key, post.place)
+            row = filing(store, post.draft.key, post.address)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
-            return Landed(row.number, row.url, already=True)
+            return Arrival(row.number, row.url, already=True)
         return post.look(None)
 
-    def _agreed(
+    def _agree(
         self,
         draft: Submission,
         labels: tuple[str, ...],
@@ -197,7 +197,7 @@ class _Filer:
         notes: tuple[str, ...],
     ) -> Submission | None:
         """The submission as the person wants it, or None if they do not."""
-        draft = self._worded(draft)
+        draft = self._ask_words(draft)
         for line in submission_lines(self.repository, draft, labels, assignees):
             self.user.show(line)
         for note in notes:
@@ -206,7 +206,7 @@ class _Filer:
             return draft
         return None
 
-    def _worded(self, draft: Submission) -> Submission:
+    def _ask_words(self, draft: Submission) -> Submission:
         """The submission with the person's own sentence, which is checked for leaks like everything
         else.
         """
@@ -220,7 +220,7 @@ class _Filer:
         while len(words.split()) < 3:
             words = self.user.ask("Your sentence").strip()
         draft = with_words(draft, words)
-        _checked(draft, self.wanted.options)
+        _recheck(draft, self.wanted.options)
         return draft
 
     def _says_yes(self, question: str) -> bool:
@@ -237,11 +237,11 @@ class _Filer:
         found: Duplicates,
         notes: tuple[str, ...],
         labels: tuple[str, ...],
-    ) -> Filed | PreviewResult:
+    ) -> FilingResult | PreviewResult:
         """The new environment on an issue that is there."""
-        draft = self._worded(draft)
+        draft = self._ask_words(draft)
         text = comment_with_environment(draft, number)
-        _checked_texts(draft, {"comment.md": text}, self.wanted.options)
+        _recheck_texts(draft, {"comment.md": text}, self.wanted.options)
         post = CommentPost(
             self.session,
             self.project,
@@ -259,7 +259,7 @@ class _Filer:
             return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
         landed = submitter.deliver(post)
         action = "already_filed" if landed.already else "commented"
-        return Filed(
+        return FilingResult(
             action, self.repository, draft, number, landed.url, duplicates=found, notes=notes
         )
 
@@ -268,10 +268,10 @@ class _Filer:
         action: str,
         submitter: SubmissionService,
         post: IssuePost,
-        landed: Landed,
+        landed: Arrival,
         found: Duplicates,
         notes: tuple[str, ...],
-    ) -> Filed:
+    ) -> FilingResult:
         """What belongs to an issue that is there: its log, and what the tracker made of the
         wishes.
         """
@@ -285,7 +285,7 @@ class _Filer:
                 assignees = replace(assignees, given=given_people)
         except BugreportError as error:
             log_notes += (f"the issue could not be read back: {error}",)
-        return Filed(
+        return FilingResult(
             action,
             self.repository,
             post.draft,
@@ -389,11 +389,13 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(draft: Submission, options: IssueOptions) -> Rechecked:
-    return _checked_texts(draft, draft.texts(), options)
+def _recheck(draft: Submission, options: IssueOptions) -> RecheckResult:
+    return _recheck_texts(draft, draft.texts(), options)
 
 
-def _checked_texts(draft: Submission, texts: Mapping[str, str], options: IssueOptions) -> Rechecked:
+def _recheck_texts(
+    draft: Submission, texts: Mapping[str, str], options: IssueOptions
+) -> RecheckResult:
     value = draft.stored.fingerprint
     allowed = (draft.key, value, value.partition(":")[2])
     return recheck(
@@ -401,7 +403,7 @@ def _checked_texts(draft: Submission, texts: Mapping[str, str], options: IssueOp
     )
 
 
-def _doubts(checked: Rechecked) -> tuple[str, ...]:
+def _doubts(checked: RecheckResult) -> tuple[str, ...]:
     """What a person should look at before they say yes.
 
     It quotes nothing: the text is on the screen anyway.

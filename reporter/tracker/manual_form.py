@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
 from templates.text import size
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from reporter.core.plain import Json
 from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
 
 SCHEMA_VERSION = 1
@@ -41,7 +41,7 @@ class WantedFields:
 
 
 @dataclass(frozen=True)
-class Filed:
+class FilingResult:
     """An issue or a comment is there. `action`: filed, commented or already_filed."""
 
     action: str

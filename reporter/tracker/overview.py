@@ -19,7 +19,7 @@ from reporter.store.filings import (
     filings,
     history,
     is_beside,
-    known_issue,
+    load_issue,
     repository_of,
 )
 from reporter.store.reports import StoredReport, alike, find, key_of, reports
@@ -30,7 +30,7 @@ _KEY_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Placed:
+class FilingStatus:
     """A filing with what the tracker last said of its issue."""
 
     filing: Filing
@@ -40,8 +40,8 @@ class Placed:
     def name(self) -> str:
         """`pytorch/pytorch#12`, or the project and the state of a filing that has not arrived."""
         if self.filing.number is None:
-            return f"{repository_of(self.filing.place)} ({self.filing.state.value})"
-        return f"{repository_of(self.filing.place)}#{self.filing.number}"
+            return f"{repository_of(self.filing.address)} ({self.filing.state.value})"
+        return f"{repository_of(self.filing.address)}#{self.filing.number}"
 
     @property
     def status(self) -> str:
@@ -54,7 +54,7 @@ class Placed:
         """The entry of the document."""
         issue = self.issue
         return {
-            "place": self.filing.place,
+            "place": self.filing.address,
             "state": self.filing.state.value,
             "number": self.filing.number,
             "url": self.filing.url,
@@ -85,11 +85,11 @@ class LastCheck:
 
 
 @dataclass(frozen=True)
-class Known:
+class ReportOverview:
     """A report with everything that hangs on its key."""
 
     report: StoredReport
-    places: tuple[Placed, ...]
+    filings: tuple[FilingStatus, ...]
     checks: tuple[LastCheck, ...]
     history: tuple[tuple[str, str, str, str], ...] = ()
 
@@ -112,7 +112,7 @@ class Known:
             "signature": report.signature,
             "fingerprint": report.fingerprint or None,
             "torch": report.torch,
-            "filings": [place.to_json() for place in self.places],
+            "filings": [filing.to_json() for filing in self.filings],
             "checks": [vars(check) for check in self.checks],
         }
 
@@ -121,7 +121,7 @@ class Known:
 class Listing:
     """All reports, the newest first; `changes` and `trouble` are what `sync` met."""
 
-    known: tuple[Known, ...]
+    known: tuple[ReportOverview, ...]
     changes: tuple[str, ...] = ()
     trouble: tuple[str, ...] = ()
     exit_code: int = 0
@@ -148,7 +148,7 @@ class Listing:
 class ReportDetails:
     """One report, in full."""
 
-    known: Known
+    known: ReportOverview
     alike: tuple[StoredReport, ...] = field(default=())
     exit_code: int = 0
 
@@ -172,21 +172,21 @@ class ReportDetails:
             f"torch:        {report.torch}",
             f"fingerprint:  {report.fingerprint or 'none, too little is known of where it fails'}",
         ]
-        for place in self.known.places:
+        for item in self.known.filings:
             lines.append(
-                f"issue:        {place.name}, {place.status}  {place.filing.url or ''}".rstrip()
+                f"issue:        {item.name}, {item.status}  {item.filing.url or ''}".rstrip()
             )
-            if place.issue is not None and place.issue.labels:
-                lines.append(f"  labels:     {', '.join(place.issue.labels)}")
-        if not self.known.places:
+            if item.issue is not None and item.issue.labels:
+                lines.append(f"  labels:     {', '.join(item.issue.labels)}")
+        if not self.known.filings:
             lines.append(
                 f"issue:        none; `bugreport file {report.folder} -R OWNER/REPO` files it"
             )
         lines += [f"checked:      {c.release}: {c.outcome} ({c.time})" for c in self.known.checks]
         lines += [f"like:         {item.key[:_KEY_SHOWN]}  {item.title}" for item in self.alike]
         lines += [
-            f"{time}  {place}: {state}" + (f" ({detail})" if detail else "")
-            for time, place, state, detail in self.known.history
+            f"{time}  {address}: {state}" + (f" ({detail})" if detail else "")
+            for time, address, state, detail in self.known.history
         ]
         return lines
 
@@ -194,7 +194,7 @@ class ReportDetails:
 def listing() -> Listing:
     """All reports of the store. Raises UsageError if it cannot be used."""
     with open_store() as store:
-        return Listing(tuple(_known(store, report) for report in reports(store)))
+        return Listing(tuple(_overview(store, report) for report in reports(store)))
 
 
 def show(name: str) -> ReportDetails:
@@ -204,8 +204,8 @@ def show(name: str) -> ReportDetails:
     """
 
     with open_store() as store:
-        report = _named(store, name)
-        known = _known(store, report, with_history=True)
+        report = _find(store, name)
+        known = _overview(store, report, with_history=True)
         return ReportDetails(known, tuple(alike(store, report)))
 
 
@@ -222,16 +222,16 @@ def sync() -> Listing:
     refused: AuthenticationError | None = None
     answers = 0
     with open_store() as store:
-        everything = [item for item in filings(store) if not is_beside(item.place)]
+        everything = [item for item in filings(store) if not is_beside(item.address)]
     for item in everything:
         try:
             changes += refresh(item)
             answers += 1
         except AuthenticationError as error:
             refused = refused or error
-            trouble.append(f"{item.place}: {error}")
+            trouble.append(f"{item.address}: {error}")
         except BugreportError as error:
-            trouble.append(f"{item.place}: {error}")
+            trouble.append(f"{item.address}: {error}")
     if refused is not None and not answers:
         raise refused
     found = listing()
@@ -240,7 +240,7 @@ def sync() -> Listing:
     return Listing(found.known, (*changes, asked), tuple(trouble), code)
 
 
-def _named(store: sqlite3.Connection, name: str) -> StoredReport:
+def _find(store: sqlite3.Connection, name: str) -> StoredReport:
     path = Path(name)
     if name and path.is_dir():
         try:
@@ -260,11 +260,13 @@ def _named(store: sqlite3.Connection, name: str) -> StoredReport:
     raise UsageError(f"no report of this machine is called {name!r}; see `bugreport list`")
 
 
-def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool = False) -> Known:
-    places = tuple(
-        Placed(item, known_issue(store, repository_of(item.place), item.number or 0))
+def _overview(
+    store: sqlite3.Connection, report: StoredReport, with_history: bool = False
+) -> ReportOverview:
+    found = tuple(
+        FilingStatus(item, load_issue(store, repository_of(item.address), item.number or 0))
         for item in filings(store, report.key)
-        if not is_beside(item.place)
+        if not is_beside(item.address)
     )
     rows = store.execute(
         "SELECT release, torch, outcome, MAX(time) AS time FROM checks WHERE key = ? GROUP BY"
@@ -274,10 +276,12 @@ def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool =
     checks = tuple(
         LastCheck(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows
     )
-    return Known(report, places, checks, tuple(history(store, report.key)) if with_history else ())
+    return ReportOverview(
+        report, found, checks, tuple(history(store, report.key)) if with_history else ()
+    )
 
 
-def _table(known: Sequence[Known]) -> list[str]:
+def _table(known: Sequence[ReportOverview]) -> list[str]:
     """Fixed columns, the title last and as long as the terminal is wide."""
     import shutil
 
@@ -291,8 +295,8 @@ def _table(known: Sequence[Known]) -> list[str]:
                 report.created[:10],
                 f"{report.kind or ''}/{report.layer or ''}",
                 report.torch,
-                ", ".join(place.name for place in item.places) or "-",
-                ", ".join(place.status for place in item.places) or "-",
+                ", ".join(filing.name for filing in item.filings) or "-",
+                ", ".join(filing.status for filing in item.filings) or "-",
                 f"{last.release} {last.outcome}" if last else "-",
                 report.title,
             )

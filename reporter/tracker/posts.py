@@ -20,8 +20,8 @@ from reporter.core.errors import AuthenticationError, TrackerError, UsageError
 from reporter.core.plain import Json
 from reporter.lint.subject import program_in
 from reporter.store.reports import key_of
-from reporter.tracker.delivery import Landed
-from reporter.tracker.place import Repository
+from reporter.tracker.delivery import Arrival
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.submission import Submission, log_comment, log_needs_gist
 
@@ -46,15 +46,15 @@ class IssuePost:
     what: str = "the issue"
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """The repository as -R takes it."""
         return str(self.repository)
 
-    def look(self, since: datetime | None) -> Landed | None:
+    def look(self, since: datetime | None) -> Arrival | None:
         """The issue with the report's mark, or None; see `find_issue`."""
         return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
-    def send(self) -> Landed:
+    def send(self) -> Arrival:
         """Creates the issue. Raises as `TrackerSession.calling`."""
         with self.session.calling(f"create the issue in {self.repository}", writes=True):
             more: Json = {}
@@ -63,7 +63,7 @@ class IssuePost:
             if self.assignees:
                 more["assignees"] = list(self.assignees)
             issue = self.project.create_issue(title=self.draft.title, body=self.draft.body, **more)
-            return _landed(issue.number, issue.html_url)
+            return _arrival(issue.number, issue.html_url)
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class CommentPost:
 
     session: TrackerSession
     project: Project
-    place: str
+    address: str
     number: int
     mark: str
     text: Callable[[], str]
     what: str = "the comment"
 
-    def look(self, since: datetime | None) -> Landed | None:
+    def look(self, since: datetime | None) -> Arrival | None:
         """The comment with the mark, whenever it was written, or None.
 
         Raises as `TrackerSession.calling`.
@@ -89,16 +89,16 @@ class CommentPost:
         with self.session.calling(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
                 if self.mark in (comment.body or ""):
-                    return _landed(self.number, comment.html_url)
+                    return _arrival(self.number, comment.html_url)
         return None
 
-    def send(self) -> Landed:
+    def send(self) -> Arrival:
         """Makes the text, then writes the comment. Raises as `TrackerSession.calling`."""
         text = self.text()
         with self.session.calling(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
         with self.session.calling(f"comment on #{self.number}", writes=True):
-            return _landed(self.number, issue.create_comment(text).html_url)
+            return _arrival(self.number, issue.create_comment(text).html_url)
 
 
 @dataclass
@@ -133,7 +133,7 @@ class LogText:
                     {name: github.InputFileContent(self.draft.log)},
                     f"Error log of bug report {self.draft.key}",
                 )
-                return _landed(1, gist.html_url).url
+                return _arrival(1, gist.html_url).url
         except (TrackerError, AuthenticationError, UsageError) as error:
             self.say(f"{error}; the comment has the log instead, cut to what fits")
             return None
@@ -145,7 +145,7 @@ def find_issue(
     repository: Repository,
     key: str,
     since: datetime | str | None,
-) -> Landed | None:
+) -> Arrival | None:
     """The issue with the mark of a report; the oldest, should somebody have copied the mark.
 
     Args:
@@ -179,9 +179,9 @@ def _among_newest(
     key: str,
     since: datetime | None,
     pages: int,
-) -> tuple[Landed | None, bool]:
+) -> tuple[Arrival | None, bool]:
     """The issue, and whether all that are newer than the first attempt were seen."""
-    found: list[Landed] = []
+    found: list[Arrival] = []
     seen = 0
     oldest: datetime | None = None
     with session.calling(f"list the newest issues of {repository}"):
@@ -193,7 +193,7 @@ def _among_newest(
                 # a clock of ours that is ahead must not hide what the tracker has just created
                 oldest = min(since, created) - _SKEW
             if _is_marked(issue, key):
-                found.append(_landed(issue.number, issue.html_url))
+                found.append(_arrival(issue.number, issue.html_url))
             if oldest is not None and created < oldest:
                 break
             if seen >= 100 * pages:
@@ -201,13 +201,13 @@ def _among_newest(
     return _first(found), True
 
 
-def _in_index(session: TrackerSession, repository: Repository, key: str) -> Landed | None:
+def _in_index(session: TrackerSession, repository: Repository, key: str) -> Arrival | None:
     # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
     query = f'repo:{repository.full_name} is:issue in:body "{key}"'
     with session.calling(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
         found = [
-            _landed(issue.number, issue.html_url)
+            _arrival(issue.number, issue.html_url)
             for issue in itertools.islice(results, _HITS)
             if _is_marked(issue, key)
         ]
@@ -231,14 +231,14 @@ def _is_marked(issue: Issue, key: str) -> bool:
     return program is not None and key_of(program) == key
 
 
-def _landed(number: object, url: object) -> Landed:
+def _arrival(number: object, url: object) -> Arrival:
     """Raises ValueError for an answer that is none: an issue has a number and a page."""
     if not isinstance(number, int) or not isinstance(url, str) or not url.startswith("http"):
         raise ValueError("an answer without a number or an address")
-    return Landed(number, url)
+    return Arrival(number, url)
 
 
-def _first(found: list[Landed]) -> Landed | None:
+def _first(found: list[Arrival]) -> Arrival | None:
     return min(found, key=lambda landed: landed.number, default=None)
 
 

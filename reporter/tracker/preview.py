@@ -11,7 +11,7 @@ from reporter.store.filings import State, filing, move
 from reporter.store.reports import record
 from reporter.tracker.manual_form import form
 from reporter.tracker.outcome import PreviewResult, submission_lines
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission, has_words
 
 

@@ -86,7 +86,7 @@ def find_chain(operators: tuple[str, ...], sites: tuple[Path, ...]) -> ChainUse:
                 packages.setdefault(name, site / name / folder)
     if not wanted:
         return ChainUse(0, ())
-    files = [path for place in packages.values() for path in sorted(place.rglob("*.py"))]
+    files = [path for folder in packages.values() for path in sorted(folder.rglob("*.py"))]
     count = sum(_uses(path, wanted) for path in files[:_MOST_FILES])
     return ChainUse(count, tuple(sorted(packages)))
 
@@ -112,7 +112,7 @@ def _operations(function: ast.AST) -> list[str]:
     found = []
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            name = _called(node.func)
+            name = _callee(node.func)
         elif isinstance(node, (ast.BinOp, ast.AugAssign)):
             name = _SIGNS.get(type(node.op), "")
         else:
@@ -122,7 +122,7 @@ def _operations(function: ast.AST) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-def _called(node: ast.expr) -> str:
+def _callee(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return _word(node.attr)
     return _word(node.id) if isinstance(node, ast.Name) else ""

@@ -50,8 +50,8 @@ class Recognisable:
         """One screen for people."""
         return [
             "── what a reader could recognise ──",
-            f"sizes:     {_listed(self.sizes)}{_STAYS if self.sizes else ''}",
-            f"numbers:   {_listed(self.numbers)}{_STAYS if self.numbers else ''}",
+            f"sizes:     {_list(self.sizes)}{_STAYS if self.sizes else ''}",
+            f"numbers:   {_list(self.numbers)}{_STAYS if self.numbers else ''}",
             f"options:   {', '.join(self.options) or 'none'}",
             f"operators: {', '.join(self.operators) or 'none'}",
             f"chain:     {self._chain()}",
@@ -119,5 +119,5 @@ def _interpreter(folder: Path) -> Path | None:
         return None
 
 
-def _listed(values: tuple[float, ...]) -> str:
+def _list(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:.12g}" for value in values) or "none"

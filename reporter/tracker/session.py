@@ -25,7 +25,7 @@ from urllib3.util.retry import Retry
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
 from reporter.tracker.error_messages import refusal, silence
-from reporter.tracker.place import Repository, Token, api_url, find_token, need_token
+from reporter.tracker.repository import Repository, Token, api_url, find_token, need_token
 
 TIMEOUT_VARIABLE = "BUGREPORT_GITHUB_TIMEOUT"
 _TIMEOUT = 30.0

@@ -126,7 +126,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
             " allowed; shorten it"
         )
     stored = describe(folder, report, title, repro)
-    body, notes = _marked(body, stored, folder)
+    body, notes = _mark(body, stored, folder)
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
     if (folder / TRACE).is_file():
@@ -164,7 +164,7 @@ def with_words(draft: Submission, words: str) -> Submission:
         body = f"{before.rstrip()}\n\n{words}\n\n{fence_line}{after}"
     if words:
         body = body.replace(_NO_WORDS, _WITH_WORDS)
-    return _fitted(replace(draft, body=_disclosed(body, bool(words)), words=words))
+    return _fit(replace(draft, body=_disclose(body, bool(words)), words=words))
 
 
 def comment_with_environment(draft: Submission, number: int) -> str:
@@ -214,7 +214,7 @@ def log_needs_gist(draft: Submission) -> bool:
     return bool(draft.log) and draft.log.rstrip() not in log_comment(draft)
 
 
-def _fitted(draft: Submission) -> Submission:
+def _fit(draft: Submission) -> Submission:
     """The body within the tracker's limit: its log moves into a comment.
 
     Raises UsageError if that is not enough.
@@ -225,7 +225,7 @@ def _fitted(draft: Submission) -> Submission:
     if found and found["log"].strip():
         before, after = draft.body[: found.start("log")], draft.body[found.end("log") :]
         body = f"{before}\n{_IN_COMMENT}\n\n{after}"
-        draft = replace(draft, body=body, log=draft.log or _unfenced(found["log"]))
+        draft = replace(draft, body=body, log=draft.log or _strip_fence(found["log"]))
     if size(draft.body) > BODY_LIMIT:
         raise UsageError(
             f"the text of {draft.folder / 'issue.md'} has {size(draft.body):,} bytes, but the"
@@ -234,14 +234,14 @@ def _fitted(draft: Submission) -> Submission:
     return draft
 
 
-def _unfenced(block: str) -> str:
+def _strip_fence(block: str) -> str:
     lines = block.strip().split("\n")
     if len(lines) > 1 and lines[0].startswith("```") and lines[-1].startswith("```"):
         lines = lines[1:-1]
     return "\n".join(lines) + "\n"
 
 
-def _marked(body: str, stored: StoredReport, folder: Path) -> tuple[str, tuple[str, ...]]:
+def _mark(body: str, stored: StoredReport, folder: Path) -> tuple[str, tuple[str, ...]]:
     """The body with the marks that it is found by, at its end; a foreign key in it is replaced."""
     notes: tuple[str, ...] = ()
     keys = set(_KEY.findall(body))
@@ -256,7 +256,7 @@ def _marked(body: str, stored: StoredReport, folder: Path) -> tuple[str, tuple[s
     return body + "\n\n" + "\n".join(marks) + "\n", notes
 
 
-def _disclosed(body: str, has_words: bool) -> str:
+def _disclose(body: str, has_words: bool) -> str:
     """What a tool has written says so, also where the line was edited away: the receiving project
     demands it.
     """

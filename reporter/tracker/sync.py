@@ -13,15 +13,15 @@ from reporter.store.filings import (
     State,
     first_sent,
     is_beside,
-    known_issue,
+    load_issue,
     move,
     remember_issue,
     repository_of,
 )
-from reporter.tracker.delivery import Landed
-from reporter.tracker.place import Repository, parse_repository
+from reporter.tracker.delivery import Arrival
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import find_issue
+from reporter.tracker.repository import Repository, parse_repository
 from reporter.tracker.session import TrackerSession
 
 
@@ -31,14 +31,14 @@ def refresh(item: Filing) -> list[str]:
     Raises:
         BugreportError: the tracker gives no answer; the store is as it was.
     """
-    if is_beside(item.place):
+    if is_beside(item.address):
         return []
-    repository = parse_repository(repository_of(item.place))
+    repository = parse_repository(repository_of(item.address))
     with TrackerSession(repository.host) as session:
         project = session.repository(repository)
         if item.number is not None:
             return _state(session, project, repository, item.number)
-        if "#" in item.place:
+        if "#" in item.address:
             return []  # a comment that did not arrive is looked for when it is sent again
         return _arrival(session, project, repository, item)
 
@@ -48,15 +48,15 @@ def _arrival(
 ) -> list[str]:
     """An issue filed by hand, or one of which it was not known whether it arrived."""
     with open_store() as store:
-        since = first_sent(store, item.key, item.place)
-    landed: Landed | None = find_issue(session, project, repository, item.key, since)
+        since = first_sent(store, item.key, item.address)
+    landed: Arrival | None = find_issue(session, project, repository, item.key, since)
     if landed is None:
         return []
     with open_store() as store:
         move(
             store,
             item.key,
-            item.place,
+            item.address,
             State.CONFIRMED,
             number=landed.number,
             url=landed.url,
@@ -83,7 +83,7 @@ def _state(
             now(),
         )
     with open_store() as store:
-        before = known_issue(store, fresh.repository, number)
+        before = load_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
     return _differences(f"{repository}#{number}", before, fresh)
 

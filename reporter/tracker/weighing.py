@@ -224,7 +224,7 @@ def _sort_of(
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
     kind = draft.stored.kind
-    dies, raises = _shown(text)
+    dies, raises = _find_failures(text)
     if kind == Kind.PROCESS_DEATH:
         pattern = _SIGNALS.get(exception_of(draft))
         if pattern is not None and pattern.search(text):
@@ -243,7 +243,7 @@ def _sort_of(
 
 
 @functools.lru_cache(maxsize=128)
-def _shown(text: str) -> tuple[bool, bool]:
+def _find_failures(text: str) -> tuple[bool, bool]:
     """Whether a process dies in a text, and whether a compiler's exception is raised in it."""
     return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 

@@ -53,7 +53,7 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
         return ()
     found = [label for label in judged.labels if label in ALLOWED]
     if not found:
-        signal = result.runs[0].telling.failure if judged.kind == Kind.PROCESS_DEATH else None
+        signal = result.runs[0].decisive.failure if judged.kind == Kind.PROCESS_DEATH else None
         found = labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
     if _is_regression(result) and "module: regression" not in found:
         found.append("module: regression")
@@ -64,7 +64,7 @@ def _is_regression(result: Triage) -> bool:
     """An earlier release was run and is right, a later one is not."""
     rows: list[tuple[tuple[int, ...], str]] = []
     for runs in result.runs:
-        outcome: str = runs.telling.outcome
+        outcome: str = runs.decisive.outcome
         if result.minimal is not None:
             outcome = result.minimal.seen.get(runs.torch, "cannot_judge")
         rows.append((_order(runs.torch), outcome))
@@ -98,7 +98,7 @@ def _explanation(result: Triage) -> str:
     compared = f"{judged.account.compared} of {judged.account.calls}"
     alone = (
         " With `TORCHDYNAMO_DISABLE=1` it passes."
-        if result.control is not None and result.control.telling.outcome == "passes"
+        if result.control is not None and result.control.decisive.outcome == "passes"
         else ""
     )
     return (
@@ -118,8 +118,8 @@ def comment(result: Triage) -> str:
         return ""
     if result.status == "cannot_judge":
         return ""
-    shown = next((runs.telling for runs in result.runs if runs.telling.match == "same"), None)
-    shown = shown or next((runs.telling for runs in result.runs if runs.failed), None)
+    shown = next((runs.decisive for runs in result.runs if runs.decisive.match == "same"), None)
+    shown = shown or next((runs.decisive for runs in result.runs if runs.failed), None)
     log = tidy_log(plain(shown.stderr)).strip() if shown is not None else ""
     judged = result.judged if result.judged is not None and result.judged.kind else None
     repro = result.minimal.text if result.minimal is not None else ""
@@ -132,10 +132,10 @@ def comment(result: Triage) -> str:
             (
                 runs.torch,
                 runs.python,
-                runs.telling.outcome,
+                runs.decisive.outcome,
                 runs.failed,
                 runs.of,
-                runs.telling.failure,
+                runs.decisive.failure,
             )
             for runs in result.runs
         ],
@@ -145,7 +145,7 @@ def comment(result: Triage) -> str:
         statements=result.minimal.statements if result.minimal is not None else 0,
         seen=dict(result.minimal.seen) if result.minimal is not None else {},
         explained=_explanation(result),
-        control=result.control.telling.outcome if result.control is not None else "",
+        control=result.control.decisive.outcome if result.control is not None else "",
         ran=bool(result.runs),
         contained=result.contained,
         log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",

@@ -17,7 +17,7 @@ from reporter.execution.control import VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
-from reporter.triage.reading.stated import Match, Stated, compare, exceptions, pick_exception
+from reporter.triage.reading.stated import Match, StatedFailure, compare, exceptions, pick_exception
 
 AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"
@@ -77,14 +77,14 @@ class Attempts:
         return sum(attempt.outcome in ("fails", "dies", "hangs") for attempt in self.attempts)
 
     @property
-    def telling(self) -> Attempt:
+    def decisive(self) -> Attempt:
         """The run to show: one that failed as stated, else one that failed, else the first."""
         order = ("same", "unclear", "different", None)
         return min(self.attempts, key=lambda attempt: order.index(attempt.match))
 
     def to_json(self) -> Json:
         """The entry of the document."""
-        shown = self.telling
+        shown = self.decisive
         return {
             "torch": self.torch,
             "python": self.python,
@@ -102,7 +102,7 @@ class Attempts:
 def run(
     info: InterpreterInfo,
     text: str,
-    wanted: Stated,
+    wanted: StatedFailure,
     *,
     seconds: float,
     memory: int,
@@ -139,7 +139,7 @@ def run(
     return Attempts(info.torch, info.version, tuple(attempts))
 
 
-def _attempt(result: SandboxResult, wanted: Stated, shown: Sequence[str]) -> Attempt:
+def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
     stderr, stdout = (_placeless(plain(text), shown) for text in (result.stderr, result.stdout))
     outcome = _outcome(result)
     match: Match | None = None

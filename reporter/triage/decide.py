@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
 from reporter.triage.observers import disagreement
-from reporter.triage.reading.stated import Sort, Stated
+from reporter.triage.reading.stated import Sort, StatedFailure
 from reporter.triage.result import Status
-from reporter.triage.verdict import Judged
+from reporter.triage.verdict import CommandVerdict
 
 _FAILURES: Mapping[Sort, frozenset[Kind]] = {
     "raises": CRASHES,
@@ -27,9 +27,9 @@ _NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED}
 
 
 def decide(
-    says: Stated,
+    says: StatedFailure,
     runs: Sequence[Attempts],
-    judged: Judged | None,
+    judged: CommandVerdict | None,
     control: Attempts | None = None,
 ) -> tuple[Status, str]:
     """The status and why, in one sentence that names the release.
@@ -60,7 +60,9 @@ def decide(
     )
 
 
-def _by_verdict(says: Stated, ran: Attempts, verdict: Judged) -> tuple[Status, str] | None:
+def _by_verdict(
+    says: StatedFailure, ran: Attempts, verdict: CommandVerdict
+) -> tuple[Status, str] | None:
     """What the verdict decides, whatever the program says of itself."""
     with_torch = f"With torch {ran.torch}"
     if says.accepts and verdict.kind == Kind.INVALID_PROGRAM:
@@ -70,7 +72,7 @@ def _by_verdict(says: Stated, ran: Attempts, verdict: Judged) -> tuple[Status, s
             return None
         # the posted program fails, and what it fails of is measured to be no bug
         return "no_bug", f"{with_torch} the tool's verdict is {verdict.kind}: {verdict.summary}"
-    if ran.telling.match == "same":
+    if ran.decisive.match == "same":
         return None
     finds = f"{verdict.kind} in {verdict.layer}"
     if says.sort == "unknown" or verdict.kind in _FAILURES.get(says.sort, ()):
@@ -84,9 +86,9 @@ def _by_verdict(says: Stated, ran: Attempts, verdict: Judged) -> tuple[Status, s
     )
 
 
-def _by_run(says: Stated, ran: Attempts) -> tuple[Status, str] | None:
+def _by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
     """What the posted program showed; None if it ended well."""
-    shown, with_torch = ran.telling, f"With torch {ran.torch}"
+    shown, with_torch = ran.decisive, f"With torch {ran.torch}"
     if shown.match == "same":
         flaky = f" in {ran.same} of {ran.of} runs" if ran.same < ran.of else ""
         return "reproduces", f"{with_torch} it fails as stated{flaky}."
@@ -116,12 +118,12 @@ def best(runs: Sequence[Attempts]) -> int:
     ranked = sorted(
         range(len(runs)),
         key=lambda i: (
-            order.index(runs[i].telling.match),
+            order.index(runs[i].decisive.match),
             [-part for part in _release(runs[i].torch)],
             i,
         ),
     )
-    return ranked[0] if runs[ranked[0]].telling.match is not None else 0
+    return ranked[0] if runs[ranked[0]].decisive.match is not None else 0
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from reporter.core.settings import InterpreterOptions, WorkOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment, suggest_labels
 from reporter.triage.attempt import Attempts, run
@@ -23,11 +23,11 @@ from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, devices, extract
-from reporter.triage.reading.stated import Stated, read_stated
+from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
-from reporter.triage.verdict import Judged, judge
+from reporter.triage.verdict import CommandVerdict, judge
 
 _HAS = """
 import importlib.util
@@ -56,13 +56,15 @@ class TriageRequest:
     """
 
     options: WorkOptions
-    places: tuple[InterpreterInfo, ...]
+    interpreters: tuple[InterpreterInfo, ...]
     quick: bool = False
     trust: bool = False
     runs: int = 3
 
 
-def places(options: InterpreterOptions, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
+def probe_interpreters(
+    options: InterpreterOptions, pythons: Sequence[Path]
+) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --python, each asked; without any the one that other commands take.
 
     Raises UsageError.
@@ -90,11 +92,11 @@ def triage(
     found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
         why = f"{_capital(found.reason)}."
-        return _answered(Triage(thread, "not_actionable", why, says, refusal=found))
+        return _answer(Triage(thread, "not_actionable", why, says, refusal=found))
     for flag in found.flags:
         user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
-    for info in wanted.places:
+    for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
         runs.append(_run(info, found.text, says, wanted))
     judged = _verdict(found, runs, wanted, user)
@@ -105,13 +107,13 @@ def triage(
     )
     result = replace(result, control=control)
     if lacking is not None and status != "reproduces":
-        return _answered(_without_device(result, lacking))
+        return _answer(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
         result = with_duplicates(result, session, repository)
-    return _answered(result)
+    return _answer(result)
 
 
 def _runnable(
@@ -121,28 +123,28 @@ def _runnable(
     if isinstance(found, Refusal):
         return found, None
     lacking = _unrunnable(found, wanted)
-    return (_moved(found, lacking), lacking) if lacking is not None else (found, None)
+    return (_move_to_cpu(found, lacking), lacking) if lacking is not None else (found, None)
 
 
 def _verdict(
     repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: Says
-) -> Judged | None:
+) -> CommandVerdict | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
     """
     number = best(runs)
-    if runs[number].telling.outcome == "stopped":
+    if runs[number].decisive.outcome == "stopped":
         return None
     verb = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
-    return _judge(verb, wanted.places[number], repro.text, wanted)
+    return _judge(verb, wanted.interpreters[number], repro.text, wanted)
 
 
 def _observe(
     repro: Repro,
-    says: Stated,
+    says: StatedFailure,
     runs: Sequence[Attempts],
-    judged: Judged | None,
+    judged: CommandVerdict | None,
     wanted: TriageRequest,
     user: Says,
 ) -> tuple[list[Attempts], Attempts | None]:
@@ -152,13 +154,13 @@ def _observe(
     number, found = best(runs), list(runs)
     if judged is None or judged.kind is None:
         return found, None
-    info = wanted.places[number]
+    info = wanted.interpreters[number]
     for _ in range(_MORE_RUNS):
         if ends_otherwise(found[number], judged):
             more = _run(info, repro.text, says, replace(wanted, runs=1))
             attempts = (*found[number].attempts, *more.attempts)
             found[number] = replace(found[number], attempts=attempts)
-    if found[number].telling.outcome not in ("fails", "dies"):
+    if found[number].decisive.outcome not in ("fails", "dies"):
         return found, None
     user.say(f"running the repro with torch {info.torch}, without the compiler")
     control = _run(info, repro.text, says, replace(wanted, runs=1), compiled=False)
@@ -179,12 +181,12 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
 def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
     needed = devices(repro.text)
-    has = wanted.trust and any(info.has_cuda for info in wanted.places)
+    has = wanted.trust and any(info.has_cuda for info in wanted.interpreters)
     if needed and not (has and needed == ("cuda",)):
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
         )
-    for info in wanted.places:
+    for info in wanted.interpreters:
         missing = lacks(info, repro.modules)
         if missing:
             return Refusal(
@@ -201,7 +203,7 @@ def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
     return list(interpreter.ask(info.path, _HAS, names)["missing"])
 
 
-def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
+def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     """The repro for the CPU, where only a device is lacking and it can be moved."""
     text = on_cpu(repro.text) if lacking.kind == "needs_hardware" else None
     if text is None:
@@ -213,7 +215,11 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
 
 
 def _run(
-    info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest, compiled: bool = True
+    info: InterpreterInfo,
+    text: str,
+    says: StatedFailure,
+    wanted: TriageRequest,
+    compiled: bool = True,
 ) -> Attempts:
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
@@ -234,7 +240,7 @@ def _run(
     )
 
 
-def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> Judged:
+def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> CommandVerdict:
     options = wanted.options
     return judge(
         verb,
@@ -248,16 +254,16 @@ def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -
     )
 
 
-def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | None:
+def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
     if not judged.repro:
         return None
     seen = {}
-    for info in wanted.places:
+    for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
+        shown = _run(info, judged.repro, StatedFailure("unknown"), replace(wanted, runs=1)).decisive
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():
@@ -265,7 +271,7 @@ def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | Non
     return Minimal(judged.repro, judged.statements, judged.operators, seen)
 
 
-def _notes(thread: Thread, says: Stated, runs: Sequence[Attempts]) -> tuple[str, ...]:
+def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
     if thread.state == "closed":
         notes.append("the issue is closed")
@@ -283,7 +289,7 @@ def _notes(thread: Thread, says: Stated, runs: Sequence[Attempts]) -> tuple[str,
     return tuple(notes)
 
 
-def _answered(result: Triage) -> Triage:
+def _answer(result: Triage) -> Triage:
     if not result.labels:
         result = replace(result, labels=suggest_labels(result))
     return replace(result, comment=comment(result))

@@ -15,9 +15,9 @@ from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
-from reporter.store.triages import known_triage, remember
-from reporter.tracker.place import IssueAddress, Repository
+from reporter.store.triages import find_triage, remember
 from reporter.tracker.plain_text import plain_line
+from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.triage.flow import Says, TriageRequest, triage
 from reporter.triage.reading.thread import fetch
@@ -25,7 +25,7 @@ from reporter.triage.result import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
-class Many:
+class TriagedSearch:
     """The documents of all issues of a search, in the search's order."""
 
     query: str
@@ -67,7 +67,7 @@ def search(
     limit: int,
     wanted: TriageRequest,
     user: Says,
-) -> Many:
+) -> TriagedSearch:
     """Triages what a search finds.
 
     Issues that have not changed since an earlier run are not run again.
@@ -86,20 +86,20 @@ def search(
         ]
         if is_incomplete(results):
             user.say(f"the search of {repository} gave up early, so there may be more issues")
-    places = _places(wanted)
+    interpreters = _interpreters(wanted)
     documents = []
     for position, (number, changed) in enumerate(found, 1):
         address = IssueAddress(repository, number)
         with open_store() as store:
-            document = known_triage(store, str(address), places, changed)
+            document = find_triage(store, str(address), interpreters, changed)
         if document is None:
             user.say(f"{position} of {len(found)}: {address}")
             document = _one(session, address, wanted, user)
             if "error" not in document:
                 with open_store() as store:
-                    remember(store, str(address), places, changed, document)
+                    remember(store, str(address), interpreters, changed, document)
         documents.append(document)
-    return Many(query, tuple(documents))
+    return TriagedSearch(query, tuple(documents))
 
 
 def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says) -> Json:
@@ -107,10 +107,10 @@ def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, 
     try:
         return triage(fetch(session, address), wanted, user, session).to_json()
     except (CannotJudgeError, UsageError) as error:
-        return _failed(address, error)
+        return _failure(address, error)
 
 
-def _failed(address: IssueAddress, error: BugreportError) -> Json:
+def _failure(address: IssueAddress, error: BugreportError) -> Json:
     return {
         "issue": {"name": str(address), "title": "", "url": address.url},
         "status": "cannot_judge",
@@ -118,9 +118,9 @@ def _failed(address: IssueAddress, error: BugreportError) -> Json:
     }
 
 
-def _places(wanted: TriageRequest) -> str:
+def _interpreters(wanted: TriageRequest) -> str:
     how = "quick" if wanted.quick else "whole"
-    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.places)])
+    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.interpreters)])
 
 
 def _row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise
 from reporter.triage.attempt import Attempts
-from reporter.triage.verdict import Judged
+from reporter.triage.verdict import CommandVerdict
 
 _FAILED = ("fails", "dies")
 #: Layers that the variable which switches the compiler off takes out of the way.
@@ -20,7 +20,9 @@ _SWITCHED_OFF = frozenset(
 )
 
 
-def disagreement(ran: Attempts, control: Attempts | None, judged: Judged | None) -> str | None:
+def disagreement(
+    ran: Attempts, control: Attempts | None, judged: CommandVerdict | None
+) -> str | None:
     """Why the verdict says nothing, in one sentence without a full stop; None where nothing speaks
     against it.
 
@@ -36,7 +38,7 @@ def disagreement(ran: Attempts, control: Attempts | None, judged: Judged | None)
     return _other_end(ran, judged) or _other_cause(ran, control, judged)
 
 
-def ends_otherwise(ran: Attempts, judged: Judged) -> bool:
+def ends_otherwise(ran: Attempts, judged: CommandVerdict) -> bool:
     """Whether the watched run ended in a way that no plain run did."""
     plain = {attempt.exit for attempt in ran.attempts}
     return (
@@ -46,12 +48,12 @@ def ends_otherwise(ran: Attempts, judged: Judged) -> bool:
 
 def fails_without(ran: Attempts, control: Attempts | None) -> bool:
     """Whether the program fails in the same way without the compiler."""
-    if control is None or control.telling.outcome not in _FAILED:
+    if control is None or control.decisive.outcome not in _FAILED:
         return False
-    return normalise(ran.telling.failure) == normalise(control.telling.failure)
+    return normalise(ran.decisive.failure) == normalise(control.decisive.failure)
 
 
-def _other_end(ran: Attempts, judged: Judged) -> str | None:
+def _other_end(ran: Attempts, judged: CommandVerdict) -> str | None:
     account = judged.account
     if ends_otherwise(ran, judged):
         alone = " or ".join(sorted({_end(attempt.exit) for attempt in ran.attempts}))
@@ -72,11 +74,11 @@ def _end(code: int | None) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
-def _other_cause(ran: Attempts, control: Attempts | None, judged: Judged) -> str | None:
+def _other_cause(ran: Attempts, control: Attempts | None, judged: CommandVerdict) -> str | None:
     """Where the verdict blames, or excuses, the compiler against what the runs without it show."""
-    if control is None or ran.telling.outcome not in _FAILED:
+    if control is None or ran.decisive.outcome not in _FAILED:
         return None
-    without = control.telling.outcome
+    without = control.decisive.outcome
     if judged.kind == Kind.INVALID_PROGRAM and without == "passes":
         return (
             "its recorder says that the program fails without the compiler, too, and with"

@@ -14,9 +14,9 @@ from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import plain_line
 from reporter.triage.attempt import Attempts
 from reporter.triage.reading.extract import Refusal, Repro
-from reporter.triage.reading.stated import Stated
+from reporter.triage.reading.stated import StatedFailure
 from reporter.triage.reading.thread import Thread
-from reporter.triage.verdict import Judged
+from reporter.triage.verdict import CommandVerdict
 
 Status = Literal[
     "reproduces", "not_reproduced", "different", "no_bug", "not_actionable", "cannot_judge"
@@ -55,11 +55,11 @@ class Triage:
     thread: Thread
     status: Status
     sentence: str
-    stated: Stated
+    stated: StatedFailure
     repro: Repro | None = None
     refusal: Refusal | None = None
     runs: tuple[Attempts, ...] = ()
-    judged: Judged | None = None
+    judged: CommandVerdict | None = None
     minimal: Minimal | None = None
     duplicates: tuple[PossibleDuplicate, ...] = ()
     labels: tuple[str, ...] = ()
@@ -127,13 +127,11 @@ class Triage:
                 for flag in self.repro.flags
             ]
         for runs in self.runs:
-            shown = runs.telling
-            lines.append(
-                f"torch {runs.torch}:"
-                f" {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
-            )
+            shown = runs.decisive
+            failure = f": {plain_line(shown.failure, 160)}" if shown.failure else ""
+            lines.append(f"torch {runs.torch}: {_describe(runs)}{failure}")
         if self.control is not None:
-            lines.append(f"without the compiler: {_told(self.control)}")
+            lines.append(f"without the compiler: {_describe(self.control)}")
         if self.judged is not None:
             lines.append(_verdict_line(self.judged))
         if self.minimal is not None:
@@ -167,8 +165,8 @@ class Triage:
         return name, self.status, verdict, plain_line(self.thread.title, 70)
 
 
-def _told(runs: Attempts) -> str:
-    shown = runs.telling
+def _describe(runs: Attempts) -> str:
+    shown = runs.decisive
     words = {
         "passes": "passes",
         "fails": "fails",
@@ -184,7 +182,7 @@ def _told(runs: Attempts) -> str:
     )
 
 
-def _verdict_line(judged: Judged) -> str:
+def _verdict_line(judged: CommandVerdict) -> str:
     if judged.trouble:
         return f"verdict: none ({judged.trouble})"
     where = f" in {judged.layer}" if judged.is_bug else " (no bug to report)"

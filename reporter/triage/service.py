@@ -11,11 +11,11 @@ from reporter.core.settings import Options
 from reporter.environments.listing import interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
-from reporter.tracker.place import IssueAddress, parse_issue, parse_repository
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import IssueAddress, parse_issue, parse_repository
 from reporter.tracker.session import TrackerSession
-from reporter.triage.flow import TriageRequest, places, triage
-from reporter.triage.many import Many, search
+from reporter.triage.flow import TriageRequest, probe_interpreters, triage
+from reporter.triage.many import TriagedSearch, search
 from reporter.triage.posting import post
 from reporter.triage.reading.extract import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
@@ -37,7 +37,7 @@ class TriageArguments:
     torch: tuple[str, ...] = ()
 
 
-def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Many:
+def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | TriagedSearch:
     """Triages one issue or many.
 
     Raises:
@@ -49,17 +49,19 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Ma
     if asked.search is not None:
         assert options.repo is not None
         repository = parse_repository(options.repo)
-        wanted = TriageRequest(options, _places(options, asked), True, asked.trust, asked.runs)
+        wanted = TriageRequest(
+            options, _interpreters(options, asked), True, asked.trust, asked.runs
+        )
         with TrackerSession(repository.host, token_needed=False) as session:
             return search(session, repository, asked.search, asked.limit, wanted, user)
     assert asked.issue is not None
     address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
     if address is None:
         thread = _read(asked.issue)
-        return _judged(options, asked, thread, user, None)
+        return _judge(options, asked, thread, user, None)
     with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
         thread = fetch(session, address)
-        result = _judged(options, asked, thread, user, session)
+        result = _judge(options, asked, thread, user, session)
         return post(result, session, user) if asked.comment else result
 
 
@@ -79,13 +81,13 @@ def _check(options: Options, asked: TriageArguments) -> None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
-def _places(options: Options, asked: TriageArguments) -> tuple[InterpreterInfo, ...]:
+def _interpreters(options: Options, asked: TriageArguments) -> tuple[InterpreterInfo, ...]:
     """Where the repro runs: the interpreters of --python, and releases that are installed for it.
 
     Raises UsageError, CannotJudgeError.
     """
     installed = interpreters(asked.torch, options)
-    return places(options, [*asked.pythons, *installed])
+    return probe_interpreters(options, [*asked.pythons, *installed])
 
 
 def _address(issue: str) -> IssueAddress | None:
@@ -98,7 +100,7 @@ def _read(issue: str) -> Thread:
     return read_file(Path(issue))
 
 
-def _judged(
+def _judge(
     options: Options,
     asked: TriageArguments,
     thread: Thread,
@@ -112,7 +114,7 @@ def _judged(
         infos: tuple[InterpreterInfo, ...] = ()
     else:
         show(found, user) if asked.trust else bubblewrap.program()
-        infos = _places(options, asked)
+        infos = _interpreters(options, asked)
     wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
     if session is None and repository is not None:

@@ -13,7 +13,7 @@ from reporter.report.fingerprint import Fingerprint
 from reporter.store.database import now
 from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import FailureFacts, Submission
 from reporter.triage.result import Triage
@@ -82,11 +82,11 @@ def operators_of(text: str) -> tuple[str, ...]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 name = node.func.attr
                 if name not in own | _AROUND and not name.startswith("__"):
-                    found[_dotted(node.func) or name] = None
+                    found[_dotted_name(node.func) or name] = None
     return tuple(found)[:12]
 
 
-def _dotted(node: ast.Attribute) -> str:
+def _dotted_name(node: ast.Attribute) -> str:
     """`torch.nn.functional.pad`; empty for a method."""
     text = ast.unparse(node)
     return text if text.startswith(("torch.", "F.")) and "(" not in text else ""

@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
-from reporter.diagnose.ladder import CUSTOM, RUNGS, RUNGS_OF
+from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
@@ -52,7 +52,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Judged:
+class CommandVerdict:
     """What `diagnose` or `create` said; without a verdict `kind` is None.
 
     `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict.
@@ -105,7 +105,7 @@ def judge(
     memory: float,
     limit: float,
     trust: bool,
-) -> Judged:
+) -> CommandVerdict:
     """Runs `diagnose` or `create` (`verb`) on a program in the sandbox; `limit` is for all of it,
     in seconds, `memory` in GiB.
 
@@ -129,14 +129,14 @@ def judge(
     ) as sandbox:
         result = sandbox.run()
     if result.detail:
-        return Judged(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
+        return CommandVerdict(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
     lines = [line for line in result.stdout.split("\n") if line.startswith(MARK)]
     if len(lines) > 1:
         trouble = f"the {verb} run gave {len(lines)} answers, where the tool gives one"
-        return Judged(trouble=trouble, seconds=result.seconds)
+        return CommandVerdict(trouble=trouble, seconds=result.seconds)
     if not lines or result.exit != 0:
         said = plain(result.stderr).strip().splitlines()
-        return Judged(
+        return CommandVerdict(
             trouble=(
                 f"the {verb} run ended without an answer"
                 f" ({plain_line(said[-1]) if said else 'no output'})"
@@ -146,27 +146,29 @@ def judge(
     try:
         answer = json.loads(lines[0][len(MARK) :])
     except (ValueError, RecursionError):
-        return Judged(
+        return CommandVerdict(
             trouble=f"the answer of the {verb} run cannot be read", seconds=result.seconds
         )
     return read(answer, result.seconds)
 
 
-def read(answer: object, seconds: float = 0.0) -> Judged:
+def read(answer: object, seconds: float = 0.0) -> CommandVerdict:
     """The answer of a run with all that is not expected left out."""
     found = answer if isinstance(answer, Mapping) else {}
     if "error" in found:
-        return Judged(trouble=_line(found["error"], 400), seconds=seconds)
+        return CommandVerdict(trouble=_line(found["error"], 400), seconds=seconds)
     document = _mapping(found.get("document"))
     verdict = _mapping(document.get("verdict"))
     try:
         kind, layer = Kind(verdict.get("kind")), Layer(verdict.get("layer"))
     except ValueError:
-        return Judged(trouble="the verdict of the run is none that the tool gives", seconds=seconds)
+        return CommandVerdict(
+            trouble="the verdict of the run is none that the tool gives", seconds=seconds
+        )
     repro = _mapping(document.get("repro"))
     files = _mapping(found.get("files"))
     ladder = [_mapping(row) for row in _list(document.get("ladder"))]
-    return Judged(
+    return CommandVerdict(
         kind=kind,
         layer=layer,
         is_bug=verdict.get("is_bug") is True,

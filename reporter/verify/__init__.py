@@ -1,5 +1,5 @@
 """What the smallest program is asked once it is found: the plainest text that shows the failure,
 every backend, and the programs next to it.
 
-The pipelines import it. It never makes the program smaller in another way than its text.
+Rooms above may import all of it. It never makes the program smaller in another way than its text.
 """

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
@@ -23,9 +23,9 @@ from reporter.core.kinds import (
     RungOutcome,
     assert_never,
 )
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
+from reporter.report.sections import RungRow
 
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
@@ -70,7 +70,9 @@ def _row(overrides: Overrides) -> Overrides:
     return {"fresh": True, **overrides}
 
 
-def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) -> Iterator[Json]:
+def ablation(
+    pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature
+) -> Iterator[RungRow]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
     rows = list(variants(check, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
@@ -79,23 +81,16 @@ def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) 
         yield row(name, future.result(), wanted)
 
 
-def row(name: str, answer: Answer, wanted: Signature | None = None) -> Json:
+def row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
     """One row: did the repro, with one setting changed, still show a failure?"""
-    found = shown_failure(answer, wanted)
+    found = find_failure(answer, wanted)
     detail = ""
     if found is not None and answer.outcome == "fails":
         crash = found.kind == Kind.CRASH
         detail = str(found.exception) if crash else answer.first_line[:200]
-    return {
-        "rung": name,
-        "outcome": _outcome(answer, found).value,
-        "detail": detail,
-        "max_abs_error": None,
-        "error_vs_fp64": None,
-        "eager_error_vs_fp64": None,
-        **errors_of(answer),
-        "seconds": round(answer.seconds, 2),
-    }
+    return RungRow(
+        name, _outcome(answer, found), detail, *errors_of(answer), round(answer.seconds, 2)
+    )
 
 
 def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
@@ -113,14 +108,13 @@ def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
     assert_never(answer.outcome)
 
 
-def errors_of(answer: Answer) -> Json:
-    """The numbers of a repro's own assertion message."""
+def errors_of(answer: Answer) -> tuple[float | None, float | None, float | None]:
+    """The numbers of a repro's own assertion message: the largest absolute error, and how far
+    compiled and eager are off float64.
+    """
     message = answer.message
     found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
     if found:
-        return {
-            "eager_error_vs_fp64": float(found.group(1)),
-            "error_vs_fp64": float(found.group(2)),
-        }
+        return None, float(found.group(2)), float(found.group(1))
     plain = re.search(r"(?:max abs error|Greatest absolute difference:) ([-+\w.]+)", message)
-    return {"max_abs_error": float(plain.group(1))} if plain else {}
+    return float(plain.group(1)) if plain else None, None, None

@@ -17,7 +17,7 @@ from anonymizer.leakcheck.audit import private_terms
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.execution.worker_pool import WorkerPool
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
 #: Numbers of one program that are tried, at most.
@@ -26,18 +26,18 @@ _MOST = 12
 Parts = tuple[ReproBody, ReproCheck]
 
 
-def private_numbers(recorded: Recorded) -> frozenset[float]:
+def private_numbers(captured: CapturedCall) -> frozenset[float]:
     """The numbers that the program would be recognised by, wherever it has them from: constants of
     its text, sizes of its tensors, arguments of the operators that it calls.
     """
-    words = recorded.public_words()
-    own = private_terms(recorded.sources, words, sizes=recorded.sizes())
+    words = captured.public_words()
+    own = private_terms(captured.sources, words, sizes=captured.sizes())
     arguments = private_terms({}, words)
-    for graph, _ in recorded.captures:
+    for graph, _ in captured.captures:
         read = private_terms(
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )
-        arguments = arguments.joined(read)
+        arguments = arguments.join(read)
     return own.numbers | own.code_numbers | arguments.numbers | arguments.code_numbers
 
 
@@ -109,19 +109,19 @@ def generic_numbers(value: float) -> list[float]:
 
 
 def _with(body: ReproBody, value: float, other: float) -> ReproBody:
-    def changed(text: str) -> str:
-        return _NUMBER.sub(lambda token: _written(token[0], value, other), text)
+    def change(text: str) -> str:
+        return _NUMBER.sub(lambda token: _write(token[0], value, other), text)
 
     return replace(
         body,
-        definitions=changed(body.definitions),
-        callable=changed(body.callable),
-        inputs=tuple(changed(line) for line in body.inputs),
+        definitions=change(body.definitions),
+        callable=change(body.callable),
+        inputs=tuple(change(line) for line in body.inputs),
         sizes=tuple((name, int(other) if size == value else size) for name, size in body.sizes),
     )
 
 
-def _written(token: str, value: float, other: float) -> str:
+def _write(token: str, value: float, other: float) -> str:
     if float(token.replace("_", "")) != value:
         return token
     return repr(int(other)) if token.replace("_", "").isdigit() else repr(float(other))

@@ -44,7 +44,7 @@ class PlainSearch:
     Args:
         pool: workers of the user's interpreter.
         shows: whether an answer shows the wanted failure.
-        places: interpreters in which the repro must pass.
+        contrasts: interpreters in which the repro must pass.
         keeps_names: the names of the program stay, since they are translated back.
     """
 
@@ -52,12 +52,12 @@ class PlainSearch:
         self,
         pool: WorkerPool,
         shows: Callable[[Answer], bool],
-        places: Sequence[ContrastInterpreter] = (),
+        contrasts: Sequence[ContrastInterpreter] = (),
         keeps_names: bool = False,
     ) -> None:
         self.pool = pool
         self.shows = shows
-        self.places = places
+        self.contrasts = contrasts
         self.keeps_names = keeps_names
 
     def find(self, parts: tuple[ReproBody, ReproCheck], draws: bool) -> PlainRepro | None:
@@ -103,9 +103,9 @@ class PlainSearch:
         run = self.pool.submit(text)
         needed = control.needs_control(text)
         alone = self.pool.submit(text, overrides=control.WARM) if needed else None
-        elsewhere = [place.pool.submit(text) for place in self.places]
+        in_contrasts = [contrast.pool.submit(text) for contrast in self.contrasts]
         fails = self.shows(run.result()) and (alone is None or passes(alone.result()))
-        return fails and all(passes(answer.result()) for answer in elsewhere)
+        return fails and all(passes(answer.result()) for answer in in_contrasts)
 
     def _is_judged(self, body: ReproBody, check: ReproCheck) -> bool:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""

@@ -25,7 +25,7 @@ from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model.generic_numbers import generic
 
@@ -48,18 +48,18 @@ def text_of(body: ReproBody) -> str:
     return "\n".join([*imports_of(body), "", "", body.definitions, ""])
 
 
-def collect(live_call: CallSession, recorded: Recorded, timeout: float) -> Json:
+def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Json:
     """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a
     sentence.
     """
     reasons: list[str] = []
-    content = source_candidates.program(recorded, say=reasons.append)
+    content = source_candidates.program(captured, say=reasons.append)
     if content is None:
         return {"error": "; ".join(reasons) or "it has no source that could be rewritten"}
     if content.program.problems:
         return {"error": f"its source cannot be followed ({content.program.problems[0]})"}
-    file = str(live_call.folder / "equivalence.pt")
-    proof = live_call.request(questions.equivalence(request(content, file)), 2 * timeout)
+    file = str(call_session.folder / "equivalence.pt")
+    proof = call_session.request(questions.equivalence(request(content, file)), 2 * timeout)
     return {"equivalence": proof}
 
 
@@ -101,11 +101,11 @@ def describe_equivalence(found: Json) -> EquivalenceSection:
     return section(EquivalenceSection, {"proved": True, "rewritten_from": "source", **shown})
 
 
-def candidates(recorded: Recorded, check: ReproCheck) -> Iterator[Candidate]:
+def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
     """The rewritten source as it is, not reduced, then under weaker checks."""
-    content = source_candidates.program(recorded)
+    content = source_candidates.program(captured)
     if content is not None:
-        yield from initial_candidates.source_candidates(content, check, recorded.layer)
+        yield from initial_candidates.source_candidates(content, check, captured.layer)
 
 
 def classes(content: Rewritten) -> dict[str, list[str]]:
@@ -120,13 +120,13 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(seed.content, Rewritten)
     program = seed.content.program
 
-    def made(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
         content = Rewritten(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
     families = source_resize.families(program)
     floats = source_resize.telling_floats(program)
-    return generic(seed, families, floats, source_resize.integers(program), made, ask)
+    return generic(seed, families, floats, source_resize.integers(program), make, ask)
 
 
 def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:

@@ -32,7 +32,7 @@ from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import generic
@@ -54,7 +54,7 @@ class Whole:
     registered: bool = False
 
     @functools.cached_property
-    def written(self) -> model.Written:
+    def written(self) -> model.PublicModel:
         """The model. Raises NotPublic."""
         return model.write(self.program, self.weights, self.registered)
 
@@ -78,33 +78,33 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
     )
 
 
-def collect(live_call: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
+def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
     """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot
     be had.
 
     `allow` names the tensors whose values may be noted, too.
     """
-    found = _collect(live_call, timeout, allow, opaque=False)
+    found = _collect(call_session, timeout, allow, opaque=False)
     custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
-    if custom and _unproved(found):
+    if custom and _why_unproved(found):
         # what its Python is made of cannot be told: then it is one operation, of which only the
         # outside is known
-        second = _collect(live_call, timeout, allow, opaque=True)
-        return second if _unproved(second) is None else found
+        second = _collect(call_session, timeout, allow, opaque=True)
+        return second if _why_unproved(second) is None else found
     return found
 
 
-def _unproved(found: Json) -> str | None:
+def _why_unproved(found: Json) -> str | None:
     """Why the equivalence is not proved."""
     try:
-        _checked(found)
+        _equivalence(found)
     except CannotJudgeError as reason:
         return str(reason)
     return None
 
 
-def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
-    answer = live_call.request(questions.trace(allow, opaque), timeout)
+def _collect(call_session: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+    answer = call_session.request(questions.trace(allow, opaque), timeout)
     if answer["outcome"] != "ok":
         return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
     trace = answer["trace"]
@@ -123,25 +123,25 @@ def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaqu
         "training": written.training,
         "stand_ins": list(written.operators),
         "opaque": opaque,
-        "file": str(live_call.folder / "equivalence.pt"),
+        "file": str(call_session.folder / "equivalence.pt"),
     }
-    proof = live_call.request(questions.equivalence(request), 2 * timeout)
+    proof = call_session.request(questions.equivalence(request), 2 * timeout)
     return {"trace": trace, "equivalence": proof}
 
 
 def describe_equivalence(
-    recorded: Recorded, content: Content | Graph | None = None
+    captured: CapturedCall, content: Content | Graph | None = None
 ) -> EquivalenceSection:
     """The equivalence of a rewriting as report.json states it, of any that is proved without
     `content`.
 
     Raises CannotJudgeError if the rewritten model is not the private one.
     """
-    found = recorded.whole or {"error": "the call was not traced"}
+    found = captured.whole or {"error": "the call was not traced"}
     if isinstance(content, Rewritten):
         return source_model.describe_equivalence(_source(found))
     try:
-        return _checked(found)
+        return _equivalence(found)
     except CannotJudgeError as reason:
         if content is not None:
             raise
@@ -156,7 +156,7 @@ def _source(whole: Json) -> Json:
     return found
 
 
-def _checked(whole: Json) -> EquivalenceSection:
+def _equivalence(whole: Json) -> EquivalenceSection:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
@@ -169,11 +169,11 @@ def _checked(whole: Json) -> EquivalenceSection:
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
-        place = _place(whole["trace"], found.get("layer"))
+        location = _location(whole["trace"], found.get("layer"))
         raise CannotJudgeError(
             f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)}"
             " differ by up to"
-            f" {max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
+            f" {max(found[part]['max_abs_error'] for part in wrong):.3g}{location}{hint}"
         )
     if found["gradients"]["how"] == "not compared" and _OWN_BACKWARD in whole["trace"]["reasons"]:
         raise CannotJudgeError(
@@ -202,7 +202,7 @@ def _checked(whole: Json) -> EquivalenceSection:
     )
 
 
-def _place(trace: Json, path: str | None) -> str:
+def _location(trace: Json, path: str | None) -> str:
     """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere
     else.
     """
@@ -213,23 +213,25 @@ def _place(trace: Json, path: str | None) -> str:
     return f", first in {name or path}"
 
 
-def candidates(recorded: Recorded, check: ReproCheck) -> Iterator[Candidate]:
+def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
     """The whole model under the check: its operations, if that is proved, then its source, if that
     is.
     """
-    assert recorded.whole is not None
+    assert captured.whole is not None
     with contextlib.suppress(CannotJudgeError):
-        _checked(recorded.whole)
-        yield from _traced(recorded, recorded.whole["trace"], check)
+        _equivalence(captured.whole)
+        yield from _trace_candidates(captured, captured.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
-        source_model.describe_equivalence(_source(recorded.whole))
-        yield from source_model.candidates(recorded, check)
+        source_model.describe_equivalence(_source(captured.whole))
+        yield from source_model.candidates(captured, check)
 
 
-def _traced(recorded: Recorded, trace: Json, check: ReproCheck) -> Iterator[Candidate]:
+def _trace_candidates(
+    captured: CapturedCall, trace: Json, check: ReproCheck
+) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
-    quicker = QUICKER.get(recorded.layer)
+    quicker = QUICKER.get(captured.layer)
     if quicker is not None and dict(check.arguments).get("backend") is None:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
         checks.append(replace(check, arguments=(("backend", repr(quicker.value)), *kept)))
@@ -256,10 +258,10 @@ def _forms(content: Whole) -> Iterator[Whole]:
                 yield registered
 
 
-def mapping(recorded: Recorded) -> Json:
+def mapping(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
-    assert recorded.whole is not None
-    trace = recorded.whole["trace"]
+    assert captured.whole is not None
+    trace = captured.whole["trace"]
     written = of_trace(trace).written
     modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
     functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
@@ -275,14 +277,14 @@ def mapping(recorded: Recorded) -> Json:
                 short = _below(path, owners)
                 known = _below(private(other)[0], [private(number)[0]]) if number >= 0 else ""
                 if short and known:
-                    places = attributes.setdefault(name, {}).setdefault(short, [])
-                    places += [known] if known not in places else []
+                    known_names = attributes.setdefault(name, {}).setdefault(short, [])
+                    known_names += [known] if known not in known_names else []
         for path, label in written.mapping.items():
             owner, _, attribute = path.rpartition(".")
             if written.blocks.get(owner) in numbers and tensors.get(label):
                 known = tensors[label].rpartition(".")[2]
-                places = attributes.setdefault(name, {}).setdefault(attribute, [])
-                places += [known] if known not in places else []
+                known_names = attributes.setdefault(name, {}).setdefault(attribute, [])
+                known_names += [known] if known not in known_names else []
     return {
         "attributes": attributes,
         "classes": {
@@ -305,22 +307,22 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(whole, Whole)
     program = whole.program
 
-    def made(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
         content = replace(whole, program=resize.replace_sizes(program, bases, floats))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
     families = resize.families(program)
     taken = {size for family in families for size in family.members}
-    return generic(seed, families, resize.telling_floats(program), taken, made, ask)
+    return generic(seed, families, resize.telling_floats(program), taken, make, ask)
 
 
-def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
+def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
     if not isinstance(candidate.content, Whole):
         return []  # its text is read for them
-    assert recorded.whole is not None
-    before = of_trace(recorded.whole["trace"]).program
+    assert captured.whole is not None
+    before = of_trace(captured.whole["trace"]).program
     left = resize.common_sizes(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
 
@@ -338,7 +340,7 @@ def _below(path: str, owners: list[str]) -> str:
 
 
 def differs_from_stock(
-    recorded: Recorded, candidate: Candidate, ask: Questions
+    captured: CapturedCall, candidate: Candidate, ask: Questions
 ) -> Difference | None:
     """The smallest set of non-stock operations with which the model fails, found by leaving out as
     many as possible.
@@ -348,14 +350,14 @@ def differs_from_stock(
     """
     whole = candidate.content
     if isinstance(whole, Rewritten):
-        if recorded.layer != Layer.DYNAMO:
+        if captured.layer != Layer.DYNAMO:
             return None
-        return source_model.differs(candidate, ask, _operations_alone(recorded, ask))
+        return source_model.differs(candidate, ask, _operations_alone(captured, ask))
     assert isinstance(whole, Whole)
     program = whole.program
     every = parts.non_stock_operations(program, whole.written)
 
-    def left(kept: list[parts.NonStockOperation]) -> Candidate | None:
+    def leave(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
             content = replace(whole, program=parts.without(program, gone))
@@ -364,24 +366,26 @@ def differs_from_stock(
             return None
         return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 
-    skeleton = left([])
+    skeleton = leave([])
     if ask.holds(skeleton):
         return Difference((), "fails", len(every))
-    shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
+    shown = "passes" if skeleton is not None and ask.has_passed(skeleton) else "cannot be judged"
 
     def first(options: Sequence[list[parts.NonStockOperation]]) -> int | None:
-        found = ask.pick((at, left(option)) for at, option in enumerate(options))
+        found = ask.pick((at, leave(option)) for at, option in enumerate(options))
         return found[0] if found is not None else None
 
     kept = minimise_list(every, first)
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
 
 
-def _operations_alone(recorded: Recorded, ask: Questions) -> str:
+def _operations_alone(captured: CapturedCall, ask: Questions) -> str:
     """What the rewritten trace showed, of a model that fails only with its Python."""
-    assert recorded.whole is not None and recorded.check is not None
+    assert captured.whole is not None and captured.check is not None
     with contextlib.suppress(CannotJudgeError, StopIteration):
-        _checked(recorded.whole)
-        if ask.passed(next(_traced(recorded, recorded.whole["trace"], recorded.check))):
+        _equivalence(captured.whole)
+        if ask.has_passed(
+            next(_trace_candidates(captured, captured.whole["trace"], captured.check))
+        ):
             return "passes"
     return "cannot be judged"

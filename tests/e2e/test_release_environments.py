@@ -52,15 +52,15 @@ def test_made_once_and_made_anew_when_broken(
 ) -> None:
     home, said = environments(tmp_path, uv)
     release = parse(str(shelf["2.99.0"]))
-    place = home.place(release)
+    place = home.provide(release)
     assert (place.torch, place.git, place.label) == ("2.99.0", COMMIT, "2.99.0")
     assert said == ["installing torch 2.99.0"]
     again, said = environments(tmp_path, uv)
-    assert again.place(release) == place and said == []
+    assert again.provide(release) == place and said == []
     next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/version.py")).unlink()
     broken, said = environments(tmp_path, uv)
     assert not broken.all()[0].is_whole
-    assert broken.place(release) == place
+    assert broken.provide(release) == place
     assert [line.split()[0] for line in said] == ["the", "installing"]
 
 
@@ -69,13 +69,13 @@ def test_damage_that_no_file_size_shows_is_found_by_looking_closely(
 ) -> None:
     home, said = environments(tmp_path)
     release = parse(str(shelf["2.99.0"]))
-    place = home.place(release)
+    place = home.provide(release)
     module = next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/__init__.py"))
     text = module.read_text()
     module.unlink()  # a hard link: what is written must not reach the package cache
     module.write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')\n")
-    assert home.place(release) == place  # nobody has looked
-    assert home.place(release, again=True) == place
+    assert home.provide(release) == place  # nobody has looked
+    assert home.provide(release, again=True) == place
     assert "made anew" in said[1]
     module = next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/__init__.py"))
     assert module.read_text() == text
@@ -87,7 +87,7 @@ def test_a_killed_installation_is_begun_anew(shelf: dict[str, Path], tmp_path: P
     half = tmp_path / "cache" / release.folder_name / "env" / "bin"
     half.mkdir(parents=True)
     (half / "python").symlink_to(sys.executable)
-    assert home.place(release).torch == "2.99.0"
+    assert home.provide(release).torch == "2.99.0"
     assert "unfinished" in said[0]
 
 
@@ -103,8 +103,8 @@ def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
 ) -> None:
     home, _ = environments(tmp_path)
     old, new = (parse(str(shelf[version])) for version in ("2.98.0", "2.99.0"))
-    home.place(old)
-    home.place(new)
+    home.provide(old)
+    home.provide(new)
     assert [item.release.label for item in home.all()] == ["2.98.0", "2.99.0"]
     assert home.prune(None) == []  # both may be in use
     for release, age in ((old, 3), (new, 2)):
@@ -117,20 +117,20 @@ def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
     gone = home.prune(home.size() - 1)
     assert [item.release.label for item in gone] == ["2.98.0"]
     assert [item.release.label for item in home.all()] == ["2.99.0"]
-    assert environments(tmp_path)[0].place(new).torch == "2.99.0"  # its files are its own
+    assert environments(tmp_path)[0].provide(new).torch == "2.99.0"  # its files are its own
     (tmp_path / "cache" / "2.97.0-default").mkdir()  # a killed installation
     assert [item.name for item in home.prune(10**12)] == ["2.97.0-default"]
 
 
 def test_a_cache_that_cannot_be_written_can_be_used(shelf: dict[str, Path], tmp_path: Path) -> None:
     home, _ = environments(tmp_path)
-    place = home.place(parse(str(shelf["2.98.0"])))
+    place = home.provide(parse(str(shelf["2.98.0"])))
     # root ignores permission bits, so the folder is replaced by a view in which nothing can be made
     (tmp_path / "locked").write_text("a file where a folder is wanted")
     other = Environments(tmp_path / "locked", lambda _: None, home.installer)
     with pytest.raises(CannotJudgeError, match="cannot be used"):
-        other.place(parse(str(shelf["2.99.0"])))
-    assert home.place(parse(str(shelf["2.98.0"]))) == place
+        other.provide(parse(str(shelf["2.99.0"])))
+    assert home.provide(parse(str(shelf["2.98.0"]))) == place
 
 
 def test_what_no_index_has_cannot_be_judged(
@@ -144,7 +144,7 @@ def test_what_no_index_has_cannot_be_judged(
     with pytest.raises(
         CannotJudgeError, match=r"torch 2\.55\.0 cannot be installed: .*(index|wheel)"
     ):
-        home.place(release)
+        home.provide(release)
     assert not (tmp_path / "cache" / release.folder_name).exists()
 
 

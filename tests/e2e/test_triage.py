@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.settings import Options
-from reporter.triage.many import Many
+from reporter.triage.many import TriagedSearch
 from reporter.triage.result import Triage
 from reporter.triage.service import TriageArguments, serve
 from tests.support import interpreter
@@ -64,13 +64,13 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     asked = TriageArguments(None, (interpreter.COLD,), search="compile", limit=10)
     options = Options(repo="pytorch/pytorch", no_input=True)
     first = serve(options, asked, RecordedPrompt())
-    assert isinstance(first, Many) and first.exit_code == 0
+    assert isinstance(first, TriagedSearch) and first.exit_code == 0
     kinds = [document["refusal"]["kind"] for document in first.documents]
     assert kinds == ["no_code", "not_self_contained", "no_bug_report"]
     assert first.summary_lines()[-1] == "3 issues: 3 not_actionable"
     read = tracker.count("issues/get")
     second = serve(options, asked, RecordedPrompt())
-    assert isinstance(second, Many) and second.documents == first.documents
+    assert isinstance(second, TriagedSearch) and second.documents == first.documents
     assert tracker.count("issues/get") == read
 
 

@@ -20,7 +20,8 @@ from reporter.check.subject import subject_of
 from reporter.core import setting_sources
 from reporter.core.errors import BugreportError
 from reporter.environments.index import _wheel
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from reporter.report.sections import read_report
 from reporter.triage.reading.blocks import blocks, prose
 from reporter.triage.reading.extract import extract

@@ -52,8 +52,8 @@ def test_a_repro_that_does_not_end_is_no_evidence() -> None:
 def test_the_evidence_of_a_private_call_stays_in_a_private_folder(tmp_path: Path) -> None:
     recording = watch(text("evidence/private"), tmp_path)
     try:
-        live_call = recording.findings[0].live_call
-        found = of_call(live_call, tmp_path / "evidence", PATIENCE)
+        call_session = recording.findings[0].call_session
+        found = of_call(call_session, tmp_path / "evidence", PATIENCE)
     finally:
         recording.close()
     outcomes = {item.name: item.outcome for item in found.collected}

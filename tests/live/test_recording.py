@@ -16,7 +16,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.recording import questions
-from reporter.recording.entry_points import Way, refuse_run
+from reporter.recording.entry_points import EntryPoint, refuse_run
 from reporter.recording.findings import Recording
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
@@ -82,7 +82,7 @@ def test_the_leak_check_hears_of_every_module_of_the_users(
 ) -> None:
     files = {"own/__init__.py": "", "own/tools.py": "def scaled(x):\n    return x * 3\n"}
     recording = record("uses_own_package", files=files, module=module)
-    answer = recording.findings[0].live_call.request(questions.environment(), 600)
+    answer = recording.findings[0].call_session.request(questions.environment(), 600)
     recording.close()
     names = {str(Path(path).relative_to(tmp_path)) for path in answer["files"]}
     assert names == {"job/script.py", "job/own/__init__.py", "job/own/tools.py"}
@@ -154,7 +154,7 @@ def test_random_state_and_mutated_arguments_are_the_scripts_own(
 def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None:
     recording = record("dies")
     assert [f.signal for f in recording.findings] == ["SIGABRT"]
-    answer = recording.findings[0].live_call.request(
+    answer = recording.findings[0].call_session.request(
         questions.run({"how": "eager", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert answer["outcome"] == "ok"
@@ -163,7 +163,7 @@ def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None
 
 def test_no_process_outlives_a_recording(record: Record) -> None:
     recording = record("wrong_function")
-    pids = [live_call.pid for live_call in recording.call_sessions]  # type: ignore[attr-defined]
+    pids = [session.pid for session in recording.call_sessions]  # type: ignore[attr-defined]
     assert pids
     recording.close()
     deadline = time.monotonic() + 120
@@ -194,7 +194,7 @@ def test_a_script_that_ends_its_parent_does_not_end_the_tool(record: Record) -> 
     recording = record("ends_its_parent", python=interpreter.COLD)
     assert (recording.parent_ended_by, recording.exit, recording.calls) == ("SIGKILL", None, 0)
     with pytest.raises(CannotJudgeError, match="was ended.*SIGKILL"):
-        refuse_run(Way("script", ("script.py",), Path()), recording)
+        refuse_run(EntryPoint("script", ("script.py",), Path()), recording)
     recording.close()
 
 
@@ -211,12 +211,12 @@ def test_a_socket_is_seen_only_once_it_answers(
     """What waits for the file would be refused between its making and the first listening."""
     seen_before: list[list[str]] = []
 
-    class Watched(socket.socket):
+    class WatchedCallable(socket.socket):
         def listen(self, backlog: int = 0) -> None:
             seen_before.append([path.name for path in made.recording.folder.iterdir()])
             super().listen(backlog)
 
-    monkeypatch.setattr(socket, "socket", Watched)
+    monkeypatch.setattr(socket, "socket", WatchedCallable)
     made = session(["-c", "pass"], tmp_path)
     with made._listen():
         assert (made.recording.folder / "s").is_socket()
@@ -258,7 +258,7 @@ def test_a_repetition_that_takes_the_stopping_signal_for_itself_is_stopped_witho
 ) -> None:
     recording = watch(scripts.text("recording/takes_the_signal"), tmp_path)
     (finding,) = recording.findings
-    answer = finding.live_call.request(
+    answer = finding.call_session.request(
         questions.run({"how": "reused", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert (answer["outcome"], answer["detail"]) == ("timeout", "")
@@ -270,7 +270,7 @@ def test_a_program_that_has_registered_the_stopping_signal_is_placed_all_the_sam
 ) -> None:
     recording = watch(scripts.text("recording/has_registered_the_signal"), tmp_path)
     (finding,) = recording.findings
-    answer = finding.live_call.request(
+    answer = finding.call_session.request(
         questions.run({"how": "reused", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert answer["outcome"] == "timeout" and "in stand_still" in answer["detail"]

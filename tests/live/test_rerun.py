@@ -13,7 +13,8 @@ import pytest
 from collectors.protocol import Rung
 from reporter.recording import questions
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until
@@ -46,12 +47,12 @@ def ask(recording: Recording, name: str, limit: float = PATIENCE, **rung: Any) -
     """One run of the first finding's call; its snapshot is NAME.pt."""
     rung["snapshot"] = str(recording.folder / f"{name}.pt")
     wanted = questions.run(cast(Rung, rung))
-    return {**recording.findings[0].live_call.request(wanted, limit)}
+    return {**recording.findings[0].call_session.request(wanted, limit)}
 
 
 def compare(recording: Recording, one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     question = questions.compare(one["snapshot"], two["snapshot"])
-    compared = recording.findings[0].live_call.request(question, PATIENCE)
+    compared = recording.findings[0].call_session.request(question, PATIENCE)
     return {**compared["comparison"]}
 
 

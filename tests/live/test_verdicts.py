@@ -78,7 +78,7 @@ def test_attention_draws_random_numbers_for_its_dropout_only(
 ) -> None:
     recording = watched(name, tmp_path)
     probe = questions.run({"how": "probe", "snapshot": str(recording.folder / "probe.pt")})
-    answer = recording.findings[0].live_call.request(probe, LIMIT)
+    answer = recording.findings[0].call_session.request(probe, LIMIT)
     recording.close()
     assert bool(answer["facts"]["random"]) is drawn
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.recording.entry_points import way_of
+from reporter.recording.entry_points import entry_point_of
 from tests.support import interpreter
 from tests.support.notebooks import notebook
 from tests.support.scripts import text
@@ -53,7 +53,7 @@ def test_a_notebook_is_told_by_its_cells(tmp_path: Path) -> None:
     assert recording.exit == 1 and "not reached" not in recording.output
     assert str(tmp_path / "study") in recording.output
     ending = recording.script_exception or {}
-    assert ending["place"].startswith("tallies.ipynb, cell 2, line ")
+    assert ending["location"].startswith("tallies.ipynb, cell 2, line ")
     (row,) = found(recording)
     assert row[0] == "raised" and row[2] == "cell 4"
 
@@ -73,8 +73,8 @@ def test_a_script_on_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(program.encode())))
     words = ("-", "--epochs", "1")
     recording = run(tmp_path, *words, python=interpreter.WARM)
-    assert recording.script_exception and "<stdin>, line" in recording.script_exception["place"]
-    assert way_of(options(tmp_path, *words), interpreter.WARM).texts == {"stdin": program}
+    assert recording.script_exception and "<stdin>, line" in recording.script_exception["location"]
+    assert entry_point_of(options(tmp_path, *words), interpreter.WARM).texts == {"stdin": program}
     (row,) = found(recording)
     assert row[0] == "raised"
 
@@ -128,5 +128,5 @@ def test_torchrun_for_more_than_one_node_is_refused(
 ) -> None:
     write(tmp_path, ranks_py="import torch\n")
     with pytest.raises(UsageError) as caught:
-        way_of(options(tmp_path, "-m", "torch.distributed.run", *words), interpreter.WARM)
+        entry_point_of(options(tmp_path, "-m", "torch.distributed.run", *words), interpreter.WARM)
     assert phrase in str(caught.value)

@@ -33,6 +33,7 @@ AREAS = (
             "reporter/diagnose/differences.py",
             "reporter/diagnose/measuring.py",
             "reporter/diagnose/ladder.py",
+            "reporter/diagnose/comparisons.py",
             "reporter/diagnose/verdict.py",
             "reporter/check/judging.py",
             "reporter/triage/decide.py",

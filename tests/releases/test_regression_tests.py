@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.core.candidate import judge, shown_failure
+from reporter.core.candidate import find_failure, matcher
 from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import run_cold
 from templates.regression import failing_text, render_tests
@@ -19,11 +19,11 @@ def test_it_fails_on_the_broken_and_passes_on_the_mended_release(
     kind: str, release_python: Callable[[str], Path]
 ) -> None:
     report = document(kind, "inductor", MENDED[kind][0])
-    wanted = shown_failure(run_cold(release_python("v26"), repro(kind), 300, describe=True))
+    wanted = find_failure(run_cold(release_python("v26"), repro(kind), 300, describe=True))
     assert wanted is not None
     for rendered in render_tests(report, repro(kind)):
         test = format_program(rendered)
         probe = failing_text(test, report)
-        assert judge(wanted)(run_cold(release_python("v26"), probe, 300, describe=True)), test
+        assert matcher(wanted)(run_cold(release_python("v26"), probe, 300, describe=True)), test
         right = run_cold(release_python("v213"), test, 300)
         assert right.exit == 0 and "OK" in right.stderr and "skipped" not in right.stderr

@@ -144,7 +144,7 @@ def _bisect(log: str, stop: str, repro: str) -> Any:
 
 def _install(cache: str, _: str, wheel: str) -> int:
     said: list[str] = []
-    Environments(Path(cache), said.append).place(parse(wheel))
+    Environments(Path(cache), said.append).provide(parse(wheel))
     return sum("installing" in line for line in said)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import black
 
 from reporter.cli.main import run
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.signature import same_failure
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
@@ -142,10 +142,10 @@ def check_smallest(created: Created, python: Path | None = None) -> None:
     failure.
     """
     python = python or interpreter.WARM
-    wanted = shown_failure(run_cold(python, created.repro, 300, describe=True))
+    wanted = find_failure(run_cold(python, created.repro, 300, describe=True))
     assert wanted is not None
     for text in without_statement(created.repro):
-        found = shown_failure(run_cold(python, text, 300, describe=True))
+        found = find_failure(run_cold(python, text, 300, describe=True))
         assert found is None or not same_failure(wanted, found), text
 
 

@@ -65,7 +65,8 @@ WITHIN = compared(value(same=True, tight=True, max_abs_error=1e-7, rms_error=1e-
 
 
 class MadeUp:
-    """A live call that answers as it is told: by rung an answer, or a comparison of a rung that ran.
+    """A call session that answers as it is told: by rung an answer, or a comparison of a rung that
+    ran.
 
     Every other rung is equal.
 
@@ -114,7 +115,7 @@ class MadeUp:
 
 
 def finding(
-    live_call: MadeUp, symptom: str = "differs", options: Json | None = None, **more: Any
+    call_session: MadeUp, symptom: str = "differs", options: Json | None = None, **more: Any
 ) -> Finding:
     """A finding about the made-up call, which Inductor compiled unless `options` say otherwise."""
     if symptom == "differs":
@@ -122,7 +123,7 @@ def finding(
     if symptom == "raised":
         more.setdefault("failure", raises()["failure"])
     more.setdefault("replay", False)
-    return Finding(0, symptom, live_call, options or {}, {}, **more)
+    return Finding(0, symptom, call_session, options or {}, {}, **more)
 
 
 def recording(*findings: Finding, **facts: Any) -> Recording:
@@ -138,9 +139,9 @@ def verdict(
     script: Json | None = None,
     **more: Any,
 ) -> tuple[Diagnosis, MadeUp]:
-    """The verdict on one finding with these answers, and the live call that gave them."""
-    live_call = MadeUp(rungs, facts)
+    """The verdict on one finding with these answers, and the call session that gave them."""
+    call_session = MadeUp(rungs, facts)
     found = judge(
-        recording(finding(live_call, symptom, **more), **(script or {})), LIMIT, lambda _: None
+        recording(finding(call_session, symptom, **more), **(script or {})), LIMIT, lambda _: None
     )
-    return found, live_call
+    return found, call_session

@@ -12,8 +12,8 @@ from typing import Any
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report.labels import labels
 from reporter.report.sections import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
-from templates.evidence import Evidence
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.regression import render_test
 from tests.support.places import DATA
@@ -128,7 +128,7 @@ def gradient_report() -> Report:
 
 def files(report: Report, repro: str, log: str) -> dict[str, str]:
     document = report.to_json()
-    evidence = Evidence(
+    evidence = IssueMaterial(
         repro, ENVIRONMENT, "0.1.0", log, releases={"2.6.0": "right"}, key=report.verdict.signature
     )
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from templates.evidence import Evidence
+from templates.material import IssueMaterial
 from templates.page import render_page
 from tests.support import outgoing_data as data
 
@@ -53,5 +53,5 @@ def cells() -> list[list[float | None]]:
 @functools.cache
 def page() -> str:
     """The page of that report."""
-    evidence = Evidence(data.text(data.GRADIENT), data.ENVIRONMENT, "0.1.0", "Traceback: no")
+    evidence = IssueMaterial(data.text(data.GRADIENT), data.ENVIRONMENT, "0.1.0", "Traceback: no")
     return render_page(document(), evidence, cells())

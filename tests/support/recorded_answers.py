@@ -1,10 +1,10 @@
 """What a recorded call answered to the questions of a judgement: noted once with a real torch, then
 read from a file.
 
-`Noting` is a live call that writes down what another live call is asked and what it answers; `Answering` is one
-that answers from such notes. A `Case` file holds the facts of a recording, the notes, and the
-diagnosis that was made from them. What belongs to the machine (folders, addresses, seconds) is made
-the same for all, so that a file changes only where torch or the tool does.
+`Noting` is a call session that writes down what another call session is asked and what it answers;
+`Answering` is one that answers from such notes. A `Case` file holds the facts of a recording, the
+notes, and the diagnosis that was made from them. What belongs to the machine (folders, addresses,
+seconds) is made the same for all, so that a file changes only where torch or the tool does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FACTS = (
     "unsupported",
     "rejected",
     "unusable",
-    "elsewhere",
+    "other_processes",
 )
 _FAILURE = (
     "exception",
@@ -63,11 +63,11 @@ class NotRecordedError(AssertionError):
 
 
 class Noting:
-    """A live call that notes what is asked of another one, in the order of the questions."""
+    """A call session that notes what is asked of another one, in the order of the questions."""
 
-    def __init__(self, live_call: Any, notes: list[Json]) -> None:
-        self.folder = live_call.folder
-        self._call_session = live_call
+    def __init__(self, call_session: Any, notes: list[Json]) -> None:
+        self.folder = call_session.folder
+        self._call_session = call_session
         self._notes = notes
 
     def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
@@ -85,8 +85,8 @@ class Noting:
 
 
 class Answering:
-    """A live call that answers from notes; where the same was asked more than once, in the order of the
-    answers.
+    """A call session that answers from notes; where the same was asked more than once, in the order
+    of the answers.
 
     `asked` are the questions so far with their limits. `edit` may change an answer, given the
     question.
@@ -141,8 +141,8 @@ def rung_of(ask: Json) -> str:
 
 @dataclass
 class Recorded:
-    """The facts of a recording, its findings, what their live calls answered, and the diagnosis as
-    data.
+    """The facts of a recording, its findings, what their call sessions answered, and the diagnosis
+    as data.
     """
 
     name: str
@@ -152,12 +152,13 @@ class Recorded:
     diagnosis: Json | None = None
 
     def recording(self, edit: Callable[[Json, Json], Json] | None = None) -> Recording:
-        """The recording, with a live call that answers from the notes; a verdict can be reached from it
-        without torch.
+        """The recording, with a call session that answers from the notes; a verdict can be reached
+        from it without torch.
         """
-        live_call = Answering(self.notes, self.name, edit)
+        call_session = Answering(self.notes, self.name, edit)
         findings = [
-            Finding(live_call=live_call, **json.loads(json.dumps(item))) for item in self.findings
+            Finding(call_session=call_session, **json.loads(json.dumps(item)))
+            for item in self.findings
         ]
         return Recording(Path(), findings, **json.loads(json.dumps(self.facts, sort_keys=True)))
 
@@ -191,9 +192,11 @@ def load(name: str) -> Recorded:
 
 
 def noting(recording: Recording) -> tuple[Recording, list[Json]]:
-    """The same recording with live calls that note what they are asked, and their notes."""
+    """The same recording with call sessions that note what they are asked, and their notes."""
     notes: list[Json] = []
-    findings = [replace(one, live_call=Noting(one.live_call, notes)) for one in recording.findings]
+    findings = [
+        replace(one, call_session=Noting(one.call_session, notes)) for one in recording.findings
+    ]
     return replace(recording, findings=findings), notes
 
 
@@ -205,7 +208,7 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
         item = {
             key: getattr(finding, key)
             for key in finding.__dataclass_fields__
-            if key not in ("live_call", "seconds", "context")
+            if key not in ("call_session", "seconds", "context")
         }
         findings.append({**item, "context": {}, "seconds": _seconds(finding.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}
@@ -302,7 +305,7 @@ def as_data(diagnosis: Diagnosis) -> Json:
     What it only hands on (a failure, a comparison) stands there by the name of its source.
     """
     finding, ladder = diagnosis.finding, diagnosis.ladder
-    signature, place = diagnosis.signature, diagnosis.place
+    signature, place = diagnosis.signature, diagnosis.torch_frame
     data = {
         "kind": diagnosis.kind,
         "layer": diagnosis.layer,

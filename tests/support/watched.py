@@ -11,7 +11,8 @@ from pathlib import Path
 
 from reporter.execution.compiler_cache import prefill
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from tests.support import interpreter, scripts
 
 #: Modules that a script may import from beside it.

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
-from reporter.recording.entry_points import check_early, facts_for, refuse_run, way_of
+from reporter.recording.entry_points import check_early, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
@@ -35,7 +36,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
     """The recording of what `words` start, refused as the command would refuse it."""
     asked = options(folder, *words)
     check_early(asked)
-    way = way_of(asked, python)
+    way = entry_point_of(asked, python)
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
@@ -48,7 +49,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
 def found(recording: Recording) -> list[tuple[str, str, str]]:
     """(symptom, exception, place) of each finding; closes the recording."""
     rows = [
-        (item.symptom, str((item.failure or {}).get("exception")), item.place)
+        (item.symptom, str((item.failure or {}).get("exception")), item.origin)
         for item in recording.findings
     ]
     recording.close()

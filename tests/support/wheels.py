@@ -45,5 +45,5 @@ def no_shims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes pyenv's shims out of PATH: uv starts each of them to see what it is, which takes longer
     than the installation.
     """
-    places = [place for place in os.environ["PATH"].split(os.pathsep) if "shims" not in place]
-    monkeypatch.setenv("PATH", os.pathsep.join(places))
+    interpreters = [place for place in os.environ["PATH"].split(os.pathsep) if "shims" not in place]
+    monkeypatch.setenv("PATH", os.pathsep.join(interpreters))

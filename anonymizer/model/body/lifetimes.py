@@ -27,14 +27,14 @@ class Lifetimes:
         self.items = call.items
         self.results = program.outputs if call.module == ROOT else call.leaves
         self.reads = [self._reads(item) for item in self.items]
-        self.inlined = self._inlined()
+        self.inlined = self._find_inline()
         self.chained: dict[str, int] = {}
         self.kept: dict[str, float] = {}
         self.last = self._last_uses()
 
     def settle(self, breaks: set[int]) -> None:
         """Finds what may be chained, never across the beginning or the end of a loop (`breaks`)."""
-        found = self._chained()
+        found = self._find_chains()
         self.chained = {name: after for name, after in found.items() if after not in breaks}
         self.last = self._last_uses()
 
@@ -51,7 +51,7 @@ class Lifetimes:
         names = self.own.arguments(item) if isinstance(item, ModuleCall) else tuple(item.refs())
         return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
 
-    def _inlined(self) -> set[str]:
+    def _find_inline(self) -> set[str]:
         """Sizes and arithmetic on them, written where they are used unless that is often; items of
         long tuples.
         """
@@ -78,7 +78,7 @@ class Lifetimes:
         of = node.args[0]
         return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
 
-    def _chained(self) -> dict[str, int]:
+    def _find_chains(self) -> dict[str, int]:
         """Values that only the very next statement reads, and it once: they may be written inside
         of it.
         """

@@ -19,7 +19,7 @@ from anonymizer.trace.flow import flat
 
 
 @dataclass(frozen=True)
-class _Carried:
+class _LoopState:
     """What a loop hands from window to window.
 
     `variables`: value before the loop -> the variable that it goes in; `lent`: value that is read
@@ -67,7 +67,7 @@ class LoopWriter:
             for window, value in enumerate(loop.collected[name]):
                 self._variables.put(value, f"{values}[{window}]")
 
-    def _carry(self, loop: Loop) -> _Carried:
+    def _carry(self, loop: Loop) -> _LoopState:
         """A variable for each value that goes from window to window, which holds the first one's
         before the loop.
         """
@@ -87,7 +87,7 @@ class LoopWriter:
                 self._life.keep_until(copy, loop.start + loop.length - 1)
             variables[initial] = text
             self._variables.prefer(made, text)
-        return _Carried(variables, lent)
+        return _LoopState(variables, lent)
 
     def _heads(self, loop: Loop) -> dict[str, str]:
         """List of modules -> the variable that runs over it."""
@@ -123,7 +123,7 @@ class LoopWriter:
             life.keep_until(name, max(life.last.get(name, -1), loop.end - 1))
         return lists
 
-    def _hand_on(self, loop: Loop, carried: _Carried, gathered: Mapping[str, str]) -> None:
+    def _hand_on(self, loop: Loop, carried: _LoopState, gathered: Mapping[str, str]) -> None:
         """The end of a window: what it made goes to where the next one reads it."""
         moved = [
             (carried.variables[initial], text)
@@ -136,7 +136,7 @@ class LoopWriter:
             targets, texts = zip(*moved)
             self._lines.add(f"{', '.join(targets)} = {', '.join(texts)}")
 
-    def _leave(self, loop: Loop, carried: _Carried) -> None:
+    def _leave(self, loop: Loop, carried: _LoopState) -> None:
         """After the loop, the values of the last window stand where those of the first did."""
         items = self._life.items
         held = {made: carried.variables[initial] for initial, made in loop.carried.items()}

@@ -66,7 +66,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
             if shapes[start : start + length] != shapes[start + length : start + 2 * length]:
                 continue
             loop = _longest(statements, shapes, start, length, wanted_after)
-            if loop is not None and (best is None or _saved(loop) > _saved(best)):
+            if loop is not None and (best is None or _saving(loop) > _saving(best)):
                 best = loop
         if best is not None:
             found.append(best)
@@ -76,7 +76,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
     return found
 
 
-def _saved(loop: Loop) -> int:
+def _saving(loop: Loop) -> int:
     return loop.length * (loop.times - 1)
 
 
@@ -94,7 +94,7 @@ def _longest(
     while times >= 2:
         loop = _loop(statements, start, length, times)
         if isinstance(loop, Loop):
-            collected = _collected(statements, loop, wanted_after)
+            collected = _collect(statements, loop, wanted_after)
             if _worth(loop) and collected is not None:
                 return replace(loop, collected=collected)
             times -= 1
@@ -116,10 +116,10 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
         for name in statements[index].makes
     }
     spots = {
-        name: (offset, place)
+        name: (offset, position)
         for index in range(start, start + length * times)
         for offset in [(index - start) % length]
-        for place, name in enumerate(statements[index].makes)
+        for position, name in enumerate(statements[index].makes)
     }
     carried: dict[str, str] = {}
     modules: dict[int, tuple[int, ...]] = {}
@@ -134,8 +134,8 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
             if any(other != row and not set(other).isdisjoint(row) for other in modules.values()):
                 return 1  # one module would have to stand in two lists
             modules[offset] = row
-        for place in range(len(column[0].reads)):
-            names = [statement.reads[place] for statement in column]
+        for position in range(len(column[0].reads)):
+            names = [statement.reads[position] for statement in column]
             good = _consistent(names, makers, spots, length, carried)
             if good < times:
                 return good
@@ -178,7 +178,7 @@ def _consistent(
     return len(names)
 
 
-def _collected(
+def _collect(
     statements: Sequence[Statement], loop: Loop, wanted_after: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]] | None:
     """What is read after the loop of windows before the last: None unless it is read of all of

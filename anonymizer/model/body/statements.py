@@ -127,13 +127,11 @@ class StatementWriter:
         outs = item.outs
         if len(outs) == 1 and isinstance(outs[0], str):
             return self._variables.choose(index, outs[0])
-        return ", ".join(self._nested(index, name) for name in outs) + (
-            "," if len(outs) == 1 else ""
-        )
+        return ", ".join(self._nest(index, name) for name in outs) + ("," if len(outs) == 1 else "")
 
-    def _nested(self, index: int, name: Any) -> str:
+    def _nest(self, index: int, name: Any) -> str:
         if isinstance(name, tuple):
-            inner = ", ".join(self._nested(index, part) for part in name)
+            inner = ", ".join(self._nest(index, part) for part in name)
             return f"({inner}{',' if len(name) == 1 else ''})"
         if name is None or name not in self._life.last:
             return "_"

@@ -62,5 +62,5 @@ class Values(Protocol):
     def build(self, ref: Ref) -> ast.expr:
         """The constructor expression of any gathered value."""
 
-    def refer(self, ref: Ref, place: str, stored: bool) -> ast.expr:
+    def refer(self, ref: Ref, name: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; see `ValueWriter.refer`."""

@@ -66,7 +66,7 @@ class Rewriter(ast.NodeTransformer):
         made.name = name
         made.decorator_list = [each for each in decorators if each is not None]
         made.returns = None
-        self.scopes.append(bound_names(tree, self.refs))
+        self.scopes.append(find_bound_names(tree, self.refs))
         made.args = self._arguments(made.args)
         made.body = self._body(tree.body)
         self.scopes.pop()
@@ -275,24 +275,24 @@ class Rewriter(ast.NodeTransformer):
             each for each in map(self._decorator, node.decorator_list) if each is not None
         ]
         made.returns = None
-        self._nested(made, node)
-        made.body = self._scoped(node, lambda: self._body(node.body))
+        self._visit_nested(made, node)
+        made.body = self._in_scope(node, lambda: self._body(node.body))
         return made  # type: ignore[no-any-return]
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 
-    def _nested(self, made: Any, node: Any) -> None:
+    def _visit_nested(self, made: Any, node: Any) -> None:
         arguments = copy.copy(node.args)
         arguments.defaults = [self.visit(each) for each in node.args.defaults]
         arguments.kw_defaults = [
             self.visit(each) if each is not None else None for each in node.args.kw_defaults
         ]
-        made.args = self._scoped(node, lambda: self._arguments(arguments))
+        made.args = self._in_scope(node, lambda: self._arguments(arguments))
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         made = copy.copy(node)
-        self._nested(made, node)
-        made.body = self._scoped(node, lambda: self.visit(node.body))
+        self._visit_nested(made, node)
+        made.body = self._in_scope(node, lambda: self.visit(node.body))
         return made
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -305,17 +305,17 @@ class Rewriter(ast.NodeTransformer):
         made.keywords = []
         inherited = {"forward", "backward", "setup_context"}
         fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
-        made.body = self._scoped(node, lambda: self._body(node.body))
+        made.body = self._in_scope(node, lambda: self._body(node.body))
         self.fixed = fixed
         return made
 
     def _comprehension(self, node: Any) -> Any:
-        return self._scoped(node, lambda: self.generic_visit(node))
+        return self._in_scope(node, lambda: self.generic_visit(node))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def _scoped(self, node: ast.AST, then: Callable[[], Any]) -> Any:
-        self.scopes.append(bound_names(node, self.refs))
+    def _in_scope(self, node: ast.AST, then: Callable[[], Any]) -> Any:
+        self.scopes.append(find_bound_names(node, self.refs))
         try:
             return then()
         finally:
@@ -337,7 +337,7 @@ def _constant(value: Any) -> ast.expr:
     return ast.Constant(b"" if isinstance(value, bytes) else value)
 
 
-def bound_names(scope: ast.AST, refs: Record) -> set[str]:
+def find_bound_names(scope: ast.AST, refs: Record) -> set[str]:
     """Names bound directly in a scope; local imports that were gathered as values do not count."""
     found: set[str] = set()
     away: set[str] = set()

@@ -40,14 +40,14 @@ def operator_statements(
         lines.append((f"{name}.register_fake(FUNCTION)", build(ref["fake"])))
     if ref["backward"]:
         lines.append((f"{name}.register_autograd(FUNCTION)", build(ref["backward"])))
-    statements = [_filled(line, value) for line, value in lines]
+    statements = [_fill(line, value) for line, value in lines]
     if ref["backward"] and ref["setup"]:
         call: Any = statements[-1]
         call.value.keywords.append(ast.keyword("setup_context", build(ref["setup"])))
     return statements
 
 
-def _filled(text: str, value: ast.expr) -> ast.stmt:
+def _fill(text: str, value: ast.expr) -> ast.stmt:
     """A statement with an expression in place of the name FUNCTION."""
 
     class Fill(ast.NodeTransformer):

@@ -25,7 +25,7 @@ def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
     if spec.get("layout", "strided") != "strided":
         layout = "sparse" if "sparse" in spec["layout"] else "dense"
         return f"torch.zeros({_shape(spec['shape'])}).to_{layout}()"
-    text, leaf = _laid_out(spec, exact)
+    text, leaf = _lay_out(spec, exact)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
     return (
@@ -81,7 +81,7 @@ def _normal(spec: TensorSpec) -> bool:
     return contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
 
 
-def _laid_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
+def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
     """The expression, and whether it is one factory call, to which `requires_grad=True` can be
     given.
     """
@@ -100,7 +100,7 @@ def _laid_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
             )
         back = [order.index(index) for index in range(len(shape))]
         flat = _values({**spec, "shape": permuted, "stride": _strides(permuted)}, exact)
-        swapped = [index for index, place in enumerate(back) if index != place]
+        swapped = [index for index, position in enumerate(back) if index != position]
         if len(swapped) == 2:
             return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
         return f"{flat}.permute({', '.join(map(str, back))})", False
@@ -138,10 +138,10 @@ def _values(spec: TensorSpec, exact: bool) -> str:
     typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options
     if exact and stats.get("small") is not None:
         more = typed if dtype not in ("int64", "bool") else options
-        return f"torch.tensor({_nested(stats['small'], shape, dtype)}{more})"
+        return f"torch.tensor({_nest(stats['small'], shape, dtype)}{more})"
     if prod(shape) == 0:
         return f"torch.empty({_shape(shape)}{typed})"
-    patterned = _patterned(shape, stats, dtype, typed)
+    patterned = _pattern(shape, stats, dtype, typed)
     if patterned is not None:
         return patterned
     if dtype == "bool":
@@ -164,7 +164,7 @@ def _values(spec: TensorSpec, exact: bool) -> str:
     return f"({text} * {power:g})" if power else text
 
 
-def _patterned(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: str) -> str | None:
+def _pattern(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: str) -> str | None:
     pattern = stats.get("pattern")
     if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
         value = stats["min"]
@@ -185,7 +185,7 @@ def _patterned(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: st
     return f"torch.eye({_shape(shape)}{typed})" if pattern == "eye" else None
 
 
-def _nested(values: list[int], shape: list[int], dtype: str) -> str:
+def _nest(values: list[int], shape: list[int], dtype: str) -> str:
     if not shape:
         return {"bool": str(bool(values[0]))}.get(
             dtype, str(values[0]) if dtype in _INTEGERS else f"{values[0]}.0"
@@ -194,7 +194,7 @@ def _nested(values: list[int], shape: list[int], dtype: str) -> str:
     return (
         "["
         + ", ".join(
-            _nested(values[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0])
+            _nest(values[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0])
         )
         + "]"
     )

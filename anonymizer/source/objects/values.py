@@ -39,14 +39,14 @@ class ValueWriter:
         self._globals: dict[str, ast.expr] = {}
         self._operators: dict[str, str] = {}
 
-    def refer(self, ref: Ref, place: str, stored: bool) -> ast.expr:
+    def refer(self, ref: Ref, name: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; what has state becomes a global.
 
-        `place` is the name by which the body knows the value, "" where it may stand inline.
+        `name` is the name by which the body knows the value, "" where it may stand inline.
         `stored` says that some function assigns that name, so that all who read it share it.
         """
-        if place and (stored or self._is_stateful(ref)):
-            return self._global(ref, place if stored else repr(sorted(ref.items(), key=str)))
+        if name and (stored or self._is_stateful(ref)):
+            return self._global(ref, name if stored else repr(sorted(ref.items(), key=str)))
         return self.build(ref)
 
     def _is_stateful(self, ref: Ref) -> bool:

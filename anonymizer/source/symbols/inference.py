@@ -162,17 +162,17 @@ class _Walk(ast.NodeVisitor):
     infer_ListComp = infer_SetComp = infer_GeneratorExp = infer_DictComp = _comprehension
 
     def infer_Lambda(self, node: ast.Lambda) -> Type:
-        return self._nested(node, [ast.Return(node.body)])
+        return self._infer_nested(node, [ast.Return(node.body)])
 
-    def _nested(self, node: Any, body: list[Any]) -> Type:
-        place = (self.key, self.count)
+    def _infer_nested(self, node: Any, body: list[Any]) -> Type:
+        key = (self.key, self.count)
         self.count += 1
-        self.types.nested[place] = node
-        self.result.append(place)
+        self.types.nested[key] = node
+        self.result.append(key)
         for statement in body:
             self.visit(statement)
         self.result.pop()
-        return frozenset({("nested", *place)})
+        return frozenset({("nested", *key)})
 
     def assign(self, target: ast.expr, kind: Type) -> None:
         """Binds an assignment target."""
@@ -231,7 +231,7 @@ class _Walk(ast.NodeVisitor):
             self.types.changed = True
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self.types.bind((self.key, node.name), self._nested(node, node.body))
+        self.types.bind((self.key, node.name), self._infer_nested(node, node.body))
 
     def generic_visit(self, node: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):

@@ -24,7 +24,7 @@ class NamingPolicy:
     def __init__(self, symbols: SymbolTable, types: Types, names: PublicNames) -> None:
         self.symbols, self.types, self.names = symbols, types, names
         self.private = symbols.attributes()
-        self.stored = {key: self._stored(key) for key in symbols.gathered["classes"]}
+        self.stored = {key: self._find_stored(key) for key in symbols.gathered["classes"]}
         self.sticky: set[str] = set()
         # Globals and captured variables that some function assigns: those are state, not values.
         self.assigned = {
@@ -39,7 +39,7 @@ class NamingPolicy:
                 if isinstance(node, ast.Attribute) and self._doubtful(node):
                     self.sticky.add(node.attr)
 
-    def _stored(self, key: str) -> set[str]:
+    def _find_stored(self, key: str) -> set[str]:
         found: set[str] = set()
         for method in self.symbols.cls(key)["methods"].values():
             tree = self.symbols.trees.get(method["function"].get("id", ""))
@@ -50,7 +50,7 @@ class NamingPolicy:
                         found.add(node.attr)
         return found
 
-    def _owned(self, atom: tuple[Any, ...], name: str) -> bool:
+    def _owns(self, atom: tuple[Any, ...], name: str) -> bool:
         if atom[0] not in ("inst", "obj", "cls"):
             return False
         key = atom[1]
@@ -74,7 +74,7 @@ class NamingPolicy:
         kind = self.types.receivers.get(id(node), UNKNOWN)
         if node.attr not in self.private or node.attr not in self.names.vocabulary:
             return False
-        owned = [self._owned(atom, node.attr) for atom in kind]
+        owned = [self._owns(atom, node.attr) for atom in kind]
         return not owned or any(owned) and not all(owned)
 
     def attribute(self, name: str, kind: Type) -> str:
@@ -94,7 +94,7 @@ class NamingPolicy:
         )
         if name in self.sticky and known:
             return name
-        if any(self._owned(atom, name) for atom in kind):
+        if any(self._owns(atom, name) for atom in kind):
             return self.names.attribute(name)
         if kind == UNKNOWN and name in self.private:
             return self.names.attribute(name)

@@ -96,11 +96,11 @@ class Types:
         live = frozenset(("inst", each) for each in self.symbols.instances_of(owner))
         self.bind((key, names[0].arg), live or frozenset({("obj", owner)}))
 
-    def bind(self, place: tuple[str, str], kind: Type) -> None:
+    def bind(self, key: tuple[str, str], kind: Type) -> None:
         """Joins a type into a variable."""
-        old = self.env.get(place, UNKNOWN)
+        old = self.env.get(key, UNKNOWN)
         if not kind <= old:
-            self.env[place] = old | kind
+            self.env[key] = old | kind
             self.changed = True
 
     def of(self, ref: Any, depth: int = 0) -> Type:
@@ -168,10 +168,10 @@ class Types:
         if value is not None:
             return self.of(value)
         return self.env.get(
-            ("attr", f"{key}.{name}"), UNKNOWN if name in self._assigned(key) else PUBLIC
+            ("attr", f"{key}.{name}"), UNKNOWN if name in self._find_assigned(key) else PUBLIC
         )
 
-    def _assigned(self, key: str) -> set[str]:
+    def _find_assigned(self, key: str) -> set[str]:
         return {
             field[0]
             for each in self.symbols.lineage(key)

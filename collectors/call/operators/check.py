@@ -56,13 +56,13 @@ class OperatorCheck(Watch):
         self.rounded = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        wide = self._widened(func, args, kwargs or {})
+        wide = self._widen(func, args, kwargs or {})
         result = super().__torch_dispatch__(func, types, args, kwargs)
         if wide is not None:
             self._hold(wide, result)
         return result
 
-    def _widened(self, func: Any, args: Any, named: Any) -> Optional[_Wide]:
+    def _widen(self, func: Any, args: Any, named: Any) -> Optional[_Wide]:
         """The operator in float64; None where there is none, or nobody waits for it."""
         tensors = [t for t in tree_flatten((args, named))[0] if isinstance(t, torch.Tensor)]
         if not any(tensor.dtype in _NARROW for tensor in tensors):
@@ -92,7 +92,7 @@ class OperatorCheck(Watch):
         self.rounded += sum(error.error > 0 and not error.beyond for error in errors)
         if not beyond:
             return
-        moved = [pair for pair in zip(errors, wide.moved()) if pair[0].beyond]
+        moved = [pair for pair in zip(errors, wide.move()) if pair[0].beyond]
         stands_out = all(error.error > _STANDS_OUT * shift for error, shift in moved)
         kind = "wrong" if stands_out else "ill"
         if len(self.found[kind]) < _MOST_FOUND:
@@ -136,7 +136,7 @@ class _Wide:
         self.given: List[Any] = []
         leaves, self.spec = tree_flatten((args, named))
         self.dtypes = [leaf.dtype if _is_narrow(leaf) else None for leaf in leaves]
-        self.given = [_copied(leaf) for leaf in leaves]
+        self.given = [_copy(leaf) for leaf in leaves]
         self.results: List[torch.Tensor] = self._run(self.given)
 
     @classmethod
@@ -153,12 +153,12 @@ class _Wide:
         return wide
 
     def _run(self, leaves: List[Any]) -> List[torch.Tensor]:
-        args, named = tree_unflatten([_copied(leaf) for leaf in leaves], self.spec)
+        args, named = tree_unflatten([_copy(leaf) for leaf in leaves], self.spec)
         with torch.no_grad():
             result = self.func(*args, **named)
         return [leaf.clone() for leaf in tree_flatten(result)[0] if _is_wide(leaf)]
 
-    def moved(self) -> List[float]:
+    def move(self) -> List[float]:
         """By result: how far moving each element of the inputs by one unit in the last place of
         its own dtype, up or down at random, moves it at most.
         """
@@ -166,7 +166,7 @@ class _Wide:
         generator = torch.Generator().manual_seed(0)
         for _ in range(_NUDGES):
             leaves = [
-                leaf if dtype is None else _nudged(leaf, dtype, generator)
+                leaf if dtype is None else _nudge(leaf, dtype, generator)
                 for leaf, dtype in zip(self.given, self.dtypes)
             ]
             try:
@@ -220,7 +220,7 @@ def _is_wide(leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.dtype in (torch.float64, torch.complex128)
 
 
-def _copied(leaf: Any) -> Any:
+def _copy(leaf: Any) -> Any:
     """Tensors in float64 with memory of their own, dtypes made wide; other values as they are."""
     if isinstance(leaf, torch.dtype):
         return _wide(leaf)
@@ -231,6 +231,6 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
     return _WIDE.get(dtype, torch.float64) if dtype in _NARROW else dtype
 
 
-def _nudged(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+def _nudge(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
     signs = torch.randint(0, 2, values.shape, generator=generator) * 2 - 1
     return values * (1 + signs.to(values.device) * torch.finfo(dtype).eps)

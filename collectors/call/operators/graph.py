@@ -32,7 +32,7 @@ def operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[tor
             tensors.append(value)
         return nodes[id(value)]
 
-    placed, named = _mapped(args, place), _mapped(kwargs, place)
+    placed, named = _map(args, place), _map(kwargs, place)
     name = str(getattr(function, "__name__", ""))
     target = public_names_by_value().get(_key(function))
     if target is None and getattr(torch.Tensor, name, None) is function:
@@ -50,11 +50,11 @@ def _key(value: Any) -> Any:
     return value
 
 
-def _mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+def _map(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: _mapped(item, change) for key, item in value.items()}
+        return {key: _map(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(item, change) for item in value)
+        return type(value)(_map(item, change) for item in value)
     return value

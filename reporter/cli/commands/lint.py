@@ -33,9 +33,9 @@ def command(
     def work() -> shell.CommandResult:
         from reporter.lint.run import lint
         from reporter.lint.subject import read
-        from reporter.publish.form import chosen
+        from reporter.publish.form import choose
 
         options = resolve({"template": template} if template else {}, None, ())
-        return lint(read(report, chosen(options) if options.template else None))
+        return lint(read(report, choose(options) if options.template else None))
 
     return shell.finish(Options(json=json), work)

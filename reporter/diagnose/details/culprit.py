@@ -25,7 +25,7 @@ from reporter.diagnose.details.experiment import (
     with_switches,
 )
 from reporter.diagnose.details.switches import ConfigSwitch
-from reporter.diagnose.details.variation_search import Located, Runner, locate
+from reporter.diagnose.details.variation_search import LocatedApplication, Runner, locate
 from reporter.report.sections import CulpritSection, TriedSection
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
@@ -112,10 +112,10 @@ class _Search:
         """The whole search, in order of what it tells for its time."""
         self.say("culprit: control")
         if not self._control():
-            return self._made(CulpritSection(layer=self.layer, stable=False))
+            return self._search(CulpritSection(layer=self.layer, stable=False))
         culprit = CulpritSection(layer=self.layer, stable=True)
         if not self.tried:  # else the cache is to blame
-            culprit = self._bisected(culprit)
+            culprit = self._bisect(culprit)
             self._singles(culprit)
             if culprit.subsystem is None and self.layer == Layer.INDUCTOR:
                 culprit = self._by_operator(culprit)
@@ -123,7 +123,7 @@ class _Search:
         confirmed = None
         if chosen:
             confirmed = self._confirm(chosen)
-        return self._made(
+        return self._search(
             replace_section(
                 culprit,
                 workaround=tuple(switch.setting for switch in chosen),
@@ -132,12 +132,12 @@ class _Search:
             )
         )
 
-    def _made(self, culprit: CulpritSection) -> CulpritSection:
+    def _search(self, culprit: CulpritSection) -> CulpritSection:
         rank = {switch: index for index, switch in enumerate(self.switches)}
         order = sorted(self.tried, key=lambda switch: rank.get(switch, -1))
         return replace_section(
             culprit,
-            switches=tuple(_tried(switch, self.tried[switch]) for switch in order),
+            switches=tuple(_trial_row(switch, self.tried[switch]) for switch in order),
             not_tried=tuple(self.not_tried),
             runs=self.runner.runs,
             seconds=round(self.clock() - self.started, 1),
@@ -162,7 +162,7 @@ class _Search:
             return trials[-2].bug is False
         return False
 
-    def _bisected(self, culprit: CulpritSection) -> CulpritSection:
+    def _bisect(self, culprit: CulpritSection) -> CulpritSection:
         """The subsystem without which the bug is gone, and in it the application that brings it."""
         pairs = [pair for pair in self.abilities.subsystems if _belongs(pair[0], self.layer)]
         deadline = self.started + self.budget * _BISECTION_SHARE
@@ -171,19 +171,19 @@ class _Search:
         counted = self._counts(pairs[-1])  # the one that every release has
         pairs = [pair for pair in pairs if counted is None or counted.get("/".join(pair))]
         self.say(f"culprit: {len(pairs)} subsystems")
-        off = self.runner.run([self._varied(pair, 0) for pair in pairs], deadline)
+        off = self.runner.run([self._vary(pair, 0) for pair in pairs], deadline)
         self.not_tried += [
             "/".join(pair) for pair, trial in zip(pairs, off, strict=True) if trial is None
         ]
         rows = tuple(
-            _tried(ConfigSwitch("/".join(pair), f"{pair[1]} left out"), trial)
+            _trial_row(ConfigSwitch("/".join(pair), f"{pair[1]} left out"), trial)
             for pair, trial in zip(pairs, off, strict=True)
             if trial is not None and trial.detail != "not in this release"
         )
         culprit = replace_section(culprit, subsystems=rows)
         for pair, trial in zip(pairs, off, strict=True):
             if trial is not None and trial.bug is False:
-                found = self._named(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
+                found = self._name(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
                 return self._origin(found)
         return culprit
 
@@ -191,19 +191,19 @@ class _Search:
         """Applications per subsystem, from a run that leaves nothing out; None where the process
         dies first.
         """
-        trial = self.runner.run([self._varied(pair, None)])[0]
+        trial = self.runner.run([self._vary(pair, None)])[0]
         if trial is None or trial.bisect is None:
             return None
         self.operators = list(trial.bisect.get("operators") or ())
         return dict(trial.bisect["counts"])
 
-    def _named(
+    def _name(
         self, culprit: CulpritSection, pair: tuple[str, str], total: int | None, deadline: float
     ) -> CulpritSection:
         name = "/".join(pair)
         self.say(f"culprit: {name}, {total or 'unknown number of'} applications")
-        found: Located = locate(
-            lambda most: self.runner.run([self._varied(pair, one) for one in most], deadline),
+        found: LocatedApplication = locate(
+            lambda most: self.runner.run([self._vary(pair, one) for one in most], deadline),
             total,
             self.runner.jobs,
         )
@@ -248,7 +248,7 @@ class _Search:
                 )
         return culprit
 
-    def _varied(self, pair: tuple[str, str], most: int | None) -> Variation:
+    def _vary(self, pair: tuple[str, str], most: int | None) -> Variation:
         limit = "all" if most is None else str(most)
         return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
 
@@ -258,7 +258,7 @@ class _Search:
 
         Later ones are left alone once one that costs as little has worked.
         """
-        directed = self._directed(culprit)
+        directed = self._direct_switches(culprit)
         self.switches[:0] = directed
         axes = [switch for switch in self.switches if switch.name in table.AXES]
         rest = [switch for switch in self.switches if switch not in (*directed, *axes)]
@@ -269,7 +269,7 @@ class _Search:
             if not self._works(self.tried):
                 self._screen(_groups([switch for switch in rest if switch.cost > 1]))
 
-    def _directed(self, culprit: CulpritSection) -> list[ConfigSwitch]:
+    def _direct_switches(self, culprit: CulpritSection) -> list[ConfigSwitch]:
         """The switches that leave out what was found, and nothing else."""
         found = []
         if culprit.operator is not None:
@@ -412,7 +412,7 @@ def _contradict(one: ConfigSwitch, other: ConfigSwitch) -> bool:
     )
 
 
-def _tried(switch: ConfigSwitch, trial: Trial) -> TriedSection:
+def _trial_row(switch: ConfigSwitch, trial: Trial) -> TriedSection:
     gone = None if trial.bug is None else not trial.bug
     return TriedSection(
         name=switch.name,

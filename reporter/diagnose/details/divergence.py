@@ -166,15 +166,15 @@ def profile(
 
     `clock` gives seconds; the effort's budget is of that clock.
     """
-    live_call, replay = (
-        (source.live_call, source.replay) if isinstance(source, Finding) else (source, False)
+    call_session, replay = (
+        (source.call_session, source.replay) if isinstance(source, Finding) else (source, False)
     )
     deadline = clock() + effort.budget_seconds
-    asked = PrefixRuns(live_call, replay, settings)
+    asked = PrefixRuns(call_session, replay, settings)
     nodes = questions.divergence(
         {"op": "divergence", "ask": "nodes", "replay": replay, "config": dict(settings.config)}
     )
-    answer = live_call.request(nodes, min(effort.timeout, effort.budget_seconds))
+    answer = call_session.request(nodes, min(effort.timeout, effort.budget_seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
@@ -199,7 +199,7 @@ def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
 class PrefixRuns:
     """Where prefixes are measured, and how; with `replay` the earlier calls are made first."""
 
-    live_call: CallSession
+    call_session: CallSession
     replay: bool
     settings: PrefixSettings
 
@@ -235,7 +235,7 @@ class _Bench:
         """Spaced positions first, then ever closer to where the difference begins."""
         self.measure(self._spread())
         while (near := self._suspects() - self.tried) and self.time_left() > 0:
-            self.measure(_spaced(sorted(near), self.effort.jobs))
+            self.measure(_space_evenly(sorted(near), self.effort.jobs))
         first = self._first()
         if first is None:
             self.measure([None])
@@ -263,7 +263,9 @@ class _Bench:
     def _spread(self) -> list[int]:
         usable = self._usable()
         ends = [i for i in self.graph["outputs"] if i in usable]
-        return sorted({*_spaced(usable, _SPACED), *usable[-1:], *_spaced(ends, _OUTPUTS)})
+        return sorted(
+            {*_space_evenly(usable, _SPACED), *usable[-1:], *_space_evenly(ends, _OUTPUTS)}
+        )
 
     def _first(self) -> int | None:
         return min((i for i, point in self.points.items() if not point.same), default=None)
@@ -310,7 +312,7 @@ class _Bench:
         for chunk in chunks:
             shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
             self.say(f"graph up to operation {shown} of {len(self.nodes)}")
-            path = self.asked.live_call.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
+            path = self.asked.call_session.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
             request: DivergenceRequest = {
                 "op": "divergence",
                 "ask": "measure",
@@ -323,7 +325,7 @@ class _Bench:
                 "coarse_from": since,
                 "results": str(path),
             }
-            measured = self.asked.live_call.submit(questions.divergence(request), limit)
+            measured = self.asked.call_session.submit(questions.divergence(request), limit)
             running.append((chunk, path, measured))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:
@@ -385,7 +387,7 @@ def _ancestors(nodes: Sequence[GraphNode], positions: Iterable[int]) -> set[int]
     return found
 
 
-def _spaced(items: Sequence[int], count: int) -> list[int]:
+def _space_evenly(items: Sequence[int], count: int) -> list[int]:
     """About `count` of the items, evenly spaced and away from the ends."""
     if len(items) <= count:
         return list(items)

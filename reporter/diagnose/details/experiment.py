@@ -27,7 +27,7 @@ from collectors.protocol import (
     Rung,
 )
 from reporter.core.answer import Answer
-from reporter.core.candidate import judge
+from reporter.core.candidate import matcher
 from reporter.core.kinds import (
     CRASHES,
     WRONG_OUTPUTS,
@@ -39,7 +39,7 @@ from reporter.core.kinds import (
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
-from reporter.diagnose.ladder import EAGER, EXACT, OTHER_RUNS
+from reporter.diagnose.rungs import EAGER, EXACT, OTHER_RUNS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
@@ -134,7 +134,7 @@ def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     others = snapshots if len(snapshots) == len(runs) else []  # else no side effect was seen
 
     def experiment(variation: Variation) -> Future[Trial]:
-        path = finding.live_call.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
+        path = finding.call_session.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
         rung: Rung = {
             "how": "compiled",
             "replay": finding.replay,
@@ -166,10 +166,10 @@ def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             if answer["outcome"] != "ok" or not eager.good:
                 conclude(answer, None)
                 return
-            second = finding.live_call.submit(comparison, timeout)
+            second = finding.call_session.submit(comparison, timeout)
             second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
 
-        finding.live_call.submit(questions.run(rung), timeout).add_done_callback(ran)
+        finding.call_session.submit(questions.run(rung), timeout).add_done_callback(ran)
         return trial
 
     return experiment
@@ -250,7 +250,7 @@ def _words(message: str) -> set[str]:
 
 def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experiment:
     """Experiments on a repro, which makes its own check, in warm workers."""
-    interesting = judge(wanted)
+    interesting = matcher(wanted)
 
     def experiment(variation: Variation) -> Future[Trial]:
         trial: Future[Trial] = Future()
@@ -305,11 +305,11 @@ USUAL = Abilities(
 )
 
 
-def call_abilities(live_call: CallSession, names: list[str], timeout: float) -> Abilities:
+def call_abilities(call_session: CallSession, names: list[str], timeout: float) -> Abilities:
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """
-    answer = live_call.request(questions.subsystems(names), timeout)
+    answer = call_session.request(questions.subsystems(names), timeout)
     if answer["outcome"] != "ok":
         return USUAL
     return Abilities(

@@ -92,8 +92,12 @@ class _Gatherer:
         self.budgets = tuple(min(most, ample) for most in MOST)
 
     def stack(self) -> StackSection | None:
-        place = self.diagnosis.place
-        return StackSection(phase=place.phase, frames=place.frames) if place is not None else None
+        torch_frame = self.diagnosis.torch_frame
+        return (
+            StackSection(phase=torch_frame.phase, frames=torch_frame.frames)
+            if torch_frame is not None
+            else None
+        )
 
     def guard(self) -> GuardSection | None:
         finding = self.diagnosis.finding
@@ -155,7 +159,7 @@ class _Gatherer:
             ),
             culprit.SearchBudget(self.budgets[0], self.jobs),
             self.say,
-            call_abilities(diagnosis.finding.live_call, names, self.timeout),
+            call_abilities(diagnosis.finding.call_session, names, self.timeout),
         )
         said = suspect.describe(found)
         if said:

@@ -80,7 +80,7 @@ def collect(recording: Recording, timeout: float) -> GraphBreakSection | None:
     if not (broken or recompiled or hit):
         return None
     answers = [answer for last in recording.last_calls if (answer := _ask(last, timeout))]
-    breaks = _merged(GraphBreakRow(**item) for answer in answers for item in answer["graph_breaks"])
+    breaks = _merge(GraphBreakRow(**item) for answer in answers for item in answer["graph_breaks"])
     recompiles = tuple(RecompileRow(**item) for answer in answers for item in answer["recompiles"])
     if not recompiles:
         recompiles = tuple(RecompileRow(call=0, **item) for item in counted["failed"])
@@ -100,15 +100,15 @@ def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
     """Graph breaks and recompilations of one callable, with its own backend; with `eager`
     where that one does not come to an end.
     """
-    answer = last.live_call.request(questions.graph_breaks(), timeout)
+    answer = last.call_session.request(questions.graph_breaks(), timeout)
     if answer["outcome"] != "ok" or answer.get("raised"):
-        again = last.live_call.request(questions.graph_breaks(Backend.EAGER.value), timeout)
+        again = last.call_session.request(questions.graph_breaks(Backend.EAGER.value), timeout)
         if again["outcome"] == "ok":
             answer = again
     return answer.get("graph_breaks")
 
 
-def _merged(breaks: Iterable[GraphBreakRow]) -> tuple[GraphBreakRow, ...]:
+def _merge(breaks: Iterable[GraphBreakRow]) -> tuple[GraphBreakRow, ...]:
     """Breaks at one place, met through several callables, as one."""
     found: dict[tuple[str, str, int], GraphBreakRow] = {}
     for item in breaks:

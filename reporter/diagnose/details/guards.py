@@ -32,10 +32,10 @@ class GuardChange:
     @property
     def guard(self) -> str:
         """The guard that would have told the two calls apart."""
-        return f"{self.place} == {self.compiled}"
+        return f"{self.name} == {self.compiled}"
 
     @property
-    def place(self) -> str:
+    def name(self) -> str:
         """Its name in words, without names of the user's."""
         return self.where if self.dimension is None else f"{self.where}, dimension {self.dimension}"
 
@@ -66,7 +66,7 @@ class MissingGuard:
     def text(self) -> str:
         """One or two sentences for a report."""
         changes = ", ".join(
-            f"{change.place} was {change.compiled} when it was compiled and is {change.now} now"
+            f"{change.name} was {change.compiled} when it was compiled and is {change.now} now"
             for change in self.changed[:3]
         )
         first = f"The graph is reused although {changes}; a guard is missing: {self.missing}."
@@ -121,12 +121,12 @@ class _Search:
         self.timeout = timeout
         self._made = 0
         eager = questions.run({"how": "eager", "snapshot": self._path()})
-        self.eager = finding.live_call.request(eager, timeout)
+        self.eager = finding.call_session.request(eager, timeout)
 
     def _path(self) -> str:
         self._made += 1
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
-        return str(self.finding.live_call.folder / name)
+        return str(self.finding.call_session.folder / name)
 
     def ask(
         self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
@@ -139,14 +139,14 @@ class _Search:
             [change.to_json() for change in static],
             None if vary is None else [change.to_json() for change in vary],
         )
-        return self.finding.live_call.request(question, self.timeout)
+        return self.finding.call_session.request(question, self.timeout)
 
     def right(self, answer: GuardsAnswer) -> bool | None:
         """Whether a run agrees with eager; None if it cannot be told."""
         if answer.get("outcome") != "ok" or self.eager.get("outcome") != "ok":
             return None
         question = questions.compare(self.eager["snapshot"], answer["snapshot"])
-        compared = self.finding.live_call.request(question, self.timeout).get("comparison")
+        compared = self.finding.call_session.request(question, self.timeout).get("comparison")
         return compared["same"] if compared else None
 
     def confirm(self, changes: Sequence[GuardChange]) -> tuple[list[GuardChange], bool | None]:

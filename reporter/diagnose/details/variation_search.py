@@ -66,7 +66,7 @@ class Runner:
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedApplication:
     """The application that brings the bug: there with `number` applied, gone with one less if
     `exact`.
 
@@ -83,7 +83,7 @@ class Located:
 Ask = Callable[[Sequence[int]], "list[Trial | None]"]
 
 
-def locate(ask: Ask, total: int | None, jobs: int) -> Located:
+def locate(ask: Ask, total: int | None, jobs: int) -> LocatedApplication:
     """The number of the first application that brings a bug which is gone without any and there
     with all.
 
@@ -91,7 +91,7 @@ def locate(ask: Ask, total: int | None, jobs: int) -> Located:
     """
     low, high, complete = (0, total, True) if total is not None else _gallop(ask)
     if high is None:
-        return Located(None, False)
+        return LocatedApplication(None, False)
     bad: set[int] = set()
     idle = 0
     while complete and high - low > 1 and idle < _PATIENCE:
@@ -111,7 +111,7 @@ def locate(ask: Ask, total: int | None, jobs: int) -> Located:
         idle = idle + 1 if (low, high) == before else 0
     last, below = ask([high])[0], ask([low])[0]
     exact = high - low == 1 and last is not None and bool(last.bug)
-    return Located(high, exact, below)
+    return LocatedApplication(high, exact, below)
 
 
 def _gallop(ask: Ask) -> tuple[int, int | None, bool]:

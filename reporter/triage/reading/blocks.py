@@ -63,7 +63,7 @@ def blocks(text: str) -> list[Block]:
     found = list(_blocks(text, "", _DEPTH))
     if "<pre" in text and not any(block.kind == "html" for block in found):
         # an empty line in it ended the HTML for Markdown, but its author sees one block
-        found += [Block(inner, "", "html") for inner in _preformatted(text)]
+        found += [Block(inner, "", "html") for inner in _read_preformatted(text)]
     return found
 
 
@@ -115,7 +115,7 @@ def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
     """Code in `<pre>`; and fences that are only text to Markdown, since no empty line stands before
     them.
     """
-    found = _preformatted(html)
+    found = _read_preformatted(html)
     if found:
         for text in found:
             yield Block(text, "", "html", section)
@@ -125,8 +125,8 @@ def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
         yield from _blocks(inner, section, depth - 1)
 
 
-def _preformatted(html: str) -> list[str]:
-    reader = _Preformatted()
+def _read_preformatted(html: str) -> list[str]:
+    reader = _PreformattedTexts()
     # some releases of Python give up on a broken declaration
     with contextlib.suppress(AssertionError, AttributeError):
         reader.feed(html)
@@ -134,7 +134,7 @@ def _preformatted(html: str) -> list[str]:
     return [text.strip("\n") for text in reader.found if text.strip()]
 
 
-class _Preformatted(HTMLParser):
+class _PreformattedTexts(HTMLParser):
     """The texts of the `<pre>` elements, and of `<code>` over several lines."""
 
     def __init__(self) -> None:

@@ -96,27 +96,27 @@ def program(block: Block) -> IssueProgram | None:
     """
     if block.language not in _PYTHON or block.text.count("\n") > _LONGEST:
         return None
-    text, changes = _cleaned(block.text)
-    found = _parsed(text)
+    text, changes = _clean(block.text)
+    found = _parse(text)
     if found is None:
         return None
     text, tree, cut = found
     if cut:
         changes.append(f"left out {cut} lines behind the program that are not Python")
-    return _described(text, tree, tuple(changes))
+    return _describe(text, tree, tuple(changes))
 
 
 def join(parts: list[IssueProgram]) -> IssueProgram | None:
     """Several programs one behind the other: a model in one block, its call in the next."""
     text = "\n\n".join(part.source for part in parts)
-    found = _parsed(text)
+    found = _parse(text)
     if found is None or found[2]:
         return None
     changes = [c for part in parts for c in part.changes if not c.startswith("added ")]
-    return _described(text, found[1], (*changes, f"joined {len(parts)} blocks"))
+    return _describe(text, found[1], (*changes, f"joined {len(parts)} blocks"))
 
 
-def _cleaned(text: str) -> tuple[str, list[str]]:
+def _clean(text: str) -> tuple[str, list[str]]:
     changes = []
     if _HIDDEN.search(text):
         text = _HIDDEN.sub("", text)
@@ -140,7 +140,7 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
     return text, changes
 
 
-def _parsed(text: str) -> tuple[str, ast.Module, int] | None:
+def _parse(text: str) -> tuple[str, ast.Module, int] | None:
     """The text, or its longest beginning that parses and that something calls Python, and how many
     lines were cut.
     """
@@ -175,13 +175,13 @@ def _is_python(tree: ast.Module) -> bool:
     return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree.body)
 
 
-def _described(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssueProgram | None:
+def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssueProgram | None:
     if not any(
         isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.FunctionDef, ast.ClassDef))
         for node in ast.walk(tree)
     ):
         return None
-    undefined = _undefined(tree)
+    undefined = _find_undefined(tree)
     added = tuple(_USUAL[name] for name in undefined if name in _USUAL)
     modules = _modules(tree) | {line.split()[1].partition(".")[0] for line in added}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
@@ -220,7 +220,7 @@ def _modules(tree: ast.Module) -> set[str]:
     return found
 
 
-def _undefined(tree: ast.Module) -> list[str]:
+def _find_undefined(tree: ast.Module) -> list[str]:
     """Names that are read somewhere and bound nowhere, in the order of their first use."""
     bound = {*dir(builtins), "__file__", "__name__", "__doc__"}
     read: dict[str, None] = {}

@@ -84,7 +84,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Choice:
     program: IssueProgram
     post: int
     author: str
@@ -144,7 +144,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
     )
 
 
-def _in_post(thread: Thread, number: int) -> list[_Found]:
+def _in_post(thread: Thread, number: int) -> list[_Choice]:
     post = thread.posts[number]
     parsed: list[tuple[Block, IssueProgram]] = []
     for block in blocks(post.text):
@@ -155,16 +155,16 @@ def _in_post(thread: Thread, number: int) -> list[_Found]:
         made = program(block)
         if made is not None:
             parsed.append((block, made))
-    found = [_Found(p, number, post.author, b.section) for b, p in parsed]
+    found = [_Choice(p, number, post.author, b.section) for b, p in parsed]
     if not any(item.program.self_contained for item in found) and len(parsed) > 1:
         parts = [p for b, p in parsed if b.kind != "unfenced" and not p.generated]
         together = join(parts) if len(parts) > 1 else None
         if together is not None:
-            found.append(_Found(together, number, post.author, parsed[0][0].section))
+            found.append(_Choice(together, number, post.author, parsed[0][0].section))
     return found
 
 
-def _choice(whole: list[_Found], author: str) -> _Found | None:
+def _choice(whole: list[_Choice], author: str) -> _Choice | None:
     if not whole:
         return None
     best = max(item.rank for item in whole)
@@ -196,7 +196,7 @@ def _request(thread: Thread) -> Refusal | None:
     return None
 
 
-def _nothing(thread: Thread, found: list[_Found]) -> Refusal:
+def _nothing(thread: Thread, found: list[_Choice]) -> Refusal:
     undefined = [
         item.program.undefined
         for item in found
@@ -227,7 +227,7 @@ def _needs(program: IssueProgram) -> Refusal | None:
         return Refusal("needs_files", "it imports from a package of its author's")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            needed = _needed(node)
+            needed = _missing_need(node)
             if needed is not None:
                 return needed
     return None
@@ -245,7 +245,7 @@ _DOWNLOADS: Mapping[str, RefusalKind] = {
 }
 
 
-def _needed(node: ast.Call) -> Refusal | None:
+def _missing_need(node: ast.Call) -> Refusal | None:
     called = ast.unparse(node.func)
     last = called.rpartition(".")[2]
     first = node.args[0] if node.args else None

@@ -84,7 +84,7 @@ _SHORTEST = 12
 
 
 @dataclass(frozen=True)
-class Raised:
+class StatedException:
     """One exception of a log: the last part of its class, and the line behind it.
 
     `by_torch`: the frame above it is torch's.
@@ -96,7 +96,7 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedFailure:
     """What the issue says goes wrong.
 
     `raised` are the exceptions of its logs, the outermost last; `accepts`: that the compiled call
@@ -104,7 +104,7 @@ class Stated:
     """
 
     sort: Sort
-    raised: tuple[Raised, ...] = ()
+    raised: tuple[StatedException, ...] = ()
     torch: str | None = None
     accepts: bool = False
 
@@ -125,7 +125,7 @@ class Stated:
         assert_never(self.sort)
 
 
-def read_stated(thread: Thread) -> Stated:
+def read_stated(thread: Thread) -> StatedFailure:
     """Reads title, prose and logs of the author."""
     logs = "\n".join(
         block.text
@@ -141,18 +141,18 @@ def read_stated(thread: Thread) -> Stated:
     if not raised and not accepts:
         raised = _inline(thread.title) or _inline(said)
     titled = {(item.name, item.message[:20]) for item in _inline(thread.title)}
-    telling = [
+    informative = [
         item for item in raised if not _is_check(item) or (item.name, item.message[:20]) in titled
     ]
     if _DIES.search(title_and_prose) or _DIES.search(logs):
-        return Stated("dies", raised, torch)
-    if telling and not accepts:
-        return Stated("raises", raised, torch)
+        return StatedFailure("dies", raised, torch)
+    if informative and not accepts:
+        return StatedFailure("raises", raised, torch)
     if _HANGS.search(title_and_prose):
-        return Stated("hangs", raised, torch)
+        return StatedFailure("hangs", raised, torch)
     if raised or accepts or _WRONG.search(title_and_prose):
-        return Stated("wrong", raised, torch, accepts)
-    return Stated("unknown", raised, torch)
+        return StatedFailure("wrong", raised, torch, accepts)
+    return StatedFailure("unknown", raised, torch)
 
 
 def _version(text: str) -> str | None:
@@ -164,10 +164,10 @@ def _version(text: str) -> str | None:
     return spoken.pop() if len(spoken) == 1 else None
 
 
-def _inline(text: str) -> tuple[Raised, ...]:
+def _inline(text: str) -> tuple[StatedException, ...]:
     """Exceptions that a sentence names with their message."""
     found = (
-        Raised(match["name"].rpartition(".")[2], match["message"].strip(" .*"))
+        StatedException(match["name"].rpartition(".")[2], match["message"].strip(" .*"))
         for line in text.split("\n")
         if len(line) <= _LONGEST_LINE
         for match in _INLINE.finditer(line)
@@ -175,9 +175,9 @@ def _inline(text: str) -> tuple[Raised, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def exceptions(text: str) -> tuple[Raised, ...]:
+def exceptions(text: str) -> tuple[StatedException, ...]:
     """The exceptions of a log or of a stream, in their order, each once."""
-    found: dict[Raised, None] = {}
+    found: dict[StatedException, None] = {}
     lines = text.split("\n")
     by_torch = False
     for number, line in enumerate(lines):
@@ -194,11 +194,11 @@ def exceptions(text: str) -> tuple[Raised, ...]:
             message = _compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
         if not message and number + 1 < len(lines) and match["message"] is not None:
             message = lines[number + 1].strip()
-        found[Raised(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
+        found[StatedException(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
     if not found:
         remark_diagnosis = _COMPILED.search(text)  # the end of a log that begins in the middle
         if remark_diagnosis is not None:
-            found[Raised("CppCompileError", remark_diagnosis["message"][:300])] = None
+            found[StatedException("CppCompileError", remark_diagnosis["message"][:300])] = None
     return tuple(found)
 
 
@@ -208,13 +208,13 @@ def _compilers_words(lines: list[str]) -> str:
     return next((item.group() for item in found if item), "")
 
 
-def pick_exception(raised: tuple[Raised, ...]) -> Raised | None:
+def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | None:
     """The exception that tells most: the outermost that has a message of its own."""
     return next((item for item in reversed(raised) if not _EMPTY.match(item.message)), None)
 
 
 def compare(
-    wanted: Stated, code: int | None, signal: str | None, timed_out: bool, stderr: str
+    wanted: StatedFailure, code: int | None, signal: str | None, timed_out: bool, stderr: str
 ) -> Match:
     """Whether a run that failed failed as stated."""
     match wanted.sort:
@@ -237,11 +237,13 @@ def compare(
     assert_never(wanted.sort)
 
 
-def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Match:
+def _compare_raised(
+    wanted: tuple[StatedException, ...], seen: tuple[StatedException, ...]
+) -> Match:
     if not seen:
         return "different"
-    telling = [item for item in wanted if not _EMPTY.match(item.message)]
-    for item in telling:
+    informative = [item for item in wanted if not _EMPTY.match(item.message)]
+    for item in informative:
         if any(item.name == other.name and _alike(item.message, other.message) for other in seen):
             return "same"
         # releases wrap an exception in another class, but its words stay
@@ -250,7 +252,7 @@ def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Mat
             for other in seen
         ):
             return "same"
-    if not telling:
+    if not informative:
         name = wanted[-1].name
         return (
             "unclear"
@@ -274,7 +276,7 @@ def _alike(wanted: str, seen: str) -> bool:
     return len(both) >= 3 and len(both) >= _ALIKE * len(either)
 
 
-def _is_check(item: Raised) -> bool:
+def _is_check(item: StatedException) -> bool:
     """The failing assertion of a program that checks values, which says that they are wrong and not
     that something broke.
     """

@@ -57,8 +57,8 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
         names = public_names()
         (watched,) = backend.watching
         return [
-            *capture._nested(watched.bodies, names),
-            capture._translated(backend, 0, names, {}, set()),
+            *capture._nested_graphs(watched.bodies, names),
+            capture._translate(backend, 0, names, {}, set()),
         ]
 
     found = []

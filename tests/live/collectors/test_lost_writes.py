@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from collectors.call import lost_writes, probe
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.signature import same_failure
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
@@ -51,7 +51,7 @@ def test_what_is_lost_is_seen_and_moves_with_the_order(name: str) -> None:
     assert probe.find_undefined(lambda: program(Y.clone(), TWICE)) == (["writes"] if loses else [])
     plain, reordered, once = Y.clone(), Y.clone(), Y.clone()
     program(plain, TWICE)
-    with lost_writes.Reordered():
+    with lost_writes.ReorderWritesMode():
         program(reordered, TWICE)
         program(once, ONCE)
     assert torch.equal(plain, reordered) != loses
@@ -62,7 +62,7 @@ def test_what_is_lost_is_seen_and_moves_with_the_order(name: str) -> None:
 
 def test_a_candidate_that_only_fails_by_a_lost_write_is_another_failure() -> None:
     shown = [
-        shown_failure(run_cold(interpreter.WARM, text(f"lost_writes/{name}"), 120, describe=True))
+        find_failure(run_cold(interpreter.WARM, text(f"lost_writes/{name}"), 120, describe=True))
         for name in ("one_row_twice", "each_row_once")
     ]
     assert [found.undefined for found in shown if found] == [("writes",), ()]

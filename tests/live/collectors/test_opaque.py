@@ -26,7 +26,7 @@ def captured(name: str) -> dict[str, Any]:
     """
     with TemporaryDirectory() as folder, recorded(f"opaque/{name}", Path(folder)) as recording:
         (finding,) = recording.findings
-        answer = finding.live_call.request(questions.capture({"replay": False}), 120)
+        answer = finding.call_session.request(questions.capture({"replay": False}), 120)
     *_, graph = answer["graphs"]
     assert isinstance(graph, dict)
     return graph

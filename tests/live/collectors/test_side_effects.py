@@ -243,7 +243,7 @@ def test_state_is_put_back() -> None:
 
 def test_other_circumstances_are_over_afterwards() -> None:
     clock = time.time
-    with circumstances.changed():
+    with circumstances.change():
         assert torch.compiler.is_compiling()
         assert time.time() - clock() > 1000
     assert not torch.compiler.is_compiling() and time.time is clock

@@ -47,17 +47,17 @@ def diagnosis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diagnosis]:
 
 def ask(diagnosis: Diagnosis, **rung: object) -> Json:
     assert diagnosis.finding is not None
-    live_call = diagnosis.finding.live_call
-    path = str(live_call.folder / f"ask-{next(_NUMBERS)}.pt")
+    call_session = diagnosis.finding.call_session
+    path = str(call_session.folder / f"ask-{next(_NUMBERS)}.pt")
     wanted = cast(Rung, {"how": "compiled", "snapshot": path, **rung})
-    return {**live_call.request(questions.run(wanted), RUN)}
+    return {**call_session.request(questions.run(wanted), RUN)}
 
 
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
     assert diagnosis.finding is not None
     names = candidates(diagnosis.layer)
-    abilities = call_abilities(diagnosis.finding.live_call, names, RUN)
+    abilities = call_abilities(diagnosis.finding.call_session, names, RUN)
     experiment = call_experiment(diagnosis, RUN)
     culprit = find(
         experiment,
@@ -158,7 +158,7 @@ def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None
     assert diagnosis.finding is not None
     names = candidates("inductor")
     wanted = [*names, "torch._inductor.config.nothing"]
-    settings = call_abilities(diagnosis.finding.live_call, wanted, RUN).settings
+    settings = call_abilities(diagnosis.finding.call_session, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
     assert settings["torch._inductor.config.pattern_matcher"] is True
     assert "torch._inductor.config.cpp.simdlen" in settings

@@ -19,7 +19,7 @@ from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script
 
-Watched = tuple[Recording, "GraphBreakSection | None"]
+WatchedCallable = tuple[Recording, "GraphBreakSection | None"]
 
 
 def graph_breaks(name: str, folder: Path) -> GraphBreakSection:
@@ -32,7 +32,7 @@ def graph_breaks(name: str, folder: Path) -> GraphBreakSection:
 
 
 @pytest.fixture(scope="module")
-def printing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def printing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedCallable]:
     """A program that prints in the middle of its compiled function, and what there is to complain
     about.
     """
@@ -50,7 +50,7 @@ def is_placed(found: GraphBreakSection | None, name: str, line: int, words: str)
     assert f"1 graph break, line {line} of {name}.py, in `secret_step`" in describe(found)
 
 
-def test_a_graph_break_at_a_print_is_placed_and_named(printing: Watched) -> None:
+def test_a_graph_break_at_a_print_is_placed_and_named(printing: WatchedCallable) -> None:
     is_placed(printing[1], "print", 6, "print")
 
 
@@ -61,7 +61,7 @@ def test_a_graph_break_is_placed_and_named(name: str, words: str, tmp_path: Path
     is_placed(graph_breaks(name, tmp_path), name, 5, words)
 
 
-def test_nothing_is_printed_to_the_users_streams(printing: Watched) -> None:
+def test_nothing_is_printed_to_the_users_streams(printing: WatchedCallable) -> None:
     recording, found = printing
     assert found is not None
     command = [interpreter.WARM, script("graph_breaks/print")]
@@ -122,7 +122,8 @@ def test_a_clean_script_is_asked_nothing(tmp_path: Path) -> None:
 def test_last_calls_are_few_and_leave_no_process(tmp_path: Path) -> None:
     with recorded("graph_breaks/six_callables", tmp_path) as recording:
         assert [last.call for last in recording.last_calls] == [12, 13, 14, 15]
-        pids = [last.live_call.pid for last in recording.last_calls]  # type: ignore[attr-defined]
+        sessions = [last.call_session for last in recording.last_calls]
+        pids = [session.pid for session in sessions]  # type: ignore[attr-defined]
         assert all(waiting.is_running(pid) for pid in pids)
     for pid in pids:
         waiting.until(lambda pid=pid: not waiting.is_running(pid), f"the end of standby {pid}")

@@ -32,7 +32,7 @@ def missing(tmp_path: Path) -> Iterator[Find]:
 def test_a_size_that_no_guard_checks(missing: Find) -> None:
     found = missing("size")
     assert found is not None
-    assert {(change.place, change.compiled, change.now) for change in found.changed} == {
+    assert {(change.name, change.compiled, change.now) for change in found.changed} == {
         ("argument 0, dimension 0", 4, 6),
         ("argument 0, dimension 1", 5, 7),
         ("argument 1, dimension 0", 4, 6),

@@ -106,7 +106,7 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
         "assert torch.compile(torch.sin, backend='eager')(x).sum() > 5, 'wrong result: output 0'"
     )
     into = tmp_path / "watched"
-    assert facts(fresh.watched(program, PATIENCE, TOOLS, into)) == facts(
+    assert facts(fresh.run_watched(program, PATIENCE, TOOLS, into)) == facts(
         fresh.again(program, PATIENCE)
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from reporter.core.candidate import judge
+from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
@@ -40,7 +40,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 
 def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
-    shows = judge(Signature(Kind.WRONG_RESULT))
+    shows = matcher(Signature(Kind.WRONG_RESULT))
     rows = list(find_neighbours(pool, shows, (BODY, CHECK), 300.0))
     said = {(row.what, row.to): row.fails for row in rows}
     assert said["dtype", "int16"] and said["dtype", "int64"] and not said["dtype", "float32"]
@@ -50,5 +50,5 @@ def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
 
 
 def test_what_has_no_time_is_left_out(pool: WorkerPool) -> None:
-    shows = judge(Signature(Kind.WRONG_RESULT))
+    shows = matcher(Signature(Kind.WRONG_RESULT))
     assert list(find_neighbours(pool, shows, (BODY, CHECK), 0.0)) == []

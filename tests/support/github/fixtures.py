@@ -38,7 +38,7 @@ def tracker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: Waits) -> It
     from reporter.core import tokens
     from tests.support.github.tracker import TOKEN, Tracker
 
-    for name in [*tokens.held_tokens(), "GH_HOST"]:
+    for name in [*tokens.read_tokens(), "GH_HOST"]:
         monkeypatch.delenv(name, raising=False)
     server = Tracker()
     server.shortens_patience(monkeypatch)

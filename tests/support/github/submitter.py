@@ -14,7 +14,7 @@ from reporter.store.database import open_store
 from reporter.store.filings import State, filing
 from reporter.store.reports import key_of
 from reporter.tracker.filing import check_wanted, file
-from reporter.tracker.outcome import Filed, PreviewResult
+from reporter.tracker.outcome import FilingResult, PreviewResult
 from tests.support.github.tracker import TOKEN, Tracker
 from tests.support.places import DATA
 
@@ -96,7 +96,7 @@ def run_file(
     *,
     comment_on: int | None = None,
     **options: object,
-) -> Filed | PreviewResult:
+) -> FilingResult | PreviewResult:
     """`bugreport file` in this process; by default with --yes and a sentence, in
     pytorch/pytorch.
     """
@@ -114,7 +114,7 @@ def attempt(folder: Path) -> tuple[int, str]:
     except BugreportError as error:
         assert "\n" not in str(error) and TOKEN not in str(error)
         return error.exit_code, str(error)
-    assert isinstance(result, Filed)
+    assert isinstance(result, FilingResult)
     return 0, result.action
 
 

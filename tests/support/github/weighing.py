@@ -107,7 +107,7 @@ def _unsure(row: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRepro:
     """`precision` and `recall` of what is called likely; `shown`: of the duplicates, those among
     the five that are shown; `first`: of the reports that have a duplicate, those that list one
     first.
@@ -121,7 +121,7 @@ class Measured:
     others: int
 
 
-def measure(found: list[Pair], shown: int = 5, least: float = 0.15) -> Measured:
+def measure(found: list[Pair], shown: int = 5, least: float = 0.15) -> MeasuredRepro:
     """Of pairs with their scores."""
     same = [pair for pair in found if pair.same]
     likely = [pair for pair in found if pair.is_likely]
@@ -135,7 +135,7 @@ def measure(found: list[Pair], shown: int = 5, least: float = 0.15) -> Measured:
         if any(pair.same for pair in several):
             with_one += 1
             first += bool(ranked) and ranked[0].same
-    return Measured(
+    return MeasuredRepro(
         sum(pair.same for pair in likely) / max(1, len(likely)),
         sum(pair.same for pair in likely) / len(same),
         in_list / len(same),

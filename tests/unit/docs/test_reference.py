@@ -16,7 +16,7 @@ from reporter.cli.main import COMMANDS
 from reporter.core import errors
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.settings import settings
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
 from tests.support.places import ROOT
 
 VARIABLE = re.compile(r"\"(BUGREPORT_[A-Z_]+[A-Z])\"")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from templates import forms
-from templates.evidence import Evidence
 from templates.forms import FormError
 from templates.issue import render_issue, try_form
+from templates.material import IssueMaterial
 from templates.sample import sample
 from templates.text import headings, open_fence
 
@@ -44,7 +44,7 @@ HOSTILE = {
 }
 
 
-def rendered(form: forms.IssueForm, hostile: str) -> tuple[str, Evidence]:
+def rendered(form: forms.IssueForm, hostile: str) -> tuple[str, IssueMaterial]:
     report, evidence = sample()
     report["verdict"].update(message=hostile, exception=hostile)
     report["requires"].update(config={"name": hostile}, contexts=[hostile], mode=hostile)
@@ -102,7 +102,7 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
     )
     form = forms.load(own)
     try_form(form)
-    assert form.allowed(["bug", "module: inductor"]) == ("bug",)
+    assert form.allow(["bug", "module: inductor"]) == ("bug",)
     report, evidence = sample()
     text = render_issue(report, replace(evidence, error_log="x\n" * 9000), form)
     assert len(text.split("\n\n", 1)[1]) <= 4000 and evidence.repro.strip() in text

@@ -12,8 +12,8 @@ from msgspec import structs
 from reporter.core.kinds import RungOutcome
 from reporter.report.sections import RungRow
 from templates import own_text, render
-from templates.evidence import Evidence
 from templates.issue import BODY_LIMIT, render_issue
+from templates.material import IssueMaterial
 from templates.text import cell, fence, size
 from templates.wording import title
 from tests.support import outgoing_data as data
@@ -24,8 +24,8 @@ REPRO = data.text(data.CRASH)
 SECTIONS = ["### 🐛 Describe the bug", "### Error logs", "### Versions"]
 
 
-def evidence(**changes: Any) -> Evidence:
-    return replace(Evidence(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
+def evidence(**changes: Any) -> IssueMaterial:
+    return replace(IssueMaterial(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
 
 
 def issue(**changes: Any) -> str:

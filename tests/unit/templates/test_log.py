@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from templates.log import cut_log, last_words, raised_in
+from templates.log import cut_log, find_raising_frame, last_words
 
 
 def frames(count: int, start: int = 0) -> str:
@@ -48,8 +48,8 @@ def test_a_long_message_loses_its_middle() -> None:
 
 
 def test_where_an_exception_was_raised() -> None:
-    assert raised_in(LOG) == ("torch/_dynamo/x.py", "f29")
-    assert raised_in(OWN) is None and raised_in("") is None
+    assert find_raising_frame(LOG) == ("torch/_dynamo/x.py", "f29")
+    assert find_raising_frame(OWN) is None and find_raising_frame("") is None
 
 
 def test_hints_for_a_longer_log_are_left_out() -> None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from templates.evidence import Evidence
+from templates.material import IssueMaterial
 from templates.page import render_page
 from tests.support import outgoing_data as data
 from tests.support.pages import CHARTS, page
@@ -58,15 +58,15 @@ def test_the_page_has_every_picture_and_fetches_nothing() -> None:
 
 def test_a_page_without_measurements_has_the_ladder_alone() -> None:
     seen = Elements()
-    seen.feed(render_page(data.crash_report().to_json(), Evidence("x = 1", {}, "0.1.0")))
+    seen.feed(render_page(data.crash_report().to_json(), IssueMaterial("x = 1", {}, "0.1.0")))
     assert set(seen.charts) == {"ladder"}
 
 
 REPRO = data.text(data.CRASH)
 
 
-def evidence(**changes: Any) -> Evidence:
-    return replace(Evidence(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
+def evidence(**changes: Any) -> IssueMaterial:
+    return replace(IssueMaterial(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
 
 
 class Tags(html.parser.HTMLParser):

@@ -9,7 +9,7 @@ import pytest
 from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck, render
 from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.state import observed
+from anonymizer.source.state import observe
 
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
 
@@ -47,7 +47,7 @@ def body_of(one: SourceProgram) -> ReproBody:
 def test_lengths_come_before_contents_and_one_call_before_two() -> None:
     read = [
         (one.state_calls, one.definitions_text().rpartition("lambda: ")[2])
-        for one in observed(program(STATE))
+        for one in observe(program(STATE))
     ]
     lengths = "[len(state1), state2, vars(thing1), len(Thing1.items)])"
     contents = "[state1, state2, vars(thing1), Thing1.items])"
@@ -55,7 +55,7 @@ def test_lengths_come_before_contents_and_one_call_before_two() -> None:
 
 
 def test_global_variables_are_those_of_the_factory() -> None:
-    text = next(observed(program(STATE))).definitions_text()
+    text = next(observe(program(STATE))).definitions_text()
     namespace: dict[str, object] = {}
     exec(text, namespace)
     make = namespace["program"]
@@ -65,21 +65,21 @@ def test_global_variables_are_those_of_the_factory() -> None:
 
 
 def test_a_program_without_state_is_not_wrapped() -> None:
-    assert list(observed(program("def repro(x):\n    return x"))) == []
+    assert list(observe(program("def repro(x):\n    return x"))) == []
 
 
 def test_a_module_shows_its_attributes() -> None:
     source = (
         "class Net(nn.Module):\n    def forward(self, x):\n        self.n = 1\n        return x"
     )
-    once, twice = observed(program(source, "Net()"))
+    once, twice = observe(program(source, "Net()"))
     assert "model = Net()" in once.definitions_text() and "vars(model)" in once.definitions_text()
     assert (once.state_calls, twice.state_calls) == (1, 2)
 
 
 @pytest.mark.parametrize("at", (0, 2))
 def test_the_repros_are_programs(at: int) -> None:
-    one = list(observed(program(STATE)))[at]
+    one = list(observe(program(STATE)))[at]
     harness, plain = render(body_of(one), CHECK), render_plain(body_of(one), CHECK, PlainForm())
     for text in (harness, plain):
         ast.parse(text)
@@ -89,6 +89,6 @@ def test_the_repros_are_programs(at: int) -> None:
 
 
 def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
-    one = next(observed(program(STATE)))
+    one = next(observe(program(STATE)))
     with pytest.raises(ValueError):
         render_plain(body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm())

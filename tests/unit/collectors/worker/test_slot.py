@@ -28,7 +28,7 @@ def test_finished_objects_pass_to_other_places_once(tmp_path: Path) -> None:
     first, second, started = Slot(str(tmp_path / "a")), Slot(str(tmp_path / "b")), time.time()
     write(Path(first.cache) / "ab" / "kernel.so", "code", started + 1)
     write(Path(first.cache) / "ab" / "kernel.cpp", "source", started + 1)
-    published = first.produced(started)
+    published = first.find_produced(started)
     second.borrow(published)
     first.borrow(published)
     borrowed = Path(second.cache) / "ab" / "kernel.so"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.bisect.bisect import Bisected, BisectRequest, bisect
+from reporter.bisect.bisect import BisectRequest, BisectResult, bisect
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError, UsageError
@@ -25,7 +25,7 @@ NIGHTLIES = tuple(
     index.Offer(f"2.13.0.dev2026010{n}", ((3, 11),), "https://example.org/nightly")
     for n in range(1, 8)
 )
-Search = Callable[..., Bisected]
+Search = Callable[..., BisectResult]
 
 
 def broke_at(minor: int) -> Callable[[str], str]:
@@ -54,7 +54,9 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     repro = tmp_path / "repro.py"
     repro.write_text("import torch\n")
 
-    def run(outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: object) -> Bisected:
+    def run(
+        outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: object
+    ) -> BisectResult:
         engine = outcome if isinstance(outcome, Engine) else Engine(outcome)
         request = BisectRequest(str(repro), **wanted)  # type: ignore[arg-type]
         return bisect(request, Options(jobs=jobs, no_input=True, cwd=tmp_path), engine)

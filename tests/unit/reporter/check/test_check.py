@@ -9,7 +9,7 @@ import pytest
 from reporter.check.check import carry_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan
-from reporter.check.results import Checked
+from reporter.check.results import CheckSummary
 from reporter.check.work import Task
 from reporter.core.errors import UsageError
 from reporter.core.progress import PlainProgress
@@ -29,7 +29,7 @@ CODES = [
 @pytest.mark.parametrize(("outcomes", "code"), CODES)
 def test_the_exit_code_tells_whether_a_repro_fails_anywhere(outcomes: list[str], code: int) -> None:
     results = tuple(checked("a", str(n), outcome) for n, outcome in enumerate(outcomes))
-    assert Checked(results).exit_code == code
+    assert CheckSummary(results).exit_code == code
 
 
 def test_what_changed_since_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_it_travels_as_plain_data() -> None:
     subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
     task = Task(subject, Release("2.6.0"))
     assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
-    assert subject.foreign is not None and subject.foreign.stated.raised
+    assert subject.origin is not None and subject.origin.stated.raised
 
 
 def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> N
         subject_of_thread(thread, trust=True, user=user)
     assert "import torch" in user.said
     subject = subject_of_thread(thread, trust=True, user=RecordedPrompt(["y"]))
-    assert subject.foreign is not None and subject.foreign.trust
+    assert subject.origin is not None and subject.origin.trust
 
 
 def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

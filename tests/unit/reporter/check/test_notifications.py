@@ -35,8 +35,8 @@ class Tracker:
     def say(self, comment: Comment) -> str:
         if self._fails:
             raise CannotJudgeError("no connection")
-        self.said.append((comment.place, comment.number, comment.text))
-        return f"https://o/{comment.place}/{comment.number}"
+        self.said.append((comment.address, comment.number, comment.text))
+        return f"https://o/{comment.address}/{comment.number}"
 
 
 def result(key: str, torch: str, outcome: Any, **more: Any) -> CheckResult:

@@ -27,7 +27,7 @@ def test_a_change_is_told_once_and_follows_the_report(tracker: Tracker, report: 
     (second,) = told(result("reproduces", "2.16.0"))
     assert second.url.endswith("#issuecomment-2") and "reproduces again" in comments(tracker)[1]
     # what was said beside the issue is no issue of its own
-    assert len(show(known_key()).known.places) == 1
+    assert len(show(known_key()).known.filings) == 1
     assert sync().changes == ("1 of 1 filings asked about, 0 changed",)
     assert TOKEN not in "".join(comments(tracker))
 

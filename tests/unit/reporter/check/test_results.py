@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.check.results import Checked, OutcomeChange, html, lines, markdown
+from reporter.check.results import CheckSummary, OutcomeChange, html, lines, markdown
 from tests.support.checking import checked
 
 
@@ -12,7 +12,7 @@ def test_the_matrix_begins_with_what_has_changed_and_escapes_what_it_quotes() ->
         for name in ("<a>|b", "c")
         for release in ("2.6.0", "2.13.0")
     )
-    found = Checked(results * 1, (OutcomeChange("reproduces", results[3]),))
+    found = CheckSummary(results * 1, (OutcomeChange("reproduces", results[3]),))
     page, text = html(found), markdown(found)
     assert page.index('scope="row">c<') < page.index('scope="row">&lt;a&gt;|b<')
     assert "<a>" not in page and "Changed since the last run" in page

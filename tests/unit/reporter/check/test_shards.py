@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from reporter.check.check import belongs
-from reporter.check.results import Checked, OutcomeChange
+from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.shards import merge
 from tests.support.checking import checked
 
@@ -25,7 +25,7 @@ def test_shards_share_the_work_and_their_files_are_put_together(tmp_path: Path) 
     ):
         files.append(tmp_path / f"{number}.json")
         changes = (OutcomeChange("reproduces", checks[0]),) if number == 0 else ()
-        files[-1].write_text(json.dumps(Checked(tuple(checks), changes).to_json()))
+        files[-1].write_text(json.dumps(CheckSummary(tuple(checks), changes).to_json()))
     for order in (files, files[::-1], [*files, *files]):
         found = merge(order)
         told = {(c.repro, c.release): c.outcome for c in found.results}

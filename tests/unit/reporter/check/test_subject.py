@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reporter.check.subject import stored_subjects, subject_of, subjects_in, wanted_of
+from reporter.check.subject import failure_of, subject_of, subjects_in, subjects_in_store
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
@@ -24,12 +24,12 @@ def document(verdict: dict[str, Any], **sections: Any) -> Report:
 def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
     shown = Signature(Kind.CRASH, exception="E", message="m", frames=("torch/a.py:f",))
     verdict = {"kind": "crash", "layer": "inductor", "exception": "E", "message": "bad 12"}
-    assert wanted_of(document(verdict)) == Signature(Kind.CRASH, Layer.INDUCTOR, "E", "bad N")
-    assert wanted_of(document(verdict, failure=shown.to_json())) == shown
+    assert failure_of(document(verdict)) == Signature(Kind.CRASH, Layer.INDUCTOR, "E", "bad N")
+    assert failure_of(document(verdict, failure=shown.to_json())) == shown
     message = "wrong result: output 0: eager is off by 1e-07, compiled by 0.5"
-    wrong = wanted_of(document({"kind": "wrong_result", "message": message}))
+    wrong = failure_of(document({"kind": "wrong_result", "message": message}))
     assert wrong is not None and wrong.kind == "wrong_result"
-    death = wanted_of(document({"kind": "process_death", "exception": "SIGSEGV"}))
+    death = failure_of(document({"kind": "process_death", "exception": "SIGSEGV"}))
     assert death == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
     folder = report(tmp_path / "r", "crash", **verdict)
     assert subject_of(str(folder)).wanted is not None and subject_of(str(folder)).seen == (3, 3)
@@ -53,7 +53,7 @@ def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
         for key, title, place, kind, signature, text in rows:
             values = (key, "2026", place, title, kind, "dynamo", signature, "", "2.13.0", text)
             store.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", values)
-        found = list(stored_subjects(store))
+        found = list(subjects_in_store(store))
     assert [(item.key, item.name, item.text, item.torch) for item in found] == [
         (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
     ]

@@ -19,7 +19,7 @@ from tests.support.github.tracker import Fault, Tracker
 
 
 @dataclass
-class Written:
+class PublicModel:
     """Stands for a finished `create`."""
 
     folder: Path | None
@@ -36,9 +36,9 @@ class Written:
 def created(monkeypatch: pytest.MonkeyPatch, report: Path) -> list[Options]:
     seen: list[Options] = []
 
-    def create(options: Options) -> Written:
+    def create(options: Options) -> PublicModel:
         seen.append(options)
-        return Written(report)
+        return PublicModel(report)
 
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=create)

@@ -145,7 +145,7 @@ ERRORS: list[tuple[BaseException, int]] = [
     (errors.AuthenticationError("the token is refused"), 4),
     (errors.LeakError("a name is left"), 5),
     (errors.CannotJudgeError("no such device"), 125),
-    (errors.Interrupted("go on with --resume out"), 130),
+    (errors.Interruption("go on with --resume out"), 130),
     (KeyboardInterrupt(), 130),
 ]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import judge, shown_failure
+from reporter.core.candidate import find_failure, matcher
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import (
     Signature,
@@ -145,10 +145,12 @@ def assertion(function: str, is_torch: bool = False) -> Answer:
 
 def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
     wanted = Signature(Kind.WRONG_METADATA, property="requires_grad")
-    assert judge(wanted)(assertion("<module>")) and judge(wanted)(assertion("test_wrong_metadata"))
-    assert not judge(wanted)(assertion("fn"))
-    assert not judge(Signature(Kind.HANG))(assertion("<module>"))
-    crash = shown_failure(assertion("<module>"))
+    assert matcher(wanted)(assertion("<module>")) and matcher(wanted)(
+        assertion("test_wrong_metadata")
+    )
+    assert not matcher(wanted)(assertion("fn"))
+    assert not matcher(Signature(Kind.HANG))(assertion("<module>"))
+    crash = find_failure(assertion("<module>"))
     assert crash is not None and crash.kind == Kind.CRASH
 
 

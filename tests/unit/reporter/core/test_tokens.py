@@ -44,14 +44,14 @@ def test_once_taken_a_token_is_in_no_environment_and_in_no_text(
         "GH_ENTERPRISE_TOKEN": "short",
     }
     kept = {"TOKENIZERS_PARALLELISM": "1", "HF_TOKEN": "theirs"}
-    for name in tokens.held_tokens():
+    for name in tokens.read_tokens():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(tokens, "_taken", {})
     for name, value in {**given, **kept}.items():
         monkeypatch.setenv(name, value)
     tokens.take()
     assert {name for name in os.environ if "TOKEN" in name} == set(kept)
-    assert set(tokens.held_tokens()) == set(given)
+    assert set(tokens.read_tokens()) == set(given)
     child = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     assert all(f"{name}={value}\n" in child for name, value in kept.items())
     assert not any(f"{name}=" in child or value in child for name, value in given.items())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import (
+from reporter.diagnose.rungs import (
     AGAIN,
     EAGER,
     ELSEWHERE,
@@ -49,7 +49,7 @@ def moved(share: float, rms: float | None = None, **more: Any) -> dict[str, Any]
 
 
 def test_what_nothing_excuses_is_wrong() -> None:
-    found, live_call = verdict(INDUCTOR)
+    found, call_session = verdict(INDUCTOR)
     assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "inductor", True)
     assert found.summary == (
         "The compiled call returns wrong values without an error (output 0: max abs error 1)."
@@ -57,7 +57,7 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor")
     assert found.signature is not None and found.signature.undefined == ()
     assert found.comparison == WRONG and found.reproduced == (3, 3)
-    assert live_call.measured()[-5:] == [PERTURBED, OTHERWISE, *NUDGED]
+    assert call_session.measured()[-5:] == [PERTURBED, OTHERWISE, *NUDGED]
 
 
 # -- eager differs from eager
@@ -65,11 +65,11 @@ def test_what_nothing_excuses_is_wrong() -> None:
 
 
 def test_eager_that_does_not_agree_with_itself_is_nondeterministic() -> None:
-    found, live_call = verdict({**INDUCTOR, AGAIN: WRONG})
+    found, call_session = verdict({**INDUCTOR, AGAIN: WRONG})
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary == "Eager differs from eager: output 0: max abs error 1."
     assert found.cited == (EAGER, AGAIN)
-    assert "compiled" not in live_call.measured()
+    assert "compiled" not in call_session.measured()
 
 
 TWO = compared(value("output 0"), value("output 1"))
@@ -131,9 +131,9 @@ def test_memory_that_nothing_writes_to_is_filled() -> None:
     [({}, WRONG), ({"uninitialized": ["empty"]}, EQUAL), ({"uninitialized": ["empty"]}, WITHIN)],
 )
 def test_memory_excuses_only_what_filling_it_changes(facts: Any, filled: Any) -> None:
-    found, live_call = verdict({**INDUCTOR, FILLED: filled}, facts=facts)
+    found, call_session = verdict({**INDUCTOR, FILLED: filled}, facts=facts)
     assert found.kind == "wrong_result"
-    assert (FILLED in live_call.measured()) == bool(facts)
+    assert (FILLED in call_session.measured()) == bool(facts)
 
 
 def test_memory_excuses_no_other_output() -> None:
@@ -185,14 +185,14 @@ def test_where_the_stream_cannot_be_chosen_the_compiled_call_is_judged() -> None
 
 def test_a_backend_of_the_users_own_draws_as_eager_does() -> None:
     rungs = {"compiled": WRONG, "custom": WRONG, "fallback_random": EQUAL}
-    found, live_call = verdict(rungs, facts=RANDOM, options=OWN)
+    found, call_session = verdict(rungs, facts=RANDOM, options=OWN)
     assert (found.kind, found.layer) == ("wrong_result", "backend")
-    assert "fallback_random" not in live_call.measured()
+    assert "fallback_random" not in call_session.measured()
 
 
 def test_random_numbers_are_no_question_where_the_compiled_call_agrees() -> None:
-    found, live_call = verdict({"compiled": WITHIN}, facts=RANDOM)
-    assert found.kind == "rounding" and "fallback_random" not in live_call.measured()
+    found, call_session = verdict({"compiled": WITHIN}, facts=RANDOM)
+    assert found.kind == "rounding" and "fallback_random" not in call_session.measured()
 
 
 def test_a_call_that_drew_other_numbers_is_not_held_against_what_it_returned() -> None:
@@ -219,8 +219,8 @@ def test_numpy_excuses_only_what_its_stream_changes(facts: Any, answer: Any) -> 
 
 
 def test_numpy_is_no_question_where_the_compiled_call_agrees() -> None:
-    found, live_call = verdict({"compiled": WITHIN}, facts=NUMPYS)
-    assert found.kind == "rounding" and NUMPY not in live_call.measured()
+    found, call_session = verdict({"compiled": WITHIN}, facts=NUMPYS)
+    assert found.kind == "rounding" and NUMPY not in call_session.measured()
 
 
 # -- within the rule
@@ -302,9 +302,9 @@ def test_half_precision_excuses_nothing_else(
     facts: Any, options: Any, answer: Any, asked: bool
 ) -> None:
     rungs = {"compiled": WITHIN, "emulate_precision_casts": answer}
-    found, live_call = verdict(rungs, facts=facts, options=options)
+    found, call_session = verdict(rungs, facts=facts, options=options)
     assert found.kind == "rounding"
-    assert ("emulate_precision_casts" in live_call.measured()) == asked
+    assert ("emulate_precision_casts" in call_session.measured()) == asked
 
 
 def test_half_precision_excuses_what_the_rule_minds_too() -> None:
@@ -427,10 +427,10 @@ def test_a_last_bit_excuses_what_it_moves_at_least_half_as_far(moves: Any, kind:
 
 
 def test_the_second_perturbation_is_made_only_where_the_first_moves_too_little() -> None:
-    _, live_call = verdict({**INDUCTOR, PERTURBED: moved(1.0)})
-    assert live_call.measured()[-1] == PERTURBED
-    _, live_call = verdict({**INDUCTOR, PERTURBED: moved(0.1), OTHERWISE: moved(1.0)})
-    assert live_call.measured()[-2:] == [PERTURBED, OTHERWISE]
+    _, call_session = verdict({**INDUCTOR, PERTURBED: moved(1.0)})
+    assert call_session.measured()[-1] == PERTURBED
+    _, call_session = verdict({**INDUCTOR, PERTURBED: moved(0.1), OTHERWISE: moved(1.0)})
+    assert call_session.measured()[-2:] == [PERTURBED, OTHERWISE]
 
 
 def test_each_output_has_to_move() -> None:
@@ -472,8 +472,8 @@ def test_a_gradient_that_is_not_there_is_excused_by_no_shift_without_a_number() 
 
 
 def test_a_last_bit_excuses_nothing_that_aot_eager_shows() -> None:
-    found, live_call = verdict({**EVERYWHERE, PERTURBED: moved(1.0)})
-    assert found.kind == "wrong_result" and PERTURBED not in live_call.measured()
+    found, call_session = verdict({**EVERYWHERE, PERTURBED: moved(1.0)})
+    assert found.kind == "wrong_result" and PERTURBED not in call_session.measured()
 
 
 QUIET = value(same=True, tight=True)
@@ -481,11 +481,11 @@ QUIET = value(same=True, tight=True)
 
 def test_eager_that_moves_within_the_tolerance_as_far_as_the_compiled_call_is_off() -> None:
     again = compared({**QUIET, "max_abs_error": 0.5, "rms_error": 0.5})
-    found, live_call = verdict({**INDUCTOR, AGAIN: again})
+    found, call_session = verdict({**INDUCTOR, AGAIN: again})
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary.startswith("Eager moves by 0.5 from run to run, as far as")
     assert found.cited == (EAGER, AGAIN, "compiled") and found.comparison == WRONG
-    assert PERTURBED not in live_call.measured()
+    assert PERTURBED not in call_session.measured()
 
 
 def test_eager_that_never_returns_the_same_is_not_blamed_on_the_last_bit() -> None:
@@ -506,13 +506,13 @@ DTYPE = {"where": "output 0", "property": "dtype", "eager": "a", "compiled": "b"
 def test_metadata_is_excused_by_nothing_and_named() -> None:
     wrong = compared(value(), metadata=(DTYPE,))
     rungs = {"compiled": wrong, "inductor": wrong, PERTURBED: moved(1.0), RECAST: WRONG}
-    found, live_call = verdict(rungs, facts={**CASTS, **WRITES, "coarse": True})
+    found, call_session = verdict(rungs, facts={**CASTS, **WRITES, "coarse": True})
     assert (found.kind, found.layer) == ("wrong_metadata", "inductor")
     assert found.signature is not None and found.signature.property == "dtype"
     assert found.summary == (
         "The compiled result has other metadata than eager's (output 0: dtype a in eager, b compiled)."
     )
-    assert not {PERTURBED, RECAST, REORDERED} & set(live_call.measured())
+    assert not {PERTURBED, RECAST, REORDERED} & set(call_session.measured())
 
 
 def test_an_exception_that_eager_raises_too_where_memory_is_filled_is_no_bug() -> None:
@@ -525,8 +525,8 @@ def test_an_exception_that_eager_raises_too_where_memory_is_filled_is_no_bug() -
     for other in (WRONG, EQUAL, raises("KeyError", "no")):
         found, _ = verdict({**both, FILLED: other}, "raised", facts=facts, failure=failure)
         assert found.kind == "crash"
-    found, live_call = verdict({**both, FILLED: error}, "raised", failure=failure)
-    assert found.kind == "crash" and FILLED not in live_call.measured()
+    found, call_session = verdict({**both, FILLED: error}, "raised", failure=failure)
+    assert found.kind == "crash" and FILLED not in call_session.measured()
 
 
 SHAPE = {"where": "output 0", "property": "shape", "eager": "[1, 4]", "compiled": "[2]"}
@@ -587,30 +587,30 @@ def test_one_wrong_value_beside_wrong_gradients_is_a_wrong_result() -> None:
 
 
 def test_a_reused_graph_that_is_right_when_compiled_afresh_is_stale() -> None:
-    found, live_call = verdict(INDUCTOR, replay=True)
+    found, call_session = verdict(INDUCTOR, replay=True)
     assert (found.kind, found.layer) == ("stale_graph", "inductor")
     assert found.signature is not None and found.signature.kind == "stale_graph"
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor", "fresh compile")
     assert found.summary.startswith("A compiled graph that is reused")
-    assert live_call.measured()[-2:] == ["fresh compile", "dynamic=False"]
+    assert call_session.measured()[-2:] == ["fresh compile", "dynamic=False"]
 
 
 @pytest.mark.parametrize(("fresh", "cited"), [(WRONG, True), (raises(), True), (DEADLY, True)])
 def test_a_reused_graph_that_is_wrong_afresh_is_not_stale(fresh: Any, cited: bool) -> None:
-    found, live_call = verdict({**INDUCTOR, "fresh compile": fresh}, replay=True)
+    found, call_session = verdict({**INDUCTOR, "fresh compile": fresh}, replay=True)
     assert found.kind == "wrong_result"
     assert ("fresh compile" in found.cited) == cited
-    assert "dynamic=False" not in live_call.measured()
+    assert "dynamic=False" not in call_session.measured()
 
 
 def test_only_wrong_values_of_a_repeated_call_can_be_stale() -> None:
-    _, live_call = verdict(INDUCTOR, replay=False)
-    assert "fresh compile" not in live_call.measured()
+    _, call_session = verdict(INDUCTOR, replay=False)
+    assert "fresh compile" not in call_session.measured()
     wrong = compared(metadata=(DTYPE,))
-    found, live_call = verdict({"compiled": wrong, "inductor": wrong}, replay=True)
-    assert found.kind == "wrong_metadata" and "fresh compile" not in live_call.measured()
-    found, live_call = verdict(INDUCTOR, "gradient", comparison=WRONG, grads="f.pt", replay=True)
-    assert found.kind == "wrong_result" and "fresh compile" not in live_call.measured()
+    found, call_session = verdict({"compiled": wrong, "inductor": wrong}, replay=True)
+    assert found.kind == "wrong_metadata" and "fresh compile" not in call_session.measured()
+    found, call_session = verdict(INDUCTOR, "gradient", comparison=WRONG, grads="f.pt", replay=True)
+    assert found.kind == "wrong_result" and "fresh compile" not in call_session.measured()
 
 
 def test_a_backend_of_the_users_own_is_cited() -> None:
@@ -640,14 +640,14 @@ LOST_EVERYWHERE = dict.fromkeys(EVERYWHERE, LOST)
 
 
 def test_a_lost_side_effect_is_wrong_metadata_of_the_lowest_layer_that_loses_it() -> None:
-    found, live_call = verdict(LOST_EVERYWHERE, comparison=LOST)
+    found, call_session = verdict(LOST_EVERYWHERE, comparison=LOST)
     assert (found.kind, found.layer, found.is_bug) == ("wrong_metadata", "dynamo", True)
     assert found.signature is not None and found.signature.property == "side effect"
     assert found.summary == (
         "The compiled call does not leave Python's state as eager does (Python state 3: 1 item in"
         " eager, 0 items (as before the call) compiled)."
     )
-    assert ELSEWHERE in live_call.measured()
+    assert ELSEWHERE in call_session.measured()
 
 
 def test_no_value_excuse_explains_a_side_effect() -> None:
@@ -705,9 +705,9 @@ def test_gradients_of_a_reused_graph_that_a_fresh_compile_refuses_are_stale() ->
 def test_a_package_that_draws_other_numbers_is_held_against_torch_compile() -> None:
     options, drawn = {"compiler": "aoti"}, {"random": ["bernoulli_"]}
     rungs = {"compiled": WRONG, PACKAGE: WRONG}
-    found, live_call = verdict(rungs, facts=drawn, options=options)
+    found, call_session = verdict(rungs, facts=drawn, options=options)
     assert (found.kind, found.layer) == ("rng", "none")
-    assert TORCH_COMPILE_RANDOM in live_call.measured() and TORCH_COMPILE_RANDOM in found.cited
+    assert TORCH_COMPILE_RANDOM in call_session.measured() and TORCH_COMPILE_RANDOM in found.cited
     for wrong in (EXPORT, TORCH_COMPILE_RANDOM):
         found, _ = verdict({**rungs, wrong: WRONG}, facts=drawn, options=options)
         assert found.is_bug, wrong

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.eager_faults import may_be_torch, place_of
-from reporter.diagnose.ladder import AGAIN, EAGER
+from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import DEADLY, EQUAL, raises, recording, verdict
 
@@ -25,7 +25,7 @@ def judged(again: Any, eager: Any, symptom: str = "raised") -> Diagnosis:
 
 def script_that_raised(message: str) -> Any:
     failure = {"exception": "RuntimeError", "message": message, "first_line": message}
-    ended = {"class": "RuntimeError", "place": "", "raised_in_torch": True, "failure": failure}
+    ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
     return recording(exit=1, script_exception=ended)
 
 

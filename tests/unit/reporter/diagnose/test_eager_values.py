@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.eager_values import explain_check, may_be_eager
-from reporter.diagnose.ladder import AGAIN, EAGER
+from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
@@ -32,7 +32,12 @@ def failed_check(
     traceback = f'Traceback:\n  File "script.py", line 3, in <module>\n    {line}\nAssertionError'
     failure = {"exception": "AssertionError", "message": "", "first_line": ""}
     failure["traceback"] = traceback
-    raised = {"class": "AssertionError", "place": "", "raised_in_torch": False, "failure": failure}
+    raised = {
+        "class": "AssertionError",
+        "location": "",
+        "raised_in_torch": False,
+        "failure": failure,
+    }
     found = recording(exit=1, script_exception=raised, **{"seconds": 1.0, "calls": 0, **more})
     found.operators = {**NOTHING, **facts} if facts is not None else None  # type: ignore[typeddict-item]
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.ladder import EXPORT, MODEL, REFINED, STATIC
+from reporter.diagnose.rungs import EXPORT, MODEL, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 
@@ -38,10 +38,10 @@ def test_an_exception_that_no_rule_excuses_is_a_crash_of_torch_export() -> None:
 
 
 def test_dynamic_shapes_that_the_suggested_fix_mends_are_the_programs_own() -> None:
-    found, live_call = judged(CONSTRAINTS)
+    found, call_session = judged(CONSTRAINTS)
     assert (found.kind, found.layer) == ("invalid_program", "export")
     assert "Torch suggests batch = 2*_batch; with that" in found.summary
-    assert REFINED in live_call.measured() and REFINED in found.cited
+    assert REFINED in call_session.measured() and REFINED in found.cited
 
 
 def test_a_suggested_fix_that_does_not_help_leaves_the_bug() -> None:
@@ -50,9 +50,9 @@ def test_a_suggested_fix_that_does_not_help_leaves_the_bug() -> None:
 
 
 def test_violated_constraints_without_a_fix_are_a_bug() -> None:
-    found, live_call = judged(CONSTRAINTS.split("Suggested")[0])
+    found, call_session = judged(CONSTRAINTS.split("Suggested")[0])
     assert (found.kind, found.layer) == ("crash", "export")
-    assert REFINED not in live_call.measured()
+    assert REFINED not in call_session.measured()
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_an_operator_that_the_exporter_to_onnx_does_not_have_is_a_limit() -> Non
 
 
 def test_a_model_that_onnx_runtime_refuses_is_a_bug_of_the_exporter() -> None:
-    found, live_call = judged("This is an invalid model.", exception="Fail", options=ONNX)
+    found, call_session = judged("This is an invalid model.", exception="Fail", options=ONNX)
     assert (found.kind, found.layer, found.is_bug) == ("crash", "onnx", True)
-    assert {EXPORT, MODEL} <= set(live_call.measured())
+    assert {EXPORT, MODEL} <= set(call_session.measured())
 
 
 def test_what_torch_export_cannot_do_is_not_the_exporters_to_onnx() -> None:

@@ -12,8 +12,8 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, tight
-from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
 from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
     DEADLY,
@@ -60,10 +60,10 @@ def test_what_is_a_bug_is_what_the_table_says() -> None:
 def test_a_program_that_does_not_survive_eager_is_invalid(
     symptom: str, answer: Any, how: str
 ) -> None:
-    found, live_call = verdict({**both(raises()), EAGER: answer}, symptom)
+    found, call_session = verdict({**both(raises()), EAGER: answer}, symptom)
     assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
     assert found.summary == f"Eager alone does not survive the call: {how}."
-    assert found.cited == (EAGER,) and "compiled" not in live_call.measured()
+    assert found.cited == (EAGER,) and "compiled" not in call_session.measured()
 
 
 @pytest.mark.parametrize("ending", ["its answer could not be written", "fork server lost"])
@@ -144,13 +144,13 @@ def test_a_death_is_told_with_its_signal_and_its_place() -> None:
         "The compiled call ends the process with SIGABRT while compiling in torch/_inductor/graph.py:run; eager returns."
     )
     assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
-    assert found.place is not None and found.place.phase == "compiling"
+    assert found.torch_frame is not None and found.torch_frame.phase == "compiling"
     assert found.signature is not None and found.signature.signal == "SIGABRT"
 
 
 def test_a_death_without_a_signal_of_the_scripts_has_that_of_a_repetition() -> None:
     found, _ = verdict(both(DEADLY), "died")
-    assert "with SIGSEGV; eager returns" in found.summary and found.place is None
+    assert "with SIGSEGV; eager returns" in found.summary and found.torch_frame is None
     assert found.signature is not None and found.signature.signal == "SIGSEGV"
 
 
@@ -196,7 +196,7 @@ def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
 
 def test_a_hang_without_a_stack_has_no_place() -> None:
     found, _ = verdict(both({"outcome": "timeout", "detail": ""}), "hang")
-    assert found.kind == "hang" and found.place is None
+    assert found.kind == "hang" and found.torch_frame is None
     assert found.summary.endswith("eager takes 2.0 s.")
 
 
@@ -325,10 +325,10 @@ FRESH = ("fresh compile", "dynamic=True", "mark_dynamic")
 
 
 def test_a_crash_that_only_recompiling_shows() -> None:
-    found, live_call = verdict(both(raises()), "raised", replay=True)
+    found, call_session = verdict(both(raises()), "raised", replay=True)
     assert (found.kind, found.layer) == ("crash_on_recompile", "inductor")
     assert found.signature is not None and found.signature.kind == "crash_on_recompile"
-    assert tuple(live_call.measured()[-3:]) == FRESH
+    assert tuple(call_session.measured()[-3:]) == FRESH
 
 
 @pytest.mark.parametrize("name", FRESH)
@@ -338,17 +338,17 @@ def test_a_crash_that_a_fresh_compile_shows_too_is_a_crash(name: str) -> None:
 
 
 def test_only_a_call_with_calls_before_it_can_crash_on_recompiling() -> None:
-    found, live_call = verdict(both(raises()), "raised")
-    assert found.kind == "crash" and not set(FRESH) & set(live_call.measured())
-    found, live_call = verdict({"compiled": raises()}, "raised", replay=True)
-    assert found.kind == "crash" and not set(FRESH) & set(live_call.measured())
+    found, call_session = verdict(both(raises()), "raised")
+    assert found.kind == "crash" and not set(FRESH) & set(call_session.measured())
+    found, call_session = verdict({"compiled": raises()}, "raised", replay=True)
+    assert found.kind == "crash" and not set(FRESH) & set(call_session.measured())
 
 
 def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
-    found, live_call = verdict({"compiled": raises()}, "raised", seconds=31.0)
+    found, call_session = verdict({"compiled": raises()}, "raised", seconds=31.0)
     assert (found.kind, found.layer, found.reproduced) == ("crash", "inductor", (2, 2))
     assert found.cited == (EAGER, "compiled", "aot_eager_decomp_partition")
-    assert not {"eager", "aot_eager", "inductor"} & set(live_call.measured())
+    assert not {"eager", "aot_eager", "inductor"} & set(call_session.measured())
 
 
 # -- a recording as a whole
@@ -373,11 +373,11 @@ def test_without_a_bug_the_first_finding_is_explained() -> None:
 
 
 def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
-    live_call = MadeUp(both(WITHIN))
-    one = finding(live_call, "suspicious", comparison=WITHIN)
+    call_session = MadeUp(both(WITHIN))
+    one = finding(call_session, "suspicious", comparison=WITHIN)
     assert tight(one)
-    assert said(one).kind == "not_reproduced" and live_call.asked == []
-    assert said(one, exit=1).kind == "rounding" and live_call.asked != []
+    assert said(one).kind == "not_reproduced" and call_session.asked == []
+    assert said(one, exit=1).kind == "rounding" and call_session.asked != []
 
 
 def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
@@ -388,8 +388,8 @@ def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
 
 
 def test_what_is_suspicious_is_looked_at_where_a_finding_before_it_was_explained() -> None:
-    live_call = MadeUp(both(WRONG))
-    suspicious = finding(live_call, "suspicious", comparison=WITHIN)
+    call_session = MadeUp(both(WRONG))
+    suspicious = finding(call_session, "suspicious", comparison=WITHIN)
     assert said(finding(MadeUp({AGAIN: WRONG})), suspicious).kind == "wrong_result"
 
 
@@ -404,7 +404,7 @@ def test_when_a_script_has_failed(exit_status: int | None, stopped: bool, failed
 def ended_by(name: str, place: str = "", message: str = "no") -> Any:
     """An exception that ended a script, raised by its own code."""
     failure = {"exception": name, "message": message, "first_line": message}
-    return {"class": name, "place": place, "raised_in_torch": False, "failure": failure}
+    return {"class": name, "location": place, "raised_in_torch": False, "failure": failure}
 
 
 def test_a_script_that_fails_before_anything_is_compiled_is_invalid() -> None:
@@ -481,13 +481,13 @@ def test_where_all_agree_it_is_said_what_was_looked_at(facts: Any, summary: str)
 
 
 def test_rungs_that_are_asked_for_are_measured_beside_the_judgement() -> None:
-    live_call = MadeUp({AGAIN: WRONG})
-    judge(recording(finding(live_call)), LIMIT, lambda _: None, ("mark_dynamic",))
-    assert live_call.measured()[-1] == "mark_dynamic"
+    call_session = MadeUp({AGAIN: WRONG})
+    judge(recording(finding(call_session)), LIMIT, lambda _: None, ("mark_dynamic",))
+    assert call_session.measured()[-1] == "mark_dynamic"
     failing = finding(MadeUp({}), "raised", failure=raises("InvalidCxxCompiler")["failure"])
     with pytest.raises(CannotJudgeError):
         judge(recording(failing), LIMIT, lambda _: None, ("mark_dynamic",))
-    assert "mark_dynamic" in failing.live_call.measured()  # type: ignore[attr-defined]
+    assert "mark_dynamic" in failing.call_session.measured()  # type: ignore[attr-defined]
 
 
 def test_the_command_of_a_verdict_can_be_typed() -> None:
@@ -501,7 +501,7 @@ def test_the_command_of_a_verdict_can_be_typed() -> None:
 def test_a_limit_at_the_scripts_end_stands_before_rounding_and_behind_a_bug() -> None:
     line = "torch.compile with aot_autograd does not currently support double backward"
     failure = {"exception": "RuntimeError", "message": line, "first_line": line, "frames": []}
-    ended = {"class": "RuntimeError", "place": "", "raised_in_torch": True, "failure": failure}
+    ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
     rounded = finding(MadeUp({}), "suspicious", comparison=WITHIN)
     one = recording(rounded, exit=1, script_exception=ended)
     found = judge(one, LIMIT, lambda _: None)

@@ -9,16 +9,9 @@ import pytest
 
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
-from reporter.diagnose.ladder import (
-    AGAIN,
-    EAGER,
-    EXACT,
-    RUNGS,
-    Climber,
-    Ladder,
-    MeasuredRung,
-    describe,
-)
+from reporter.diagnose.comparisons import describe, worst_value
+from reporter.diagnose.ladder import Climber, Ladder, MeasuredRung
+from reporter.diagnose.rungs import AGAIN, EAGER, EXACT, RUNGS
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import (
     DEADLY,
@@ -36,73 +29,73 @@ from tests.support.made_up_call import (
 
 
 def climber(
-    live_call: MadeUp, symptom: str = "differs", limit: float = LIMIT, **more: Any
+    call_session: MadeUp, symptom: str = "differs", limit: float = LIMIT, **more: Any
 ) -> Climber:
-    return Climber(finding(live_call, symptom, **more), limit, lambda _: None)
+    return Climber(finding(call_session, symptom, **more), limit, lambda _: None)
 
 
 def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
-    live_call = MadeUp({AGAIN: WITHIN}, {"random": True, "coarse": False})
-    found = climber(live_call).basics()
-    assert live_call.measured() == [EAGER, AGAIN, "probe", EXACT]
+    call_session = MadeUp({AGAIN: WITHIN}, {"random": True, "coarse": False})
+    found = climber(call_session).basics()
+    assert call_session.measured() == [EAGER, AGAIN, "probe", EXACT]
     assert found.facts == {"random": True, "coarse": False}
     assert list(found.rungs) == [EAGER, AGAIN, EXACT]
     assert found[AGAIN].comparison == WITHIN
-    assert [limit for _, limit in live_call.asked] == [LIMIT] * 5
+    assert [limit for _, limit in call_session.asked] == [LIMIT] * 5
 
 
 def test_eager_that_raises_is_asked_again_but_not_in_float64_and_held_against_nothing() -> None:
-    live_call = MadeUp({EAGER: raises()})
-    climber(live_call).basics()
-    assert live_call.measured() == [EAGER, AGAIN, "probe"]
-    assert not [ask for ask, _ in live_call.asked if ask["op"] == "compare"]
+    call_session = MadeUp({EAGER: raises()})
+    climber(call_session).basics()
+    assert call_session.measured() == [EAGER, AGAIN, "probe"]
+    assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_a_second_run_that_raises_is_not_compared() -> None:
-    live_call = MadeUp({AGAIN: raises()})
-    assert climber(live_call).basics()[AGAIN].outcome == "raises"
-    assert not [ask for ask, _ in live_call.asked if ask["op"] == "compare"]
+    call_session = MadeUp({AGAIN: raises()})
+    assert climber(call_session).basics()[AGAIN].outcome == "raises"
+    assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_each_rung_is_asked_for_as_the_table_says() -> None:
-    live_call = MadeUp({})
-    asking = climber(live_call, replay=True, grads="flows.pt")
+    call_session = MadeUp({})
+    asking = climber(call_session, replay=True, grads="flows.pt")
     asking.basics()
     for name in RUNGS:
         asking.measure(name)
     for name, way in RUNGS.items():
-        asked = live_call.ask_of(name)["rung"]
+        asked = call_session.ask_of(name)["rung"]
         replay = way["how"] == "compiled" and way.get("replay", True)
         expected = {**way, "replay": replay, "grads": "flows.pt", "snapshot": f"rung-0-{name}.pt"}
         assert asked == expected
 
 
 def test_earlier_calls_are_repeated_only_where_there_were_some() -> None:
-    live_call = MadeUp({})
-    climber(live_call).measure("inductor")
-    assert live_call.ask_of("inductor")["rung"]["replay"] is False
+    call_session = MadeUp({})
+    climber(call_session).measure("inductor")
+    assert call_session.ask_of("inductor")["rung"]["replay"] is False
 
 
 def test_a_rung_is_measured_once() -> None:
-    live_call, said = MadeUp({}), []
-    asking = Climber(finding(live_call), LIMIT, said.append)
+    call_session, said = MadeUp({}), []
+    asking = Climber(finding(call_session), LIMIT, said.append)
     asking.basics()
     assert asking.measure("aot_eager") is asking.measure("aot_eager")
-    assert live_call.measured().count("aot_eager") == 1
+    assert call_session.measured().count("aot_eager") == 1
     assert said == [AGAIN, "aot_eager"]
 
 
 def test_rungs_that_were_started_ahead_are_not_started_again() -> None:
-    live_call = MadeUp({})
-    asking = climber(live_call)
+    call_session = MadeUp({})
+    asking = climber(call_session)
     asking.basics()
     asking.measure("eager")
     asking.ahead(("eager", "aot_eager"))
     asking.ahead(("aot_eager", "inductor"))
-    assert live_call.measured()[-2:] == ["aot_eager", "inductor"]
+    assert call_session.measured()[-2:] == ["aot_eager", "inductor"]
     asking.measure("aot_eager")
     asking.measure("inductor")
-    assert live_call.measured()[4:] == ["eager", "aot_eager", "inductor"]
+    assert call_session.measured()[4:] == ["eager", "aot_eager", "inductor"]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +112,11 @@ def test_rungs_that_were_started_ahead_are_not_started_again() -> None:
 def test_a_rung_may_take_twice_as_long_as_the_scripts_own_call_that_ended(
     seconds: float, symptom: str, limit: float
 ) -> None:
-    live_call = MadeUp({})
-    asking = climber(live_call, symptom, seconds=seconds)
+    call_session = MadeUp({})
+    asking = climber(call_session, symptom, seconds=seconds)
     asking.measure("inductor")
     assert asking.timeout == limit
-    assert {asked for _, asked in live_call.asked} == {limit}
+    assert {asked for _, asked in call_session.asked} == {limit}
 
 
 @pytest.mark.parametrize(
@@ -143,18 +136,18 @@ def test_the_users_backend_has_a_name(options: dict[str, Any], name: str) -> Non
 
 
 def test_a_backend_that_is_no_rung_of_ours_is_compiled_as_the_user_did() -> None:
-    live_call = MadeUp({})
-    climber(live_call, options={"backend": "workshop"}).measure("workshop")
-    asked = live_call.ask_of("workshop")["rung"]
+    call_session = MadeUp({})
+    climber(call_session, options={"backend": "workshop"}).measure("workshop")
+    asked = call_session.ask_of("workshop")["rung"]
     assert asked["how"] == "compiled" and "backend" not in asked
 
 
 def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
-    live_call = MadeUp({}, {"coarse": True, "ties": [1], "random": True})
-    asking = climber(live_call)
+    call_session = MadeUp({}, {"coarse": True, "ties": [1], "random": True})
+    asking = climber(call_session)
     asking.basics()
     asking.measure("inductor")
-    assert live_call.ask_of("inductor", "compare") == {
+    assert call_session.ask_of("inductor", "compare") == {
         "op": "compare",
         "reference": f"rung-0-{EAGER}.pt",
         "actual": "rung-0-inductor.pt",
@@ -166,11 +159,11 @@ def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
 
 
 def test_a_comparison_is_given_nothing_that_is_not_there() -> None:
-    live_call = MadeUp({EXACT: raises()}, {"streams": ["numpy"]})
-    asking = climber(live_call)
+    call_session = MadeUp({EXACT: raises()}, {"streams": ["numpy"]})
+    asking = climber(call_session)
     asking.basics()
     asking.measure("inductor")
-    asked = live_call.ask_of("inductor", "compare")
+    asked = call_session.ask_of("inductor", "compare")
     assert (asked["exact"], asked["origin"], asked["ties"]) == (None, None, None)
     assert asked["random"] is True
     plain = MadeUp({})
@@ -180,12 +173,12 @@ def test_a_comparison_is_given_nothing_that_is_not_there() -> None:
 
 
 def test_the_scripts_own_call_is_judged_by_what_it_returned() -> None:
-    live_call = MadeUp({"script": WRONG})
-    asking = climber(live_call)
+    call_session = MadeUp({"script": WRONG})
+    asking = climber(call_session)
     asking.basics()
     own = asking.own_call()
     assert own is not None and own.outcome == "differs" and own.comparison == WRONG
-    assert live_call.ask_of("script", "compare")["actual"] == "returned.pt"
+    assert call_session.ask_of("script", "compare")["actual"] == "returned.pt"
 
 
 def test_a_call_that_returned_nothing_or_has_no_eager_result_is_not_judged() -> None:
@@ -198,25 +191,25 @@ def test_a_call_that_returned_nothing_or_has_no_eager_result_is_not_judged() -> 
 
 
 def test_repetitions_take_turns_between_the_reused_and_a_fresh_compile() -> None:
-    live_call = MadeUp({"repeat 2": WRONG, "repeat 3": raises()})
-    asking = climber(live_call)
+    call_session = MadeUp({"repeat 2": WRONG, "repeat 3": raises()})
+    asking = climber(call_session)
     asking.basics()
     found = asking.repeats(4)
     names = [f"repeat {number}" for number in (1, 2, 3, 4)]
     assert [rung.name for rung in found] == names
     assert [rung.outcome for rung in found] == ["ok", "differs", "raises", "ok"]
-    hows = [live_call.ask_of(name)["rung"]["how"] for name in names]
+    hows = [call_session.ask_of(name)["rung"]["how"] for name in names]
     assert hows == ["reused", "compiled", "reused", "compiled"]
 
 
 def test_repetitions_of_a_backward_pass_are_compiled_afresh() -> None:
-    live_call = MadeUp({})
-    climber(live_call, "gradient", comparison=WRONG, grads="flows.pt").repeats(2)
-    assert [live_call.ask_of(f"repeat {n}")["rung"]["how"] for n in (1, 2)] == ["compiled"] * 2
+    call_session = MadeUp({})
+    climber(call_session, "gradient", comparison=WRONG, grads="flows.pt").repeats(2)
+    assert [call_session.ask_of(f"repeat {n}")["rung"]["how"] for n in (1, 2)] == ["compiled"] * 2
 
 
 def test_what_a_rung_showed_is_kept() -> None:
-    live_call = MadeUp(
+    call_session = MadeUp(
         {
             "eager": raises("TypeError", "x" * 400, phase="backward"),
             "aot_eager": DEADLY,
@@ -224,7 +217,7 @@ def test_what_a_rung_showed_is_kept() -> None:
             "fresh compile": {"outcome": "skipped", "detail": "not in this release"},
         }
     )
-    asking = climber(live_call)
+    asking = climber(call_session)
     asking.basics()
     failed, died, stuck, skipped = (
         asking.measure(name) for name in ("eager", "aot_eager", "inductor", "fresh compile")
@@ -238,8 +231,8 @@ def test_what_a_rung_showed_is_kept() -> None:
 
 
 def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> None:
-    live_call = MadeUp({"eager": WRONG, "aot_eager": WITHIN})
-    asking = climber(live_call)
+    call_session = MadeUp({"eager": WRONG, "aot_eager": WITHIN})
+    asking = climber(call_session)
     asking.basics()
     wrong, within, equal = (asking.measure(name) for name in ("eager", "aot_eager", "inductor"))
     assert (wrong.outcome, within.outcome, equal.outcome) == ("differs", "ok", "ok")
@@ -273,11 +266,11 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
             self.future: Future[Any] = Future()
             return self.future
 
-    live_call = Late({})
-    asking = climber(live_call)
+    call_session = Late({})
+    asking = climber(call_session)
     asking.ahead(("inductor",))
     now[0] = 57.25
-    live_call.future.set_result(DEADLY)
+    call_session.future.set_result(DEADLY)
     now[0] = 90.0
     assert asking.measure("inductor").seconds == 7.25
 
@@ -374,9 +367,9 @@ def test_a_difference_without_a_number_has_none() -> None:
 def test_the_worst_value_is_the_largest_that_the_rule_minds() -> None:
     minded = value("output 1", max_abs_error=0.1), value("output 2", max_abs_error=0.3)
     large = value("output 0", same=True, max_abs_error=9.0)
-    worst = ladder.worst_value(compared(large, *minded))
+    worst = worst_value(compared(large, *minded))
     assert worst is not None and worst["where"] == "output 2"
     only = compared(large, value("output 3", same=True, max_abs_error=None))
-    worst = ladder.worst_value(only)
+    worst = worst_value(only)
     assert worst is not None and worst["where"] == "output 0"
-    assert ladder.worst_value(EQUAL) is None
+    assert worst_value(EQUAL) is None

@@ -29,8 +29,8 @@ OVERLAP = 0.02
 ALL = ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 
 
-def climber(live_call: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
-    return Climber(finding(live_call, symptom, **more), LIMIT, lambda _: None)
+def climber(call_session: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
+    return Climber(finding(call_session, symptom, **more), LIMIT, lambda _: None)
 
 
 def failed(rung: MeasuredRung) -> bool:
@@ -38,21 +38,23 @@ def failed(rung: MeasuredRung) -> bool:
 
 
 def test_the_users_call_is_asked_first_and_then_each_backend() -> None:
-    live_call = MadeUp({})
-    assert climb(climber(live_call)) == ALL
-    assert tuple(live_call.measured()) == ALL
+    call_session = MadeUp({})
+    assert climb(climber(call_session)) == ALL
+    assert tuple(call_session.measured()) == ALL
 
 
 def test_below_a_backend_of_the_users_own_only_dynamo_is_asked() -> None:
-    live_call = MadeUp({})
-    assert climb(climber(live_call, options=OWN)) == ("compiled", "eager", "custom")
-    assert live_call.measured() == ["compiled", "eager", "custom"]
+    call_session = MadeUp({})
+    assert climb(climber(call_session, options=OWN)) == ("compiled", "eager", "custom")
+    assert call_session.measured() == ["compiled", "eager", "custom"]
 
 
 def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
     started: list[int] = []
-    live_call = MadeUp({})
-    asking = Climber(finding(live_call), LIMIT, lambda _: started.append(len(live_call.measured())))
+    call_session = MadeUp({})
+    asking = Climber(
+        finding(call_session), LIMIT, lambda _: started.append(len(call_session.measured()))
+    )
     climb(asking)
     assert started == [5] * 5
 
@@ -70,16 +72,16 @@ def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
 def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
     more: dict[str, Any], names: tuple[str, ...]
 ) -> None:
-    live_call = MadeUp({"compiled": raises(), "inductor": raises()})
-    assert climb_from_the_top(climber(live_call, **more)) == names
-    assert tuple(live_call.measured()) == names
+    call_session = MadeUp({"compiled": raises(), "inductor": raises()})
+    assert climb_from_the_top(climber(call_session, **more)) == names
+    assert tuple(call_session.measured()) == names
 
 
 def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
-    live_call = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
-    asking = climber(live_call, seconds=31.0)
+    call_session = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
+    asking = climber(call_session, seconds=31.0)
     assert climb_from_the_top(asking) == ALL
-    assert sorted(live_call.measured()) == sorted(ALL)
+    assert sorted(call_session.measured()) == sorted(ALL)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +123,11 @@ def test_the_layer_is_the_lowest_backend_that_shows_it(
 def test_a_failure_is_counted_with_the_scripts_own_call(
     rungs: tuple[str, ...], more: dict[str, Any], seen: tuple[int, int], repeated: int
 ) -> None:
-    live_call = MadeUp(dict.fromkeys(rungs, raises()))
-    asking = climber(live_call, **more)
+    call_session = MadeUp(dict.fromkeys(rungs, raises()))
+    asking = climber(call_session, **more)
     climb(asking)
     assert steadiness(asking, failed) == seen
-    assert len([name for name in live_call.measured() if name.startswith("repeat")]) == repeated
+    assert len([name for name in call_session.measured() if name.startswith("repeat")]) == repeated
 
 
 def test_a_call_of_the_scripts_own_that_was_stopped_does_not_count() -> None:
@@ -181,10 +183,10 @@ def test_no_backend_above_the_lowest_that_hangs_is_asked(
     lowest: str, names: tuple[str, ...]
 ) -> None:
     above = ALL[ALL.index(lowest) :]
-    live_call = MadeUp(dict.fromkeys(("compiled", *above), STUCK))
-    asking = climber(live_call, "hang")
+    call_session = MadeUp(dict.fromkeys(("compiled", *above), STUCK))
+    asking = climber(call_session, "hang")
     assert climb_while_it_hangs(asking) == names == tuple(asking.ladder.rungs)
-    assert tuple(live_call.measured()) == names
+    assert tuple(call_session.measured()) == names
     stuck = asking.ladder["compiled"].outcome
     assert first_bad(asking, lambda rung: rung.outcome == stuck) == LAYER_OF[lowest]
     assert steadiness(asking, lambda rung: rung.outcome == stuck)[0] >= 2
@@ -214,8 +216,8 @@ class Slow(MadeUp):
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
-    live_call = Slow()
-    asking = Climber(finding(live_call, "raised"), LIMIT, lambda _: None, at_once)
+    call_session = Slow()
+    asking = Climber(finding(call_session, "raised"), LIMIT, lambda _: None, at_once)
     assert climb(asking) == ALL
-    assert asking.repeats(3) and len(live_call.measured()) == len(ALL) + 3
-    assert live_call.most == at_once
+    assert asking.repeats(3) and len(call_session.measured()) == len(ALL) + 3
+    assert call_session.most == at_once

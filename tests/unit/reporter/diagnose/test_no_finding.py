@@ -17,7 +17,7 @@ from tests.support.made_up_call import recording
 
 def ended_by(name: str, line: str = "no", place: str = "train.py, line 7") -> Any:
     failure = {"exception": name, "message": line, "first_line": line}
-    return {"class": name, "place": place, "raised_in_torch": False, "failure": failure}
+    return {"class": name, "location": place, "raised_in_torch": False, "failure": failure}
 
 
 def failed(**facts: Any) -> Recording:

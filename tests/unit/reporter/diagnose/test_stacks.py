@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.diagnose.stacks import raised_while_running
+from reporter.diagnose.stacks import is_raised_while_running
 
 CALLED = "torch/_dynamo/eval_frame.py"
 WRAPPER = "torch/_functorch/_aot_autograd/runtime_wrappers.py"
@@ -31,8 +31,8 @@ def test_an_exception_of_a_kernel_is_told_from_that_of_a_compiler(
     files: list[str], running: bool
 ) -> None:
     frames = [{"file": file, "function": "call", "torch": True} for file in files]
-    assert raised_while_running({"frames": frames}) is running
+    assert is_raised_while_running({"frames": frames}) is running
 
 
 def test_nothing_is_known_without_a_failure() -> None:
-    assert not raised_while_running(None)
+    assert not is_raised_while_running(None)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import EAGER
+from reporter.diagnose.rungs import EAGER
 from reporter.diagnose.verdict import BUGS
 from tests.support import recorded_answers
 from tests.support.recorded_answers import HOME, NotRecordedError, load, outcome

@@ -82,7 +82,7 @@ def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
     nightly, other = select_releases(selection, Options())
     assert other.version == "2.6.0" and nightly.label == "nightly"
     with pytest.raises(CannotJudgeError, match="cannot be read"):
-        Environments(tmp_path).place(nightly)
+        Environments(tmp_path).provide(nightly)
 
 
 def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:

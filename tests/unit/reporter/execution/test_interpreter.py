@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.pipeline.run import interpreters
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 
 PYTHON = Path(sys.executable)
 
@@ -182,7 +182,7 @@ def test_a_resumed_run_keeps_the_interpreters_it_began_with(
 ) -> None:
     torch_of("__version__ = '2.6.0'")
     here, old, new = (environment(name) / "bin" / "python" for name in ("here", "old", "new"))
-    begun = Recorded(
+    begun = CapturedCall(
         *("crash", "inductor", "", True, None, None, (), None, (), None, {}, (), (), {}),
         python=str(here),
         differs_from=(str(old),),

@@ -10,8 +10,8 @@ import pytest
 from reporter.lint.run import RULES, lint
 from reporter.lint.subject import LintSubject, of_texts
 from templates import forms
-from templates.evidence import Evidence
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from tests.support import outgoing_data as data
 
 CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
@@ -21,7 +21,9 @@ def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     made = data.crash_report() if kind == "crash" else data.gradient_report()
     report = made.to_json()
     repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
-    evidence = Evidence(repro, data.ENVIRONMENT, "0.1.0", key="ab", human_words="Met in training.")
+    evidence = IssueMaterial(
+        repro, data.ENVIRONMENT, "0.1.0", key="ab", human_words="Met in training."
+    )
     report["issue"] = evidence.to_json()
     issue = render_issue(report, evidence)
     return replace(of_texts(forms.load("pytorch"), issue, repro, "", report), **changes)

@@ -6,7 +6,7 @@ import pytest
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from reporter.core.candidate import Candidate
-from reporter.reduce.accepted import Accepted
+from reporter.reduce.accepted import AcceptedCandidates
 
 
 class Numbered:
@@ -17,9 +17,9 @@ class Numbered:
         return ReproBody(f"def repro(x):\n    return x + {self.number}", "repro", (), False)
 
 
-def accepted(count: int) -> tuple[Accepted, list[Candidate]]:
+def accepted(count: int) -> tuple[AcceptedCandidates, list[Candidate]]:
     candidates = [Candidate(Numbered(number), ReproCheck("crash")) for number in range(count)]
-    kept = Accepted()
+    kept = AcceptedCandidates()
     for candidate in candidates:
         kept.add(candidate)
         kept.add(candidate)  # one that is asked about twice

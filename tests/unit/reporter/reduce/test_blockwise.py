@@ -15,7 +15,7 @@ from reporter.core.progress import PlainProgress
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.blockwise import look_at_blocks
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from tests.support.places import DATA
 
 WRONG = "wrong result: output 0: eager is off by 1e-07, compiled by 1e-2"
@@ -46,9 +46,9 @@ class Pool:
         return future
 
 
-def excused(**check: Any) -> Recorded:
+def excused(**check: Any) -> CapturedCall:
     """The recording of five layers, whose error is excused as rounding."""
-    found = Recorded.load(DATA / "recordings" / "foobar.json")
+    found = CapturedCall.load(DATA / "recordings" / "foobar.json")
     assert found.check is not None
     checked = replace(found.check, kind="wrong_result", **check)
     kind, summary = "rounding", "Rounding."
@@ -56,8 +56,8 @@ def excused(**check: Any) -> Recorded:
     return replace(found, layer="", check=checked, signature=None, **changes)
 
 
-def looked(recorded: Recorded, pool: Pool) -> Recorded:
-    return look_at_blocks(recorded, cast(WorkerPool, pool), PlainProgress())
+def looked(captured: CapturedCall, pool: Pool) -> CapturedCall:
+    return look_at_blocks(captured, cast(WorkerPool, pool), PlainProgress())
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import pytest
 from msgspec import structs
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import judge
+from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.reduce.contrast import ContrastInterpreter, Refusals
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import ContrastSection, section
 from templates.wording import difference
 from tests.support import outgoing_data as data
@@ -45,11 +45,11 @@ SENTENCES: list[tuple[list[Answer], str]] = [
 
 @pytest.mark.parametrize(("answers", "said"), SENTENCES)
 def test_why_nothing_differs(answers: list[Answer], said: str) -> None:
-    places = [place("2.0.1"), place("2.6.0")]
-    refusals = Refusals(places, judge(WANTED))
+    contrasts = [place("2.0.1"), place("2.6.0")]
+    refusals = Refusals(contrasts, matcher(WANTED))
     assert refusals.sentence() is None
     for answer in answers:
-        refusals.add(places[1].name, "text", answer)
+        refusals.add(contrasts[1].name, "text", answer)
     sentence = refusals.sentence() or ""
     assert said in sentence and "leave out --differs-from" in sentence
     assert "\n" not in sentence
@@ -98,7 +98,7 @@ def test_without_another_interpreter_nothing_is_said_of_it() -> None:
 
 
 def test_a_recording_remembers_the_other_interpreters(tmp_path: Path) -> None:
-    recorded = Recorded(
+    captured = CapturedCall(
         kind=Kind.CRASH,
         layer=Layer.INDUCTOR,
         summary="",
@@ -116,9 +116,9 @@ def test_a_recording_remembers_the_other_interpreters(tmp_path: Path) -> None:
         python="/a/python",
         differs_from=("/b/python",),
     )
-    recorded.save(tmp_path / "recording.json")
-    assert Recorded.load(tmp_path / "recording.json").differs_from == ("/b/python",)
+    captured.save(tmp_path / "recording.json")
+    assert CapturedCall.load(tmp_path / "recording.json").differs_from == ("/b/python",)
     written = json.loads((tmp_path / "recording.json").read_text())
     del written["differs_from"]  # as a run before this option wrote it
     (tmp_path / "recording.json").write_text(json.dumps(written))
-    assert Recorded.load(tmp_path / "recording.json").differs_from == ()
+    assert CapturedCall.load(tmp_path / "recording.json").differs_from == ()

@@ -19,11 +19,11 @@ from reporter.reduce.initial_candidates import (
     settings,
     slices,
 )
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from tests.support.graphs import call, tensor
 from tests.support.places import DATA
 
-FOOBAR = Recorded.load(DATA / "recordings" / "foobar.json")
+FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 CAPTURED = FOOBAR.captures[0][0]
 CHECK = ReproCheck("wrong_result", double=True)
 ONCE: CaptureWay = {"replay": False}

@@ -13,7 +13,7 @@ from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
-from reporter.reduce.reach import unreached
+from reporter.reduce.reach import find_unreached
 from reporter.reduce.scheduler import Scheduler
 from tests.support.graphs import META
 
@@ -69,5 +69,5 @@ def test_a_fault_that_does_not_reach_the_outputs_is_another_one(
     scheduler = Scheduler(Pool(wrong, known), lambda answer: answer.outcome == "fails")
     ask = Questions(scheduler, lambda _: None)
     ask.overrides = {"fresh": True}
-    assert unreached(ask, candidate("log1p"), candidate("log1p", "relu")) == expected
+    assert find_unreached(ask, candidate("log1p"), candidate("log1p", "relu")) == expected
     assert ask.overrides == {"fresh": True}

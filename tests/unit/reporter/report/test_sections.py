@@ -18,14 +18,14 @@ GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
 
 @pytest.mark.parametrize("name", sections.DOCUMENTS)
 def test_the_schema_in_the_package_is_that_of_the_types(name: str) -> None:
-    assert sections.shipped_schema(name) == sections.schema(name)
+    assert sections.read_shipped_schema(name) == sections.schema(name)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
 def test_a_report_is_what_its_schema_says(path: Path) -> None:
     written = json.loads(path.read_text(encoding="utf-8"))
     sections.validate(written, "report")
-    jsonschema.validate(written, json.loads(sections.shipped_schema("report")))
+    jsonschema.validate(written, json.loads(sections.read_shipped_schema("report")))
 
 
 def test_a_key_that_no_reader_knows_of_is_refused_where_it_is_written() -> None:

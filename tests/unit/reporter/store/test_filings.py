@@ -26,11 +26,11 @@ def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection
     filings.move(store, "l", "a/b", State.UNKNOWN)
     first, second = (filings.filing(store, "k", place) for place in ("a/b", "c/d"))
     assert first is not None and second is not None
-    assert (first.key, first.place, first.state) == ("k", "a/b", State.SENT)
+    assert (first.key, first.address, first.state) == ("k", "a/b", State.SENT)
     assert (first.number, first.url, first.detail) == (None, None, "")
     assert (second.state, second.number, second.url, second.detail) == (State.PLANNED, 7, "u", "d")
     assert filings.filing(store, "l", "c/d") is None
-    assert {item.place for item in filings.filings(store, "k")} == {"a/b", "c/d"}
+    assert {item.address for item in filings.filings(store, "k")} == {"a/b", "c/d"}
     assert len(filings.filings(store)) == 3 and filings.filings(store, "none") == []
 
 
@@ -50,7 +50,7 @@ def test_the_oldest_change_comes_first(store: sqlite3.Connection) -> None:
     for place, updated in (("b/b", "2026-01-02"), ("c/c", "2026-01-01"), ("a/a", "2026-01-02")):
         filings.move(store, "k", place, State.SENT)
         store.execute("UPDATE filings SET updated = ? WHERE repository = ?", (updated, place))
-    assert [item.place for item in filings.filings(store)] == ["c/c", "a/a", "b/b"]
+    assert [item.address for item in filings.filings(store)] == ["c/c", "a/a", "b/b"]
 
 
 def test_when_a_report_first_left_is_remembered(store: sqlite3.Connection) -> None:
@@ -69,15 +69,15 @@ def test_what_was_sent_and_not_answered_is_an_open_question() -> None:
 
 
 def test_an_issue_is_known_as_the_tracker_last_told_it(store: sqlite3.Connection) -> None:
-    assert filings.known_issue(store, "a/b", 1) is None
+    assert filings.load_issue(store, "a/b", 1) is None
     before = KnownIssue("a/b", 1, "T", "open", "", ("x", "y"), "2026-01-01")
     after = KnownIssue("a/b", 1, "U", "closed", "completed", (), "2026-01-02")
     filings.remember_issue(store, before)
     filings.remember_issue(store, KnownIssue("a/b", 2, "other", "open", "", (), ""))
-    assert filings.known_issue(store, "a/b", 1) == before
+    assert filings.load_issue(store, "a/b", 1) == before
     filings.remember_issue(store, after)
-    assert filings.known_issue(store, "a/b", 1) == after
-    assert filings.known_issue(store, "c/d", 1) is None
+    assert filings.load_issue(store, "a/b", 1) == after
+    assert filings.load_issue(store, "c/d", 1) is None
 
 
 @pytest.mark.parametrize(

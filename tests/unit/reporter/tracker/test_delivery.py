@@ -23,8 +23,8 @@ from reporter.store.filings import State
 from reporter.store.locks import lock, lock_beside
 from reporter.store.reports import key_of
 from reporter.tracker import delivery
-from reporter.tracker.delivery import Landed
-from reporter.tracker.outcome import Filed
+from reporter.tracker.delivery import Arrival
+from reporter.tracker.outcome import FilingResult
 from reporter.tracker.posts import IssuePost
 from tests.support.github.submitter import WORDS, RecordedPrompt, Waits, attempt, run_file, state_of
 from tests.support.github.tracker import Fault, Tracker
@@ -316,7 +316,7 @@ def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, rep
         path = lock_beside(report.parent / "store.sqlite3", key, "pytorch/pytorch")
         first.enter_context(lock([path], lambda: None))
         filed = run_file(report, Released(is_there=False), yes=True, summary=WORDS)
-    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert isinstance(filed, FilingResult) and filed.action == "filed"
     assert user.said.count("another process is sending this report; waiting") == 1
 
 
@@ -428,13 +428,13 @@ def test_two_machines_within_the_same_second_are_told(
     key = key_of((report / "repro.py").read_text())
     send = IssuePost.send
 
-    def late(post: IssuePost) -> Landed:
+    def late(post: IssuePost) -> Arrival:
         tracker.add_issue("theirs", f"<!-- bugreport-key: {key} -->")
         return send(post)
 
     monkeypatch.setattr(IssuePost, "send", late)
     filed = run_file(report)
-    assert isinstance(filed, Filed) and filed.number == 2
+    assert isinstance(filed, FilingResult) and filed.number == 2
     assert any("at the same time as #1" in note and "close #2" in note for note in filed.notes)
 
 
@@ -455,7 +455,7 @@ def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
     monkeypatch.setattr(delivery, "move", full)
     user = RecordedPrompt(is_there=False)
     filed = run_file(report, user, yes=True, summary=WORDS)
-    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert isinstance(filed, FilingResult) and filed.action == "filed"
     assert any("issues/1, but that could not be noted" in line for line in user.said)
     monkeypatch.setattr(delivery, "move", move)
     assert state_of(report) is State.SENT

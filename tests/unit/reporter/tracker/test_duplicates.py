@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reporter.tracker.duplicates import queries
-from reporter.tracker.outcome import Filed, PreviewResult
-from reporter.tracker.place import Repository
+from reporter.tracker.outcome import FilingResult, PreviewResult
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import read_submission
 from tests.support.github.submitter import WORDS, RecordedPrompt, copied, other_report, run_file
 from tests.support.github.tracker import Fault, Tracker
@@ -46,7 +46,7 @@ def test_what_others_wrote_is_found_by_exception_and_operators_and_ranked(
     tracker.add_issue("[inductor] crash in aten._foobar", SAME_CRASH)
     tracker.add_issue("Docs of torch.compile", "nothing to do with it")
     filed = run_file(report)
-    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert isinstance(filed, FilingResult) and filed.action == "filed"
     first, *rest = filed.duplicates.candidates
     assert first.number == 2 and first.is_likely
     assert any("_foobar" in reason for reason in first.reasons)
@@ -57,7 +57,7 @@ def test_a_comment_brings_the_new_environment(tracker: Tracker, report: Path) ->
     tracker.add_issue("[inductor] crash in aten._foobar", SAME_CRASH)
     user = RecordedPrompt(["c", WORDS, "y"])
     filed = run_file(report, user)
-    assert isinstance(filed, Filed) and filed.action == "commented"
+    assert isinstance(filed, FilingResult) and filed.action == "commented"
     assert filed.url == "https://github.com/pytorch/pytorch/issues/1#issuecomment-1"
     (issue,) = tracker.repo.issues
     (comment,) = issue["comments"]
@@ -65,7 +65,9 @@ def test_a_comment_brings_the_new_environment(tracker: Tracker, report: Path) ->
     assert "PyTorch version: 2.13.0" in comment["body"] and comment["body"] in "\n".join(user.shown)
     again = run_file(report, yes=True, summary=WORDS, comment_on=1)
     assert (
-        isinstance(again, Filed) and again.action == "already_filed" and len(issue["comments"]) == 1
+        isinstance(again, FilingResult)
+        and again.action == "already_filed"
+        and len(issue["comments"]) == 1
     )
 
 
@@ -74,7 +76,7 @@ def test_a_comment_is_sent_once_too(fault: str, tracker: Tracker, report: Path) 
     tracker.add_issue("[inductor] crash", SAME_CRASH)
     tracker.faults = [Fault("issues/create-comment", fault, processed=True)]
     filed = run_file(report, yes=True, summary=WORDS, comment_on=1)
-    assert isinstance(filed, Filed) and filed.action == "commented"
+    assert isinstance(filed, FilingResult) and filed.action == "commented"
     assert len(tracker.repo.issues[0]["comments"]) == 1 and tracker.count("issues/create") == 0
 
 
@@ -84,7 +86,7 @@ def test_a_closed_issue_is_shown_and_no_comment_offered(tracker: Tracker, report
     )
     user = RecordedPrompt([WORDS, "y"])
     filed = run_file(report, user)
-    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert isinstance(filed, FilingResult) and filed.action == "filed"
     assert any("likely  #1 (closed)" in line for line in user.said)
 
 
@@ -94,7 +96,7 @@ def test_ones_own_report_is_found_in_the_store_before_the_index_knows_it(
     tracker.index_lags = True
     run_file(other_report(tmp_path), yes=True, summary=WORDS)
     filed = run_file(report)
-    assert isinstance(filed, Filed)
+    assert isinstance(filed, FilingResult)
     (candidate,) = filed.duplicates.candidates
     assert candidate.number == 1 and candidate.reasons[0].startswith(
         "your own report of the same failure"
@@ -117,7 +119,7 @@ def test_without_a_fingerprint_nothing_matches_by_it(tracker: Tracker, tmp_path:
     tracker.index_lags = True
     run_file(folders[0])
     filed = run_file(folders[1])
-    assert isinstance(filed, Filed) and filed.duplicates.candidates == ()
+    assert isinstance(filed, FilingResult) and filed.duplicates.candidates == ()
     assert "bugreport-fingerprint" not in tracker.repo.issues[1]["body"]
 
 

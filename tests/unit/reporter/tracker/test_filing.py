@@ -20,8 +20,8 @@ from reporter.store.reports import key_of
 from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file
 from reporter.tracker.manual_form import form
-from reporter.tracker.outcome import Filed, PreviewResult
-from reporter.tracker.place import Repository
+from reporter.tracker.outcome import FilingResult, PreviewResult
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import read_submission, with_words
 from templates import own_text
 from templates.text import size
@@ -42,7 +42,7 @@ def test_a_person_reads_writes_a_sentence_says_yes_and_gets_an_address(
 ) -> None:
     user = RecordedPrompt([WORDS, "y"])
     filed = run_file(report, user, labels=("module: inductor", "oncall: pt2"))
-    assert isinstance(filed, Filed)
+    assert isinstance(filed, FilingResult)
     assert filed.action == "filed" and filed.url == "https://github.com/pytorch/pytorch/issues/1"
     (issue,) = tracker.repo.issues
     title, _ = issue_of(report)
@@ -74,7 +74,7 @@ def test_only_labels_that_the_project_has_are_asked_for(tracker: Tracker, report
     (report / "report.json").write_text(json.dumps(document))
     tracker.repo.writers = ("reporter",)
     filed = run_file(report, assignee=("@me",), yes=True, summary=WORDS)
-    assert isinstance(filed, Filed)
+    assert isinstance(filed, FilingResult)
     assert filed.labels.given == ("module: inductor",) and not filed.labels.dropped
     assert filed.assignees.given == ("reporter",)
     assert any("has no label 'module: made up'" in note for note in filed.notes)
@@ -85,7 +85,7 @@ def test_a_label_that_cannot_be_asked_for_is_left_out_and_that_is_said(
 ) -> None:
     tracker.faults = [Fault("issues/get-label", status=503, times=99)]
     filed = run_file(report)
-    assert isinstance(filed, Filed) and filed.labels.asked == ()
+    assert isinstance(filed, FilingResult) and filed.labels.asked == ()
     (note,) = (note for note in filed.notes if "label" in note)
     assert note.startswith("the label 'module: inductor' is left out: ") and "github.com" in note
 
@@ -98,7 +98,7 @@ def test_a_report_that_is_known_to_be_filed_asks_and_shows_nothing_more(
     tracker.repo.issues[0]["body"] = "edited beyond recognition"
     user = RecordedPrompt()
     again = run_file(report, user)
-    assert isinstance(again, Filed) and (again.action, again.number) == ("already_filed", 1)
+    assert isinstance(again, FilingResult) and (again.action, again.number) == ("already_filed", 1)
     assert user.shown == [] and tracker.count(CREATE) == 1
 
 
@@ -109,7 +109,7 @@ def test_a_request_is_for_an_issue_of_its_own_unless_it_names_one(
         Repository("github.com", "pytorch", "pytorch"), Options(yes=True, summary=WORDS)
     )
     filed = file(report, wanted, RecordedPrompt(is_there=False))
-    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert isinstance(filed, FilingResult) and filed.action == "filed"
 
 
 @pytest.mark.parametrize("answers", [["n"], [""]])
@@ -125,7 +125,7 @@ def test_a_no_sends_nothing(answers: list[str], tracker: Tracker, report: Path) 
 
 def test_a_word_is_no_sentence(tracker: Tracker, report: Path) -> None:
     user = RecordedPrompt(["", "asdf", WORDS, "y"])
-    assert isinstance(run_file(report, user), Filed) and not user.answers
+    assert isinstance(run_file(report, user), FilingResult) and not user.answers
 
 
 REFUSED = [
@@ -168,17 +168,20 @@ def test_an_enterprise_host_gets_its_own_token_and_path(
     monkeypatch.setenv("GH_HOST", "git.example.com")
     monkeypatch.setenv("GITHUB_ENTERPRISE_TOKEN", "enterprise-token")
     filed = run_file(report)
-    assert isinstance(filed, Filed) and str(filed.repository) == "git.example.com/pytorch/pytorch"
+    assert (
+        isinstance(filed, FilingResult)
+        and str(filed.repository) == "git.example.com/pytorch/pytorch"
+    )
     assert tracker.authorizations == {"enterprise-token"}
 
 
 def test_a_project_is_known_by_the_name_it_has_today(tracker: Tracker, report: Path) -> None:
     filed = run_file(report, repo="PyTorch/PyTorch")
-    assert isinstance(filed, Filed) and filed.repository == Repository(
+    assert isinstance(filed, FilingResult) and filed.repository == Repository(
         "github.com", "pytorch", "pytorch"
     )
     again = run_file(report, repo="pytorch/pytorch")
-    assert isinstance(again, Filed) and again.action == "already_filed"
+    assert isinstance(again, FilingResult) and again.action == "already_filed"
 
 
 @pytest.mark.parametrize(
@@ -290,7 +293,7 @@ def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Pa
             run_file(report, yes=True, summary=words)
     assert tracker.log == []
     filed = run_file(report, yes=True, summary="It needs 48271 columns to fail.", keep_source=True)
-    assert isinstance(filed, Filed) and filed.notes == ()
+    assert isinstance(filed, FilingResult) and filed.notes == ()
 
 
 def test_an_address_that_a_person_added_is_pointed_out_and_not_refused(
@@ -299,7 +302,7 @@ def test_an_address_that_a_person_added_is_pointed_out_and_not_refused(
     filed = run_file(
         report, yes=True, summary="See also https://example.org/notes for how it began."
     )
-    assert isinstance(filed, Filed) and any(
+    assert isinstance(filed, FilingResult) and any(
         "has a URL; is it meant" in note for note in filed.notes
     )
 
@@ -311,7 +314,7 @@ def test_a_log_that_does_not_fit_becomes_the_first_comment(tracker: Tracker, rep
     versions = tail[tail.index("### Versions") :]
     (report / "issue.md").write_text(f"{head}### Error logs\n\n```\n{log}\n```\n\n{versions}")
     filed = run_file(report)
-    assert isinstance(filed, Filed) and filed.log_url is not None, filed.to_json()
+    assert isinstance(filed, FilingResult) and filed.log_url is not None, filed.to_json()
     (issue,) = tracker.repo.issues
     assert size(issue["body"]) <= 65_536 and "The log is in the first comment." in issue["body"]
     assert (report / "repro.py").read_text().strip() in issue["body"]
@@ -325,7 +328,7 @@ def test_a_log_beyond_a_comment_becomes_a_secret_gist(tracker: Tracker, report: 
     log = "\n".join(f"frame {number} of a very long traceback" for number in range(4000))
     (report / "error_log.txt").write_text(log)
     filed = run_file(report)
-    assert isinstance(filed, Filed)
+    assert isinstance(filed, FilingResult)
     (gist,) = tracker.gists
     assert list(gist["files"].values()) == [{"content": log}] and gist["public"] is False
     assert "https://gist.github.com/" in tracker.repo.issues[0]["comments"][0]["body"]
@@ -337,7 +340,7 @@ def test_where_no_gist_may_be_made_the_comment_has_the_log_cut(
     tracker.faults = [Fault("gists/create", status=403, message="Resource not accessible")]
     (report / "error_log.txt").write_text("x" * 70_000 + "\nthe end of it")
     filed = run_file(report)
-    assert isinstance(filed, Filed) and filed.log_url
+    assert isinstance(filed, FilingResult) and filed.log_url
     comment = tracker.repo.issues[0]["comments"][0]["body"]
     assert "bytes left out" in comment and "the end of it" in comment
 

@@ -26,7 +26,7 @@ def test_nothing_is_a_sentence(tmp_path: Path) -> None:
 def test_a_filed_report_is_followed_until_it_is_closed(tracker: Tracker, report: Path) -> None:
     run_file(report)
     (known,) = listing().known
-    assert known.places[0].name == "pytorch/pytorch#1" and known.places[0].status == "open"
+    assert known.filings[0].name == "pytorch/pytorch#1" and known.filings[0].status == "open"
     issue = tracker.repo.issues[0]
     issue.update(
         state="closed", state_reason="completed", labels=["module: inductor", "fixed\x1b[2J"]
@@ -87,7 +87,7 @@ def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: P
     assert (
         sync().changes[0] == "pytorch/pytorch#1: found, https://github.com/pytorch/pytorch/issues/1"
     )
-    assert listing().known[0].places[0].name == "pytorch/pytorch#1"
+    assert listing().known[0].filings[0].name == "pytorch/pytorch#1"
 
 
 def test_trouble_with_one_issue_does_not_hide_the_others(

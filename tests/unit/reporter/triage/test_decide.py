@@ -14,18 +14,32 @@ from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decide import best, decide
 from reporter.triage.reading.blocks import blocks
 from reporter.triage.reading.extract import Repro
-from reporter.triage.reading.stated import Raised, Stated, compare, exceptions, read_stated
+from reporter.triage.reading.stated import (
+    StatedException,
+    StatedFailure,
+    compare,
+    exceptions,
+    read_stated,
+)
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.verdict import Judged, read
+from reporter.triage.verdict import CommandVerdict, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
-CRASH = Stated(
-    "raises", (Raised("LoweringException", "AssertionError: index_expr of 7 dims expected"),)
+CRASH = StatedFailure(
+    "raises",
+    (StatedException("LoweringException", "AssertionError: index_expr of 7 dims expected"),),
 )
-ACCEPTS = Stated("wrong", accepts=True)
-INDEX = Stated("raises", (Raised("IndexError", "tuple index out of range (a variant of #1795)"),))
-WRONG, DIES, HANGS, UNKNOWN = Stated("wrong"), Stated("dies"), Stated("hangs"), Stated("unknown")
+ACCEPTS = StatedFailure("wrong", accepts=True)
+INDEX = StatedFailure(
+    "raises", (StatedException("IndexError", "tuple index out of range (a variant of #1795)"),)
+)
+WRONG, DIES, HANGS, UNKNOWN = (
+    StatedFailure("wrong"),
+    StatedFailure("dies"),
+    StatedFailure("hangs"),
+    StatedFailure("unknown"),
+)
 
 
 def runs(
@@ -34,8 +48,8 @@ def runs(
     return Attempts(torch, "3.11.7", (Attempt(outcome, match, failure, "", "", 1.0), *more))  # type: ignore[arg-type]
 
 
-def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> Judged:
-    return Judged(Kind(kind), Layer(layer), is_bug)
+def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> CommandVerdict:
+    return CommandVerdict(Kind(kind), Layer(layer), is_bug)
 
 
 PASSES, SAME, OTHER = (
@@ -45,13 +59,13 @@ PASSES, SAME, OTHER = (
 )
 CASES = [
     (CRASH, SAME, verdict("crash"), "reproduces"),
-    (CRASH, SAME, Judged(trouble="it took too long"), "reproduces"),
+    (CRASH, SAME, CommandVerdict(trouble="it took too long"), "reproduces"),
     (CRASH, OTHER, verdict("crash"), "reproduces"),
     (CRASH, OTHER, verdict("wrong_result"), "different"),
     (CRASH, OTHER, verdict("invalid_program", "eager", False), "no_bug"),
     (CRASH, PASSES, verdict("not_reproduced", "none", False), "not_reproduced"),
     (CRASH, PASSES, verdict("graph_break", "dynamo", False), "not_reproduced"),
-    (CRASH, PASSES, Judged(trouble="no answer"), "cannot_judge"),
+    (CRASH, PASSES, CommandVerdict(trouble="no answer"), "cannot_judge"),
     (WRONG, SAME, verdict("precision_cast", "none", False), "no_bug"),
     (WRONG, PASSES, verdict("wrong_metadata"), "reproduces"),
     (WRONG, OTHER, verdict("not_reproduced", "none", False), "different"),
@@ -72,7 +86,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("says", "ran", "judged", "status"), CASES)
-def test_the_status(says: Stated, ran: Attempts, judged: Judged | None, status: str) -> None:
+def test_the_status(
+    says: StatedFailure, ran: Attempts, judged: CommandVerdict | None, status: str
+) -> None:
     found, sentence = decide(says, [ran], judged)
     assert found == status
     assert sentence.endswith(".") and "2.13.0" in sentence
@@ -89,7 +105,7 @@ def test_the_status(says: Stated, ran: Attempts, judged: Judged | None, status: 
         (CRASH, 1, None, False, "ImportError: no torch.foo", "different"),
         (CRASH, -11, "SIGSEGV", False, "", "different"),
         (
-            Stated("raises", (Raised("Unsupported", ""),)),
+            StatedFailure("raises", (StatedException("Unsupported", ""),)),
             1,
             None,
             False,
@@ -105,7 +121,7 @@ def test_the_status(says: Stated, ran: Attempts, judged: Judged | None, status: 
     ],
 )
 def test_the_same_failure(
-    says: Stated, code: int | None, signal: str | None, late: bool, stderr: str, match: str
+    says: StatedFailure, code: int | None, signal: str | None, late: bool, stderr: str, match: str
 ) -> None:
     assert compare(says, code, signal, late, stderr) == match
 
@@ -129,7 +145,7 @@ def test_the_newest_torch_in_which_it_fails_as_stated_is_gone_on_with(
 
 def test_what_a_compiler_complained_of_is_the_message() -> None:
     log = "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\nOutput:\nx.cpp:3:4: error: no matching function\n"
-    assert exceptions(log) == (Raised("CppCompileError", "error: no matching function"),)
+    assert exceptions(log) == (StatedException("CppCompileError", "error: no matching function"),)
 
 
 TORCHS_FRAME = '  File "/x/site-packages/torch/_inductor/lowering.py", line 7, in pool\n    assert dilation == 1\n'
@@ -182,13 +198,13 @@ def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> N
 def test_an_assertion_of_torchs_own_is_no_check_of_values() -> None:
     assert compare(WRONG, 1, None, False, TORCHS_FRAME + "AssertionError: n") == "different"
     assert compare(WRONG, 1, None, False, OWN_FRAME + "AssertionError: n") == "same"
-    bare = Stated("raises", (Raised("AssertionError", "", True),))
+    bare = StatedFailure("raises", (StatedException("AssertionError", "", True),))
     assert (
         compare(bare, 1, None, False, "LoweringException: AssertionError: \n  target: x")
         == "unclear"
     )
     assert compare(bare, 1, None, False, "LoweringException: IndexError: x") == "different"
-    compiler = Stated("raises", (Raised("CppCompileError", "C++ compile error"),))
+    compiler = StatedFailure("raises", (StatedException("CppCompileError", "C++ compile error"),))
     told = "CppCompileError: C++ compile error\n\nOutput:\nx.cpp:3:4: error: no match\n"
     assert compare(compiler, 1, None, False, told) == "unclear"
 

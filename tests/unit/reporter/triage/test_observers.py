@@ -11,13 +11,13 @@ from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decide import decide
 from reporter.triage.reading.extract import Refusal, Repro
-from reporter.triage.reading.stated import Stated
+from reporter.triage.reading.stated import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
-from reporter.triage.verdict import Account, Judged, read
+from reporter.triage.verdict import Account, CommandVerdict, read
 
-WRONG = Stated("wrong")
+WRONG = StatedFailure("wrong")
 FAILURE = "AssertionError: Tensor-likes are not close!"
 
 
@@ -37,9 +37,9 @@ def judged(
     layer: Layer = Layer.NONE,
     is_bug: bool = False,
     **account: object,
-) -> Judged:
+) -> CommandVerdict:
     given = {"exit": 1, "said": 1, "calls": 2, "compared": 2, **account}
-    return Judged(kind, layer, is_bug, account=Account(**given))  # type: ignore[arg-type]
+    return CommandVerdict(kind, layer, is_bug, account=Account(**given))  # type: ignore[arg-type]
 
 
 ROUNDING = judged(Kind.ROUNDING)
@@ -66,14 +66,14 @@ CASES = [
 
 @pytest.mark.parametrize(("ran", "control", "verdict", "status", "words"), CASES)
 def test_both_observers_are_heard(
-    ran: Attempts, control: Attempts, verdict: Judged, status: str, words: str
+    ran: Attempts, control: Attempts, verdict: CommandVerdict, status: str, words: str
 ) -> None:
     found, sentence = decide(WRONG, [ran], verdict, control)
     assert found == status, sentence
     assert words in sentence
 
 
-def triaged(verdict: Judged | None, control: Attempts | None, **more: object) -> Triage:
+def triaged(verdict: CommandVerdict | None, control: Attempts | None, **more: object) -> Triage:
     thread = Thread("o/r#1", "A title", (Post("kim", "text"),))
     repro = Repro("import torch\n", "kim", 0, "", (), ("torch",), (), "the author's")
     result = Triage(thread, "reproduces", "It fails.", WRONG, repro, None, (runs(1),), verdict)

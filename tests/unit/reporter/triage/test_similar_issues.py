@@ -16,14 +16,14 @@ from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
 from reporter.triage.similar_issues import operators_of, with_duplicates
-from reporter.triage.verdict import Judged
+from reporter.triage.verdict import CommandVerdict
 from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
 
 ISSUES = DATA / "issues"
 PROGRAM = "import torch\n\ndef f(x):\n    return torch.special.zeta(x.t().cummax(0)[0], 2.0)\n\nprint(torch.compile(f)(torch.ones(3, 3)))\n"
 MARK = Fingerprint(("inductor", "LoweringException", "torch/_inductor/lowering.py:zeta"))
-CRASH = Judged(
+CRASH = CommandVerdict(
     kind=Kind.CRASH,
     layer=Layer.INDUCTOR,
     is_bug=True,
@@ -32,10 +32,10 @@ CRASH = Judged(
     fingerprint=MARK.section().to_json(),
     labels=("module: inductor",),
 )
-WRONG = Judged(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)
+WRONG = CommandVerdict(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)
 
 
-def judged(tracker: Tracker, judged: Judged) -> Triage:
+def judged(tracker: Tracker, judged: CommandVerdict) -> Triage:
     """The triage of issue 1 as it stands when its program has been judged."""
     tracker.add_issue("zeta fails", f"It fails.\n\n```python\n{PROGRAM}```\n")
     with TrackerSession("github.com", token_needed=False) as session:
@@ -49,7 +49,7 @@ def judged(tracker: Tracker, judged: Judged) -> Triage:
 
 
 def address():  # type: ignore[no-untyped-def]
-    from reporter.tracker.place import parse_issue
+    from reporter.tracker.repository import parse_issue
 
     return parse_issue("pytorch/pytorch#1")
 
@@ -69,7 +69,7 @@ def looked(result: Triage) -> Triage:
     ids=["mark", "exception", "operators"],
 )  # fmt: skip
 def test_the_like_of_a_judged_issue_is_found(
-    tracker: Tracker, verdict: Judged, title: str, body: str, because: str
+    tracker: Tracker, verdict: CommandVerdict, title: str, body: str, because: str
 ) -> None:
     result = judged(tracker, verdict)
     tracker.add_issue(title, body)

@@ -11,12 +11,12 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.recording.call_session import CallSession
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import source_model
 from reporter.whole_model.traced_model import collect, describe_equivalence
 from tests.support.places import DATA
 
-FOOBAR = Recorded.load(DATA / "recordings" / "foobar.json")
+FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 SAME = {"how": "bitwise", "max_abs_error": 0.0, "count": 1}
 DIFFER = {"how": "differ", "max_abs_error": 0.25, "count": 1}
 PROOF = {

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from templates.evidence import Evidence
 from templates.issue import render_issue
+from templates.material import IssueMaterial
 from tests.support import outgoing_data as data
 from tests.support.created import command
 
@@ -21,7 +21,7 @@ def run(*arguments: str | Path, cwd: Path) -> tuple[int, dict[str, Any], str]:
 
 def test_findings_reach_the_exit_code_the_document_and_the_talk(tmp_path: Path) -> None:
     report = data.crash_report().to_json()
-    evidence = Evidence(CRASH, data.ENVIRONMENT, "0.1.0", key="ab")
+    evidence = IssueMaterial(CRASH, data.ENVIRONMENT, "0.1.0", key="ab")
     report["issue"] = evidence.to_json()
     (tmp_path / "report.json").write_text(json.dumps(report))
     (tmp_path / "repro.py").write_text(CRASH)

@@ -1,5 +1,5 @@
-"""The search for the first operation that differs, over graphs whose faults are known and live calls that
-answer by rule.
+"""The search for the first operation that differs, over graphs whose faults are known and call
+sessions that answer by rule.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def chain(length: int) -> list[list[int]]:
 
 
 def profiled(
-    live_call: GraphLab,
+    call_session: GraphLab,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Profile:
-    found = profile(live_call, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock)
+    found = profile(call_session, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock)
     assert found is not None
     return found
 
@@ -89,10 +89,10 @@ def profiled(
 def test_any_operation_of_a_chain_can_be_the_first_that_differs(
     faulty: int, tmp_path: Path
 ) -> None:
-    live_call = GraphLab(tmp_path, chain(40), {faulty})
-    found = profiled(live_call)
+    call_session = GraphLab(tmp_path, chain(40), {faulty})
+    found = profiled(call_session)
     assert (found.first, found.operator, found.complete) == (faulty, f"torch.op{faulty}", True)
-    assert len(live_call.measured) == len(set(live_call.measured)) < 40
+    assert len(call_session.measured) == len(set(call_session.measured)) < 40
 
 
 def test_a_branch_that_agrees_clears_no_other_branch(tmp_path: Path) -> None:
@@ -103,17 +103,17 @@ def test_a_branch_that_agrees_clears_no_other_branch(tmp_path: Path) -> None:
 
 
 def test_where_everything_agrees_the_whole_graph_is_measured_too(tmp_path: Path) -> None:
-    live_call = GraphLab(tmp_path, chain(40), set())
-    found = profiled(live_call)
+    call_session = GraphLab(tmp_path, chain(40), set())
+    found = profiled(call_session)
     assert (found.first, found.whole, found.complete) == (None, False, True)
-    assert None in live_call.measured and "agree" in found.summary()
+    assert None in call_session.measured and "agree" in found.summary()
 
 
 def test_what_ends_a_fork_is_counted_and_not_asked_again(tmp_path: Path) -> None:
-    live_call = GraphLab(tmp_path, chain(8), {6}, deadly={1, 4})
-    found = profiled(live_call)
+    call_session = GraphLab(tmp_path, chain(8), {6}, deadly={1, 4})
+    found = profiled(call_session)
     assert (found.first, found.failed) == (6, 2)
-    assert sorted(live_call.measured) == list(
+    assert sorted(call_session.measured) == list(
         range(8)
     )  # what was still to do in those forks as well
 
@@ -133,9 +133,9 @@ def test_when_the_time_is_up_nothing_more_is_measured(tmp_path: Path) -> None:
     def pass_time(_: str) -> None:
         now[0] += 4  # of 10, for each of the 3 forks of a round
 
-    live_call = GraphLab(tmp_path, chain(100), {40})
-    found = profiled(live_call, pass_time, lambda: now[0])
-    assert now[0] == 12 and len(live_call.measured) == len(found.points)
+    call_session = GraphLab(tmp_path, chain(100), {40})
+    found = profiled(call_session, pass_time, lambda: now[0])
+    assert now[0] == 12 and len(call_session.measured) == len(found.points)
     assert found.first is not None and found.first > 40 and not found.complete
 
 

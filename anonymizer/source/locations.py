@@ -1,4 +1,4 @@
-"""Where an edit applies: numbered places in a program, found again in each copy."""
+"""Where an edit applies: numbered locations in a program, found again in each copy."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def nth(
-    program: SourceProgram, places: Callable[[SourceProgram], list[Any]], index: int
+    program: SourceProgram, locate: Callable[[SourceProgram], list[Any]], index: int
 ) -> tuple[SourceProgram, Any]:
     """A copy of the program and the place in the copy that corresponds to the index."""
     made = copy.deepcopy(program)
-    return made, places(made)[index]
+    return made, locate(made)[index]
 
 
 def everywhere(
     program: SourceProgram,
-    places: Callable[[SourceProgram], list[Any]],
+    locate: Callable[[SourceProgram], list[Any]],
     change: Callable[[Any], Any],
 ) -> Iterator[SourceProgram]:
     """A program for each place at which `change` does not answer False.
 
     Args:
-        places: finds the places in a copy of the program, always in the same order.
+        locate: finds the locations in a copy of the program, always in the same order.
         change: edits one place of such a copy.
     """
-    for index in range(len(places(program))):
-        made, place = nth(program, places, index)
-        if change(place) is not False:
+    for index in range(len(locate(program))):
+        made, location = nth(program, locate, index)
+        if change(location) is not False:
             yield made
 
 
@@ -65,16 +65,16 @@ def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     return found
 
 
-def put_at(place: Any, new: ast.AST) -> None:
+def put_at(location: Any, new: ast.AST) -> None:
     """Puts another node where `expressions` has found one."""
-    parent, name, at, _ = place
+    parent, name, at, _ = location
     if at is None:
         setattr(parent, name, new)
     else:
         getattr(parent, name)[at] = new
 
 
-class Renamed(ast.NodeTransformer):
+class IdentifierRenaming(ast.NodeTransformer):
     """Gives names others, where they are read and where they are bound."""
 
     def __init__(self, names: Mapping[str, str]) -> None:

@@ -49,7 +49,7 @@ class FinalText:
     report: Mapping[str, Any]
     fresh: FreshRuns
     pool: WorkerPool
-    places: Sequence[ContrastInterpreter]
+    contrasts: Sequence[ContrastInterpreter]
     shows: Callable[[Answer], bool]
 
 
@@ -88,9 +88,13 @@ def _test(repro: FinalText, timeout: float) -> tuple[str, TestSection]:
             continue
         answer = repro.fresh.again(probe, timeout)
         fails = repro.shows(answer)
-        right = [place.info.torch for place in repro.places if passes(place.cold(probe, 1, 1)[0])]
+        right = [
+            contrast.info.torch
+            for contrast in repro.contrasts
+            if passes(contrast.cold(probe, 1, 1)[0])
+        ]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
-        if fails and len(right) == len(repro.places):
+        if fails and len(right) == len(repro.contrasts):
             break
     return test, shown
 

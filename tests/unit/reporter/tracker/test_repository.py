@@ -6,7 +6,7 @@ import pytest
 
 from reporter.core import tokens
 from reporter.core.errors import AuthenticationError, UsageError
-from reporter.tracker.place import (
+from reporter.tracker.repository import (
     IssueAddress,
     Repository,
     api_url,
@@ -51,7 +51,7 @@ ISSUES = [
 
 @pytest.fixture(autouse=True)
 def no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [*tokens.held_tokens(), "GH_HOST"]:
+    for name in [*tokens.read_tokens(), "GH_HOST"]:
         monkeypatch.delenv(name, raising=False)
 
 

@@ -1,4 +1,4 @@
-"""The final text of a program, and what fresh processes show of it."""
+"""The fifth stage of `create`: the final text of a program, and what fresh processes show of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pathlib import Path
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import COMPILE, ReproBody, ReproCheck
 from reporter.core.answer import Answer
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Backend, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
-from reporter.pipeline.program_search import SHORTEST_HANG, Reduced
+from reporter.execution.worker_pool import WorkerPool
+from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.reduce.accepted import Accepted
 from reporter.reduce.contrast import verify
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.verify.numbers import private_numbers, with_generic_numbers
 from reporter.verify.plain import PlainSearch
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedRepro:
     """The final text and what fresh processes showed of it: here (`cold`), and elsewhere."""
 
-    reduced: Reduced
+    reduced: ReducedProgram
     text: str
     #: The same program in the harness, which the pictures are measured with.
     harness: str
@@ -40,39 +40,45 @@ class Verified:
     differs_from: tuple[Json, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
+    #: Where torch's own tools left what they found of the text, if it ran with them.
+    watched: Path | None = None
+
+    @property
+    def captured(self) -> CapturedCall:
+        """What the program was made from."""
+        return self.reduced.captured
 
 
 class Verification:
     """Holds the smallest candidate's text to fresh processes, here and in each interpreter that it
     must pass in.
-
-    `watched`: of texts that ran with torch's own tools on, the folders with what those found.
     """
 
-    def __init__(self, recorded: Recorded, run: Run, workers: WorkerSet) -> None:
-        assert recorded.signature is not None
-        self.wanted = recorded.signature
+    def __init__(self, captured: CapturedCall, run: Run, workers: WorkerSet) -> None:
+        assert captured.signature is not None
+        self.captured = captured
+        self.run = run
+        self.wanted = captured.signature
         self.options = run.options
-        self.within = run.within
         self.progress = run.progress
         self.folder = run.folder
         self.pool = workers.pool
         self.fresh = workers.fresh
-        self.places = workers.places
-        self.as_whole = recorded.whole is not None
-        self.is_hang = recorded.kind == Kind.HANG
+        self.contrasts = workers.contrasts
+        self.as_whole = captured.whole is not None
+        self.is_hang = captured.kind == Kind.HANG
         is_private = not self.as_whole and not run.options.keep_source
-        self.private = private_numbers(recorded) if is_private else frozenset()
-        self.watched: dict[str, Path] = {}
+        self.private = private_numbers(captured) if is_private else frozenset()
+        self._watched: dict[str, Path] = {}
 
-    def verify(self, reduced: Reduced, accepted: Accepted) -> Verified:
+    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
 
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
         show takes its place. Raises CannotJudgeError if there is none.
         """
         self.fresh.prepare(self._compiles_with_inductor(reduced.candidate.check))
-        verified = self._verified(reduced)
+        verified = self._verify(reduced)
         if verified.hits:
             return verified
         if all(answer.outcome == "timeout" for answer in verified.cold):
@@ -84,9 +90,9 @@ class Verification:
             "the smallest program fails in warm workers alone: looking for the smallest one that"
             " fresh processes show"
         )
-        earlier = accepted.last_that(self._is_shown_cold)
+        earlier = reduced.accepted.last_that(self._is_shown_cold)
         if earlier is not None:
-            verified = self._verified(replace(reduced, candidate=earlier))
+            verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.hits:
             raise CannotJudgeError(
                 f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
@@ -96,18 +102,22 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
-        return judge(self.wanted)(self.fresh.again(text, self.limit()))
+        return matcher(self.wanted)(
+            self.fresh.again(text, process_limit(self.captured, self.run, self.pool))
+        )
 
-    def _verified(self, reduced: Reduced) -> Verified:
+    def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
-        if not self.places:
-            plain, needed = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
+        if not self.contrasts:
+            plain, needed = with_generic_numbers(
+                parts, self.private, self.pool, matcher(self.wanted)
+            )
             if plain != parts:
                 harness, parts = format_program(boilerplate.render(*plain)), plain
-        search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
+        search = PlainSearch(self.pool, matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text, hits = harness, 0
@@ -121,8 +131,18 @@ class Verification:
                 text, (cold, hits) = harness, judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
-        differs_from = verify(self.places, text, runs, self.options.jobs) if hits else ()
-        return Verified(reduced, text, harness, parts, cold, hits, differs_from, needed)
+        differs_from = verify(self.contrasts, text, runs, self.options.jobs) if hits else ()
+        return VerifiedRepro(
+            reduced,
+            text,
+            harness,
+            parts,
+            cold,
+            hits,
+            differs_from,
+            needed,
+            self._watched.get(text),
+        )
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
         """What fresh processes showed of a text, and how often it was the failure; never where its
@@ -131,20 +151,20 @@ class Verification:
         cold, control = self._cold(text)
         if control is not None and control.outcome != "passes":
             return cold, 0
-        return cold, sum(judge(self.wanted)(answer) for answer in cold)
+        return cold, sum(matcher(self.wanted)(answer) for answer in cold)
 
     def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """
-        limit = self.limit()
+        limit = process_limit(self.captured, self.run, self.pool)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.cold, text, limit)]
             if self.options.evidence and not self.options.quick and not is_hang:
-                runs.append(threads.submit(self._watched, text, limit))
+                runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.again, text, limit))
             control = None
@@ -153,29 +173,30 @@ class Verification:
             answers = tuple(run.result() for run in runs)
             return answers, control.result() if control is not None else None
 
-    def _watched(self, text: str, limit: float) -> Answer:
+    def _watch(self, text: str, limit: float) -> Answer:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
         they change what comes of it.
         """
-        folder = self.folder / f"watched-{len(self.watched)}"
-        answer = self.fresh.watched(text, limit, TOOLS, folder)
-        if not judge(self.wanted)(answer):
+        folder = self.folder / f"watched-{len(self._watched)}"
+        answer = self.fresh.run_watched(text, limit, TOOLS, folder)
+        if not matcher(self.wanted)(answer):
             return self.fresh.again(text, limit)
         if folder.is_dir():
-            self.watched[text] = folder
+            self._watched[text] = folder
         return answer
-
-    def limit(self) -> float:
-        """Seconds for a fresh process.
-
-        One that hangs takes all of them, so it gets what tells it from a slow one.
-        """
-        ample = max(self.options.timeout, 4 * self.pool.time_limit)
-        if self.is_hang:
-            return max(SHORTEST_HANG, self.within(min(ample, 3 * self.pool.time_limit)))
-        return ample
 
     @staticmethod
     def _compiles_with_inductor(check: ReproCheck) -> bool:
         backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
         return check.compiler == COMPILE and backend == repr(Backend.INDUCTOR.value)
+
+
+def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
+    """Seconds for a fresh process with the final text.
+
+    One that hangs takes all of them, so it gets what tells it from a slow one.
+    """
+    ample = max(run.options.timeout, 4 * pool.time_limit)
+    if captured.kind == Kind.HANG:
+        return max(SHORTEST_HANG, run.within(min(ample, 3 * pool.time_limit)))
+    return ample

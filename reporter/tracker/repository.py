@@ -159,7 +159,7 @@ def token_variables(host: str) -> tuple[str, str]:
 
 def find_token(host: str) -> Token | None:
     """The token for a host. A token for github.com is never offered to another host."""
-    given = tokens.held_tokens()
+    given = tokens.read_tokens()
     return next((Token(given[name], name) for name in token_variables(host) if name in given), None)
 
 

@@ -13,7 +13,7 @@ LOG_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
-class Evidence:
+class IssueMaterial:
     """What the issue shows beside the report's numbers.
 
     `releases` maps a torch version to what was seen there; `workaround` and `culprit` are phrases
@@ -44,6 +44,6 @@ class Evidence:
         return {**kept, "error_log": shorten(visible(tidy_log(self.error_log)).strip(), LOG_LIMIT)}
 
     @classmethod
-    def of(cls, report: Mapping[str, Any], repro: str) -> Evidence:
-        """The evidence of a finished report. Raises KeyError, TypeError if it has none."""
+    def of(cls, report: Mapping[str, Any], repro: str) -> IssueMaterial:
+        """The material of a finished report. Raises KeyError, TypeError if it has none."""
         return cls(repro=repro, **report["issue"])

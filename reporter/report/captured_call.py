@@ -24,13 +24,13 @@ from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.report.environment import public_environment
 from reporter.report.folder import write_private
-from reporter.report.sections import DiagnosisSections, section
+from reporter.report.sections import DiagnosisSections, RungRow, section
 
 _VERSION = 3
 
 
 @dataclass(frozen=True)
-class Recorded:
+class CapturedCall:
     """The verdict with its measurements, and all that candidates are made from.
 
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
@@ -46,7 +46,7 @@ class Recorded:
     is_bug: bool
     signature: Signature | None
     failure: Failure | None
-    ladder: tuple[Json, ...]
+    ladder: tuple[RungRow, ...]
     check: ReproCheck | None
     captures: tuple[tuple[GraphJson, CaptureWay], ...]
     gathered: GatheredJson | None
@@ -66,6 +66,12 @@ class Recorded:
     tensors: Mapping[str, int] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
 
+    @property
+    def device(self) -> str:
+        """The device that the failing program computes on: cuda if any of its tensors is there."""
+        text = json.dumps([graph for graph, _ in self.captures])
+        return "cuda" if '"device": "cuda"' in text else "cpu"
+
     def sizes(self) -> frozenset[int]:
         """The sizes of the failing call's tensors, and the ends of the ranges of its whole
         numbers.
@@ -84,7 +90,7 @@ class Recorded:
         write_private(path, json.dumps({"version": _VERSION, **msgspec.to_builtins(self)}))
 
     @classmethod
-    def load(cls, path: Path) -> Recorded:
+    def load(cls, path: Path) -> CapturedCall:
         """Reads a recording back.
 
         Raises UsageError if there is none or it is of another version.
@@ -96,7 +102,7 @@ class Recorded:
             data["kind"], data["layer"] = Kind(data["kind"]), Layer(data["layer"])
             data["signature"] = _signature(data["signature"])
             data["check"] = _check(data["check"])
-            data["ladder"] = tuple(data["ladder"])
+            data["ladder"] = tuple(section(RungRow, row) for row in data["ladder"])
             data["captures"] = tuple((graph, way) for graph, way in data["captures"])
             data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(
                 data["internals"]

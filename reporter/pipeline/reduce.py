@@ -1,5 +1,5 @@
-"""The search for the smallest public program that shows the failure, by nothing but complete
-candidate texts in warm workers.
+"""The fourth stage of `create`: the search for the smallest public program that shows the failure,
+by nothing but complete candidate texts in warm workers.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
-from reporter.reduce.accepted import Accepted
+from reporter.reduce.accepted import AcceptedCandidates
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.other_failures import Others
 from reporter.reduce.questions import Questions
-from reporter.reduce.reach import unreached
+from reporter.reduce.reach import find_unreached
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
 
@@ -37,63 +37,77 @@ SHORTEST_HANG = 20.0
 
 
 @dataclass(frozen=True)
-class Reduced:
-    """The smallest candidate found, and how it differs from stock."""
+class ReducedProgram:
+    """The smallest candidate found in warm workers, and what the search knows beside it.
 
+    Attributes:
+        captured: what the search started from.
+        accepted: every candidate that showed the failure, each smaller than the one before.
+        others: failures of other sorts that candidates showed.
+        history: (candidates settled, tensor operations, lines), each time the program got smaller.
+        different: how a whole model differs from stock layers.
+        own_backend: whether it is compiled by a backend of the user's own.
+    """
+
+    captured: CapturedCall
     candidate: Candidate
+    accepted: AcceptedCandidates
+    others: Others
+    counts: Counts
+    history: tuple[tuple[int, int, int], ...]
     different: Difference | None = None
+    own_backend: bool = False
 
 
 class ProgramSearch:
-    """From a recording to the smallest candidate, in warm workers.
+    """From a captured call to the smallest candidate, in warm workers.
 
     `on_smaller` gets each program that shows the failure as the search goes on, with its size.
-    `accepted` are those programs, `others` the failures of other sorts that candidates showed.
     """
 
     def __init__(
         self,
-        recorded: Recorded,
+        captured: CapturedCall,
         run: Run,
         workers: WorkerSet,
         journal: Journal | None,
         on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
-        assert recorded.signature is not None and recorded.check is not None
-        self.recorded = recorded
+        assert captured.signature is not None and captured.check is not None
+        self.captured = captured
         self.options = run.options
         self.progress = run.progress
-        self.places = workers.places
-        self.as_whole = recorded.whole is not None
-        self.wanted = recorded.signature
+        self.contrasts = workers.contrasts
+        self.as_whole = captured.whole is not None
+        self.wanted = captured.signature
         self.backend = (
-            source_candidates.backend(recorded) if recorded.layer == Layer.BACKEND else None
+            source_candidates.backend(captured) if captured.layer == Layer.BACKEND else None
         )
         self.others = Others(self.wanted)
         self.size = ""
-        self.refusals = Refusals(self.places, judge(self.wanted))
+        self.refusals = Refusals(self.contrasts, matcher(self.wanted))
         #: (candidates settled, tensor operations, lines), each time the program got smaller
         self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             workers.pool,
-            judge(self.wanted),
+            matcher(self.wanted),
             journal,
-            [place.stage for place in self.places],
+            [contrast.stage for contrast in self.contrasts],
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
                 self.options.seed,
                 max_seconds=run.within(self._search_limit(), _SHARE_OF_SEARCH),
             ),
         )
-        self.accepted = Accepted()
+        self.accepted = AcceptedCandidates()
         self.ask = Questions(self.scheduler, self._shrunk)
         self._on_smaller = on_smaller
         patience = run.within(workers.pool.patience, _SHARE_OF_CANDIDATE)
-        if recorded.kind == Kind.HANG:
+        if captured.kind == Kind.HANG:
             patience = SHORTEST_HANG
         workers.pool.patience = min(workers.pool.patience, max(SHORTEST_HANG, patience))
 
-    def reduce(self) -> Reduced:
+    def reduce(self) -> ReducedProgram:
         """The smallest public program that shows the failure in a warm worker.
 
         Raises CannotJudgeError if no public program shows it.
@@ -105,13 +119,22 @@ class ProgramSearch:
         reduced = (
             traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         )
-        reduced = self._reached(seed, reduced)
+        reduced = self._extend_to_reach(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
             self.progress.stage("needs", "what the model needs beside stock layers to fail")
-            different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
-        return Reduced(reduced, different)
+            different = traced_model.differs_from_stock(self.captured, reduced, self.ask)
+        return ReducedProgram(
+            self.captured,
+            reduced,
+            self.accepted,
+            self.others,
+            self.scheduler.counts,
+            tuple(self.history),
+            different,
+            self.backend is not None,
+        )
 
     def _count(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
@@ -131,9 +154,9 @@ class ProgramSearch:
         half of it for the verdict; each candidate that hangs takes long, too.
         """
         limit = self.options.timeout
-        if self.recorded.kind == Kind.HANG:
+        if self.captured.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
-        return max(600.0, 4 * limit) * (1 + len(self.places))
+        return max(600.0, 4 * limit) * (1 + len(self.contrasts))
 
     def _seed(self) -> Candidate:
         for search in self._sources():
@@ -144,7 +167,7 @@ class ProgramSearch:
         if same is not None:
             raise CannotJudgeError(same)
         reasons = sorted(
-            {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
+            {graph["unsupported"] for graph, _ in self.captured.captures if "unsupported" in graph}
         )
         if self.scheduler.out_of_memory:
             reasons.append(
@@ -152,11 +175,11 @@ class ProgramSearch:
                 f" {self.options.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
-        small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
+        small = [name for name, size in self.captured.tensors.items() if size <= MOST_VALUES]
         # what fails before a value is read needs none
         crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
         is_effect = self.wanted.property == SIDE_EFFECT
-        is_of_values = self.recorded.kind not in crashes and not is_effect
+        is_of_values = self.captured.kind not in crashes and not is_effect
         if small and is_of_values and not self.options.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (
@@ -181,9 +204,9 @@ class ProgramSearch:
             return self.ask.first(self._rewritten())
 
         if self.as_whole:
-            yield lambda: self.ask.first(traced_model.candidates(self.recorded, self._check()))
+            yield lambda: self.ask.first(traced_model.candidates(self.captured, self._check()))
             return
-        yield from (sources, graphs) if self.recorded.layer == Layer.DYNAMO else (graphs, sources)
+        yield from (sources, graphs) if self.captured.layer == Layer.DYNAMO else (graphs, sources)
         yield self._with_own_numbers
 
     def _slice(self) -> Candidate | None:
@@ -193,8 +216,8 @@ class ProgramSearch:
             return None
         if self._comes_early(check):
             self.ask.overrides = early_end.ENDS_AT_COMPILER
-        for captured, way in self.recorded.captures:
-            for graph, make in initial_candidates.slices(captured, way, check, self.recorded.layer):
+        for captured, way in self.captured.captures:
+            for graph, make in initial_candidates.slices(captured, way, check, self.captured.layer):
                 found = self._piece(graph, make)
                 if found is not None:
                     return found
@@ -206,23 +229,23 @@ class ProgramSearch:
         the other findings, and from then on its operators are left to eager.
         """
         slices = Slices(self.ask, make)
-        found = slices.find(graph, self.recorded.failure)
+        found = slices.find(graph, self.captured.failure)
         if found is None or not self._may_be_unreached(found.check):
             return found
-        operators = unreached(self.ask, found, make(graph))
+        operators = find_unreached(self.ask, found, make(graph))
         if not operators:
             return found
         self.others.keep(self.wanted, found.text())
         self.ask.overrides = {"fallback": list(operators)}
-        return slices.find(graph, self.recorded.failure) or self.ask.first([make(graph)])
+        return slices.find(graph, self.captured.failure) or self.ask.first([make(graph)])
 
-    def _reached(self, seed: Candidate, reduced: Candidate) -> Candidate:
+    def _extend_to_reach(self, seed: Candidate, reduced: Candidate) -> Candidate:
         """The reduced candidate, or that of the fault which reaches what the seed returns."""
         whole, part = seed.content, reduced.content
         is_smaller = isinstance(whole, Graph) and isinstance(part, Graph) and whole != part
         if not is_smaller or self.ask.overrides or not self._may_be_unreached(reduced.check):
             return reduced
-        operators = unreached(self.ask, reduced, seed)
+        operators = find_unreached(self.ask, reduced, seed)
         if not operators:
             return reduced
         self.others.keep(self.wanted, reduced.text())
@@ -231,15 +254,15 @@ class ProgramSearch:
 
     def _may_be_unreached(self, check: ReproCheck) -> bool:
         """Whether eager could take over single operators: for wrong values that Inductor makes."""
-        is_ours = not self.places and self.backend is None and check.compiler == COMPILE
-        return is_ours and check.kind in WRONG_OUTPUTS and self.recorded.layer in INDUCTOR_LAYERS
+        is_ours = not self.contrasts and self.backend is None and check.compiler == COMPILE
+        return is_ours and check.kind in WRONG_OUTPUTS and self.captured.layer in INDUCTOR_LAYERS
 
     def _comes_early(self, check: ReproCheck) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
         of the user's own, some have to pass.
         """
-        ours = not self.places and self.backend is None
-        return ours and early_end.comes_early(self.recorded.failure, check)
+        ours = not self.contrasts and self.backend is None
+        return ours and early_end.comes_early(self.captured.failure, check)
 
     def _end_early(self, seed: Candidate) -> None:
         """From here on candidates end where the C++ compiler starts, if the seed shows the failure
@@ -252,7 +275,7 @@ class ProgramSearch:
 
     def _check(self) -> ReproCheck:
         """The recorded check; a backend of the user's own comes along as rewritten code."""
-        check = self.recorded.check
+        check = self.captured.check
         assert check is not None
         if self.backend is None:
             return check
@@ -267,29 +290,29 @@ class ProgramSearch:
         check = self._check()
         if check.property == SIDE_EFFECT:
             return  # a graph holds tensors alone
-        for graph, way in self.recorded.captures:
-            yield from initial_candidates.graph_candidates(graph, way, check, self.recorded.layer)
+        for graph, way in self.captured.captures:
+            yield from initial_candidates.graph_candidates(graph, way, check, self.captured.layer)
 
     def _rewritten(self) -> Iterator[Candidate]:
         say = self.progress.note if self.options.verbose else lambda _: None
-        content = source_candidates.program(self.recorded, say=say)
+        content = source_candidates.program(self.captured, say=say)
         if content is not None:
-            yield from self._shown(content)
+            yield from self._show(content)
 
-    def _shown(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
+    def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
-        for shown in source_candidates.shown(content, check):
-            yield from initial_candidates.source_candidates(shown, check, self.recorded.layer)
+        for shown in source_candidates.make_judgeable(content, check):
+            yield from initial_candidates.source_candidates(shown, check, self.captured.layer)
 
     def _with_own_numbers(self) -> Candidate | None:
         """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
         as indices, have the program's own values.
         """
-        content = source_candidates.program(self.recorded, exact=True)
-        made_up = source_candidates.program(self.recorded)
+        content = source_candidates.program(self.captured, exact=True)
+        made_up = source_candidates.program(self.captured)
         if content is None or made_up is None or content.body() == made_up.body():
             return None
-        found = self.ask.first(self._shown(content))
+        found = self.ask.first(self._show(content))
         if found is not None:
             self.progress.note(
                 "made-up values do not show the failure: the repro keeps those of tensors of at"

@@ -1,0 +1,76 @@
+"""What a comparison of two runs says, in words, and the difference in it that matters most."""
+
+from __future__ import annotations
+
+from collectors.protocol import Comparison, MetadataDifference, ValueDifference
+from reporter.recording import side_effects
+
+
+def without_metadata(comparison: Comparison) -> Comparison:
+    """The same comparison of values alone: float64 is another dtype by itself."""
+    values = comparison["values"]
+    return {
+        **comparison,
+        "equal": not values,
+        "same": all(item["same"] for item in values),
+        "tight": all(item["tight"] for item in values),
+        "metadata": [],
+    }
+
+
+def describe(comparison: Comparison | None) -> str:
+    """The worst difference in a few words."""
+    if comparison is None or comparison["equal"]:
+        return ""
+    if comparison["metadata"]:
+        first = gravest(comparison)
+        if side_effects.is_state(first):
+            return f"{first['where']}: {first['eager']} in eager, {first['compiled']} compiled"
+        return (
+            f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
+            " compiled"
+        )
+    worst = worst_value(comparison)
+    if worst is None:
+        return ""
+    if "missing" in worst:
+        other = "the compiled" if worst["missing"] == "eager" else "eager"
+        return f"{worst['where']}: only {other} backward pass gives one"
+    text = f"{worst['where']}: max abs error {worst.get('max_abs_error', float('nan')):.4g}"
+    if worst.get("nan_moved"):
+        nans = worst.get("nan") or (0, 0)
+        text += f"; {nans[0]} NaN in eager, {nans[1]} compiled"
+    if worst.get("tied"):
+        text += "; indices differ only where the values tie"
+    elif worst.get("max_ulp") is None and "mismatched" in worst:
+        text += f"; {worst['mismatched']} of {worst['elements']} elements"
+    if worst.get("max_ulp") is not None and "error_vs_fp64" in worst:
+        text += (
+            f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by"
+            f" {worst['eager_error_vs_fp64']:.3g}"
+        )
+    return text
+
+
+#: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
+_GRAVITY = (
+    *("structure", "type", "shape", "dtype"),
+    *(side_effects.SIDE_EFFECT, "python value", "alias", "stride"),
+)
+
+
+def gravest(comparison: Comparison) -> MetadataDifference:
+    """The first of the gravest differences beside values; there must be one."""
+
+    def rank(item: MetadataDifference) -> int:
+        name = item["property"]
+        return _GRAVITY.index(name) if name in _GRAVITY else len(_GRAVITY)
+
+    return min(comparison["metadata"], key=rank)
+
+
+def worst_value(comparison: Comparison) -> ValueDifference | None:
+    """The value difference to report: the first one the rule minds, else the largest."""
+    values = comparison["values"]
+    minded = [item for item in values if not item["same"]] or values
+    return max(minded, key=lambda item: item.get("max_abs_error") or 0.0) if minded else None

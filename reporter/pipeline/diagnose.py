@@ -1,0 +1,78 @@
+"""The second stage of `create`: a verdict on the recorded calls, and what is measured beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import ROUNDED
+from reporter.diagnose.details.gather import DiagnosisDetails, gather
+from reporter.diagnose.details.self_check import checks_itself
+from reporter.diagnose.judge import judge
+from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.verdict import Diagnosis
+from reporter.pipeline.run import Run
+from reporter.recording.entry_points import entry_point_of, own_texts
+from reporter.recording.findings import Recording
+
+#: Of the time that is left to a run with a budget: what one rung may take.
+_SHARE_OF_RUNG = 0.2
+#: Why calls cannot be repeated, by what the recorder names.
+_UNSUPPORTED = {
+    "ranks": (
+        "the script is one of several processes of a group, and its calls cannot be repeated"
+        " without the others; start it alone, with a WORLD_SIZE of 1"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class DiagnosedRun:
+    """The verdict on a recorded run and what is known beside it.
+
+    `doubtful` asks for a closer look at parts of the graph.
+    """
+
+    recording: Recording
+    diagnosis: Diagnosis
+    details: DiagnosisDetails
+    doubtful: bool
+
+
+def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
+    """The verdict on a recorded run. Raises CannotJudgeError where its calls cannot be repeated."""
+    options, progress = run.options, run.progress
+    if recording.unsupported and not recording.findings:
+        raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
+    calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
+    watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
+    progress.stage("diagnose", f"{calls}, {watching}")
+    say = progress.note if options.verbose else lambda _: None
+    limit = run.within(options.timeout / 2, _SHARE_OF_RUNG)
+    diagnosis = judge(recording, limit, say, options.rungs, options.jobs)
+    doubtful = _doubtful(diagnosis, recording)
+    progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
+    measure = partial(
+        gather,
+        diagnosis,
+        recording,
+        limit,
+        options.jobs,
+        say,
+        checked=checks_itself(own_texts(entry_point_of(options, run.info.path))),
+    )
+    try:
+        details = measure(thorough=not (run.output is not None or doubtful or options.quick))
+    except KeyboardInterrupt:
+        progress.note("interrupted: the verdict is said without what was still measured")
+        details = measure(thorough=False)
+    return DiagnosedRun(recording, diagnosis, details, doubtful)
+
+
+def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
+    """Whether rounding excuses the whole call of a script that itself says it fails: a part of the
+    graph may be wrong.
+    """
+    excused = not diagnosis.is_bug and diagnosis.kind in ROUNDED
+    return excused and script_failed(recording)

@@ -1,0 +1,185 @@
+"""The sixth stage of `create`: what the report says beside the repro, all of it measured on the
+final text.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from anonymizer.graph.boilerplate import (
+    COMPILE,
+    ReproCheck,
+)
+from reporter.core.candidate import Candidate, matcher
+from reporter.core.formatting import format_program
+from reporter.core.kinds import Kind
+from reporter.core.operators import operators
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
+from reporter.diagnose.details.experiment import pool_experiment
+from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.diagnose.explain import public_summary
+from reporter.pipeline.extras import Extras
+from reporter.pipeline.final_text import FinalText, measure
+from reporter.pipeline.run import FRESH_PROCESSES, Run
+from reporter.pipeline.verify import VerifiedRepro, process_limit
+from reporter.publish.result import BuiltRepro, Measurements
+from reporter.reduce import source_candidates
+from reporter.reduce.other_failures import Other
+from reporter.reduce.workers import WorkerSet
+from reporter.report.sections import CulpritSection, RungRow
+from reporter.verify.ablation import ablation
+from reporter.verify.neighbours import NeighbourResult, find_neighbours
+from reporter.verify.numbers import numbers_left
+
+#: Seconds for the search of the culprit on the reduced repro.
+CULPRIT_BUDGET = 60.0
+#: For the programs next to the repro: a share of the seconds that the rest took, at least and at
+#: most so many.
+_SHARE_OF_NEIGHBOURS = 0.2
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
+
+
+class Measurement:
+    """Everything that is measured on a verified repro."""
+
+    def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
+        captured = verified.captured
+        assert captured.signature is not None
+        self.verified = verified
+        self.captured = captured
+        self.wanted = captured.signature
+        self.run = run
+        self.pool = workers.pool
+        self.warm = workers.warm
+        self.fresh = workers.fresh
+        self.contrasts = workers.contrasts
+
+    def measure(self, extras: Extras) -> BuiltRepro:
+        """The repro with its ablation, culprit, neighbours, regression test and pictures.
+
+        What `extras` leaves out, as there is no time for it, is empty.
+        """
+        verified = self.verified
+        text, cold, reduced = verified.text, verified.cold, verified.reduced
+        # the harness judges each row with float64, which a plain comparison does not
+        harness = verified.harness
+        check = reduced.candidate.check
+        rows: tuple[RungRow, ...] = ()
+        rows = extras.measure(
+            "ablation",
+            f"seen in {verified.hits} of {FRESH_PROCESSES}",
+            lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
+            (),
+        )
+        culprit = extras.measure(
+            "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
+        )
+        near: tuple[NeighbourResult, ...] = ()
+        if self._has_neighbours():
+            near = extras.measure(
+                "neighbours",
+                "other dtypes, sizes, layouts and operators",
+                lambda: tuple(
+                    find_neighbours(
+                        self.pool, matcher(self.wanted), verified.parts, self._for_neighbours()
+                    )
+                ),
+                (),
+            )
+        summary = public_summary(self.captured, cold, check.compiler)
+        shown = extras.measure(
+            "test and pictures",
+            "from the final text",
+            lambda: self._measurements(summary),
+            None,
+        )
+        others: tuple[Other, ...] = ()
+        if reduced.others.all():
+            others = extras.measure(
+                "other findings",
+                "fresh processes",
+                lambda: reduced.others.confirm(
+                    Path(self.captured.python), 4 * self.pool.time_limit, self.warm
+                ),
+                (),
+            )
+        return BuiltRepro(
+            candidate=reduced.candidate,
+            text=text,
+            harness=harness,
+            signature=self.wanted,
+            cold=cold,
+            reproduced=(verified.hits, len(cold)),
+            ablation=rows,
+            culprit=culprit,
+            counts=reduced.counts,
+            others=tuple(replace(other, text=format_program(other.text)) for other in others),
+            unverified=reduced.others.all(),
+            differs_from=verified.differs_from,
+            different=reduced.different,
+            history=(
+                *reduced.history,
+                (reduced.counts.settled, *_size(reduced.candidate, text)),
+            ),
+            summary=summary,
+            measured=shown,
+            neighbours=near,
+            numbers_left=numbers_left(text, verified.needed),
+        )
+
+    def _measurements(self, summary: str) -> Measurements:
+        """The regression test, verified, and the numbers of the pictures, all from the final
+        program.
+        """
+        verified = self.verified
+        seconds = max(answer.seconds for answer in verified.cold)
+        verdict = {
+            "kind": str(self.wanted.kind),
+            "layer": str(self.captured.layer),
+            "summary": summary,
+        }
+        subject = FinalText(
+            verified.text,
+            verified.harness,
+            {"verdict": verdict, "repro": {"operators": operators(verified.harness)}},
+            self.fresh,
+            self.pool,
+            tuple(self.contrasts),
+            matcher(self.wanted),
+        )
+        limit = process_limit(self.captured, self.run, self.pool)
+        return measure(subject, limit, seconds, self.run.options.jobs)
+
+    def _has_neighbours(self) -> bool:
+        """Whether other programs are tried; of what hangs each would take the whole limit."""
+        is_hang = self.captured.kind == Kind.HANG
+        is_whole = self.captured.whole is not None
+        return not (is_whole or is_hang or self.verified.reduced.own_backend)
+
+    def _for_neighbours(self) -> float:
+        """Seconds for the programs next to the repro."""
+        share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.run.started)
+        return self.run.within(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
+
+    def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
+        """The pass or operator at fault and the settings that avoid it, measured on the repro
+        itself.
+        """
+        layer = self.wanted.layer
+        if layer is None or layer not in LAYERS or check.compiler != COMPILE:
+            return None
+        mode = dict(check.arguments).get("mode", "").strip("'\"") or None
+        return find(
+            pool_experiment(self.pool, text, self.wanted),
+            SuspectedBug(layer, self.wanted.kind, mode=mode),
+            SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.options.jobs),
+            self.run.progress.note if self.run.options.verbose else lambda _: None,
+        )
+
+
+def _size(candidate: Candidate, text: str) -> tuple[int, int]:
+    return source_candidates.statements(candidate), sum(
+        1 for line in text.splitlines() if line.strip()
+    )

@@ -1,0 +1,239 @@
+"""The first stage of `create`: the script runs, watched; where it fails and no watched call tells
+why, it runs again, watched in another way.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from reporter.core.plain import Json
+from reporter.core.progress import Progress
+from reporter.core.settings import Options
+from reporter.diagnose.eager_faults import may_be_torch
+from reporter.diagnose.eager_values import may_be_eager
+from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, script_failed
+from reporter.execution.compiler_cache import prefill
+from reporter.execution.control import VARIABLE
+from reporter.pipeline.run import Run
+from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_for, refuse_run
+from reporter.recording.findings import Recording
+from reporter.recording.operators import OperatorWatch
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
+
+#: Of the time that is left to a run with a budget: what the script may take.
+_SHARE_OF_SCRIPT = 0.4
+#: Child processes of a script that are watched, one after another.
+_MOST_CHILDREN = 4
+
+
+def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
+    """Runs the script once, watched; with `seen`, a program that ran by itself, nothing is run.
+
+    `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
+    """
+    way = entry_point_of(run.options, run.info.path)
+    prefill((run.folder if seen is None else seen.folder) / "cache", warm)
+    if seen is None:
+        run.progress.stage("record", "running the script once, every compiled call next to eager")
+    options = replace(run.options, timeout=run.within(run.options.timeout, _SHARE_OF_SCRIPT))
+    recording = seen or record(options, way, run.info.path, run.folder, run.progress)
+    try:
+        refuse_run(way, recording)
+    except BaseException:
+        recording.close()
+        raise
+    return recording
+
+
+def record(
+    options: Options, way: EntryPoint, python: Path, folder: Path, progress: Progress
+) -> Recording:
+    """Watches the script; where it fails and no watched call tells why, once more with every call
+    watched.
+    """
+    for note in way.notes:
+        progress.note(note)
+    recording = _session(options, way, python, folder, progress).run()
+    if options.untrusted is not None:
+        options.untrusted(_account(recording))
+    gpu = recording.unsupported == "CUDA"
+    if gpu:
+        progress.note(
+            "the script computes on CUDA, which no fork of it could: it is run again for each"
+            " question"
+        )
+        recording.close()
+        recording = _session(options, way, python, folder, progress, gpu=True).run()
+    skipped = recording.calls - recording.compared - recording.unchecked
+    if script_failed(recording) and not recording.findings and skipped > 0:
+        progress.note(
+            f"the script fails, and {skipped} of its compiled calls were not compared: once more,"
+            " all of them"
+        )
+        recording.close()
+        recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
+    again = _FurtherRuns(options, way, python, folder, progress)
+    if recording.children and not recording.findings:
+        recording = again.with_children(recording)
+    if not recording.findings and may_be_torch(recording):
+        recording = again.with_operator(recording)
+    elif not recording.findings and may_be_eager(recording):
+        recording = again.with_measured_operators(recording)
+    elif not recording.findings and may_fail_uncompiled(recording):
+        recording.fails_uncompiled = again.fails_uncompiled(recording)
+    return recording
+
+
+def _account(recording: Recording) -> Json:
+    """How a stranger's program ended, as its supervisor saw it and as it says itself."""
+    raised = recording.script_exception
+    return {
+        "exit": recording.ended,
+        "said": recording.exit,
+        "exception": raised["class"] if raised else None,
+        "calls": recording.calls,
+        "compared": recording.compared,
+        "reached": list(recording.reached),
+    }
+
+
+@dataclass(frozen=True)
+class _FurtherRuns:
+    """More runs of a script that fails without any fault of a compiled call."""
+
+    options: Options
+    way: EntryPoint
+    python: Path
+    folder: Path
+    progress: Progress
+
+    def with_children(self, recording: Recording) -> Recording:
+        """The run in which the child process is watched whose calls fail; the given one, with what
+        the others' calls showed, where there is none.
+        """
+        count = len(recording.children)
+        self.progress.note(
+            f"the script starts processes of its own, and {count} of them"
+            f" compile{'s' if count == 1 else ''} something: once more for each of them"
+        )
+        for number in recording.children[:_MOST_CHILDREN]:
+            found = self._session(child=number).run()
+            if found.findings:
+                recording.close()
+                return found
+            recording.calls += found.calls
+            recording.compiles += found.compiles
+            recording.compared += found.compared
+            recording.unchecked += found.unchecked
+            found.close()
+        return recording
+
+    def with_operator(self, recording: Recording) -> Recording:
+        """The run in which the torch function that ends the script is watched; the given one where
+        it cannot be found.
+        """
+        self.progress.note(
+            "the script fails in torch's own code, and not in a compiled call: twice more, to find"
+            " the operator"
+        )
+        watch = OperatorWatch(self.folder)
+        self._run(watch).close()
+        number = watch.last(died=recording.script_exception is None)
+        return recording if number is None else self._watch(recording, number)
+
+    def with_measured_operators(self, recording: Recording) -> Recording:
+        """The run with what its operators are off float64; where one of them is wrong, the run in
+        which that call is watched.
+        """
+        self.progress.note(
+            "the script's own check fails, and no compiled call differs: once more, each operator"
+            " against float64"
+        )
+        watch = OperatorWatch(self.folder, measured=True)
+        self._run(watch).close()
+        recording.operators = watch.facts()
+        if recording.operators is None:
+            return recording
+        if recording.operators["wrong"]:
+            return self._watch(recording, recording.operators["wrong"][0]["function"])
+        if recording.operators["uninitialized"]:
+            zeroed = self._run(OperatorWatch(self.folder, zeroed=True))
+            recording.right_with_zeros = zeroed.exit == 0
+            zeroed.close()
+        return recording
+
+    def fails_uncompiled(self, recording: Recording) -> bool | None:
+        """Whether the script ends in the same exception with the compiler switched off; None where
+        that run did not come to its end.
+        """
+        self.progress.note(
+            "the script fails, and no compiled call differs: once more, without the compiler"
+        )
+        found = self._session(uncompiled=True).run()
+        found.close()
+        if found.stopped or found.unsupported is not None or found.exit is None:
+            return None
+        return same_ending(recording.script_exception, found.script_exception)
+
+    def _watch(self, recording: Recording, number: int) -> Recording:
+        found = self._run(OperatorWatch(self.folder, number))
+        if not found.findings:
+            found.close()
+            return recording
+        recording.close()
+        found.operators = recording.operators
+        return found
+
+    def _run(self, watch: OperatorWatch) -> Recording:
+        return self._session(operators=watch).run()
+
+    def _session(
+        self,
+        operators: OperatorWatch | None = None,
+        child: int | None = None,
+        uncompiled: bool = False,
+    ) -> RecordingSession:
+        given = self.options, self.way, self.python, self.folder, self.progress
+        return _session(*given, operators=operators, child=child, uncompiled=uncompiled)
+
+
+def _session(
+    options: Options,
+    way: EntryPoint,
+    python: Path,
+    folder: Path,
+    progress: Progress,
+    every_call: bool = False,
+    gpu: bool = False,
+    operators: OperatorWatch | None = None,
+    child: int | None = None,
+    uncompiled: bool = False,
+) -> RecordingSession:
+    variables = way.variables() | ({VARIABLE: "1"} if uncompiled else {})
+    program = WatchedProgram(
+        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), variables
+    )
+    # a program that is run again up to one call counts the compiled calls of its own process alone
+    is_other = operators is not None or child is not None
+    reruns = options.jobs if (gpu or options.workers == "spawn") and not is_other else 0
+    # with a budget the script's share of it is all that it has
+    longest = options.timeout if options.budget else None
+    guarded = options.untrusted is not None
+    watching = Watching(
+        options.timeout, every_call, reruns, gpu, operators, child, longest, guarded
+    )
+    # what is printed has been printed by the first run
+    is_first = operators is None and child is None and not uncompiled
+    echo = _echo(options.json) if is_first else None
+    return RecordingSession(program, watching, echo, progress.note)
+
+
+def _echo(json_mode: bool) -> IO[bytes] | None:
+    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON
+    document.
+    """
+    return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)

@@ -1,0 +1,50 @@
+"""What is watched, and how closely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from collectors.protocol import ProgramStart
+from reporter.recording.operators import OperatorWatch
+
+
+@dataclass(frozen=True)
+class WatchedProgram:
+    """The program to be watched: the interpreter, the words after it, and where it runs.
+
+    `cache` is the compiler cache of the run. `way` says how the target starts the command (see
+    `reporter.recording.entry_points.facts_for`); by default it is a script.
+    """
+
+    python: Path
+    command: tuple[str, ...]
+    cwd: Path
+    cache: Path
+    way: ProgramStart = field(default_factory=lambda: ProgramStart(way="script"))
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How closely a program is watched.
+
+    `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
+    of something compiled, or a word. `longest` is for the whole script. With `guarded` the program
+    is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the
+    first ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that
+    many runs of the program at a time answer what is asked. With `gpu`, none of them is started
+    before it is needed while the program itself holds memory there. With `operators` the calls of
+    torch's own functions are looked at, too. `child` is the number of the process that is watched
+    in place of the program that starts it.
+    """
+
+    timeout: float
+    every_call: bool = False
+    reruns: int = 0
+    gpu: bool = False
+    operators: OperatorWatch | None = None
+    child: int | None = None
+    longest: float | None = None
+    guarded: bool = False
