@@ -90,7 +90,7 @@ def tool() -> List[str]:
     )
 
 
-def _short_folder():
+def _short_folder() -> str:
     """A new folder whose path leaves room for the name of a socket, which has 103 bytes at most."""
     usual = tempfile.gettempdir()
     fits = len(os.fsencode(usual)) < 80 or not os.access("/tmp", os.W_OK)

@@ -112,7 +112,8 @@ def _verdict(climber: Climber) -> Diagnosis:
     if eager.outcome == RungOutcome.DIED and not ending.startswith(_ENDINGS):
         raise CannotJudgeError(
             f"a repetition of the call in eager mode ended without an answer ({ending}); look"
-            f" whether there is room in {shared_temporary_folder()}, or set TMPDIR to a folder that has"
+            f" whether there is room in {shared_temporary_folder()}, or set TMPDIR to a folder that"
+            " has"
         )
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
