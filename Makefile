@@ -103,10 +103,13 @@ test-lowest: $(VENV)/installed
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python pytest pytest-xdist hypothesis jsonschema openapi-core PyYAML
 	build/lowest/bin/python -m pytest -m unit $(or $(TESTS),tests/unit)
 
-# Who is ended at which stage of a run, and what the run after it comes to: hours for all points.
-# Then what a run says on a machine that lacks something.
+# Who is ended at which stage of a run, and what the run after it comes to: a sample of the points,
+# or POINTS=all (hours); the same for commands that ask a tracker or go through many repros. Then
+# what a run says on a machine that lacks something.
 test-faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults $(POINTS)
+	$(BIN)/python -m pytest -m e2e -k "kill or ctrl_c or two_" tests/e2e/filing tests/e2e/test_triage.py \
+		tests/e2e/test_check_interrupted.py tests/e2e/test_check_issue.py
 	$(BIN)/python -m tests.faults.machine
 
 # Parsers of what others wrote, under Hypothesis, for ten minutes.

@@ -7,6 +7,7 @@ not every machine has.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -43,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     os.environ.setdefault("BUGREPORT_TEST_ENVS", str(Path("~/.cache/bugreport-eval").expanduser()))
     folder = interpreter.begin()
+    # at the very end, when nothing of this process has files there any more; the servers of the
+    # warm interpreter go with the folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in list(os.environ):
         if name.startswith("BUGREPORT_") and not name.startswith("BUGREPORT_TEST_"):
             del os.environ[name]
@@ -53,12 +57,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     os.environ["TMPDIR"] = str(folder / "tmp")
     tempfile.tempdir = None  # or this process would go on with the folder that it asked for first
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """The run's folder goes, and with it the servers of the warm interpreter."""
-    if not hasattr(config, "workerinput") and interpreter.VARIABLE in os.environ:
-        shutil.rmtree(interpreter.session(), ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,8 +15,9 @@ from reporter.triage.result import Triage
 from reporter.triage.service import TriageArguments, serve
 from tests.support import interpreter
 from tests.support.github.fixtures import tracker, waits
-from tests.support.github.submitter import RecordedPrompt
-from tests.support.github.tracker import Tracker
+from tests.support.github.mortal import Mortal, triage_search
+from tests.support.github.submitter import RecordedPrompt, environment
+from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
 from tests.support.sandbox import needs_bubblewrap, triage
 
@@ -72,6 +73,41 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     second = serve(options, asked, RecordedPrompt())
     assert isinstance(second, TriagedSearch) and second.documents == first.documents
     assert tracker.count("issues/get") == read
+
+
+KILLS = [
+    *(("search/issues-and-pull-requests", processed, 0) for processed in (False, True)),
+    *(("issues/get", processed, skip) for skip in range(3) for processed in (False, True)),
+]
+
+
+@pytest.mark.parametrize(
+    ("operation", "processed", "skip"),
+    [
+        pytest.param(*kill, marks=() if kill == ("issues/get", True, 1) else pytest.mark.slow)
+        for kill in KILLS
+    ],
+)
+def test_a_search_that_is_killed_goes_on_where_it_was(
+    operation: str, processed: bool, skip: int, tracker: Tracker, tmp_path: Path
+) -> None:
+    """The issues that had been judged are not fetched again, and nothing is posted."""
+    for title, body in (("compile: a", NO_CODE), ("compile: b", HALF), ("compile: c", NO_CODE)):
+        tracker.add_issue(title, body)
+    tracker.faults = [Fault(operation, "kill", processed=processed, skip=skip)]
+    variables = environment(tracker, tmp_path / "store.sqlite3")
+    python = str(interpreter.WARM)
+    killed = Mortal(triage_search, variables, tmp_path / "killed", python)
+    tracker.victim = killed.pid
+    assert killed.end() == -9, killed.output
+    before = tracker.count("issues/get")
+    again = Mortal(triage_search, variables, tmp_path / "again", python)
+    assert again.end() == 0, again.output
+    document = json.loads(again.output[again.output.index("{") :])
+    assert [row["status"] for row in document["results"]] == ["not_actionable"] * 3
+    judged = skip if operation == "issues/get" else 0
+    assert tracker.count("issues/get") - before == 3 - judged
+    assert all(not issue["comments"] for issue in tracker.repo.issues)
 
 
 def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> None:

@@ -120,3 +120,13 @@ def announce_fixed(key: str, torch: str) -> int:
     check = CheckResult("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
     notify_issues([check], RecordedPrompt(is_there=False), is_sure=True)
     return 0
+
+
+def triage_search(python: str) -> int:
+    """`bugreport triage --search compile`, with an interpreter for what has to run."""
+    from reporter.cli.main import run
+    from reporter.core import tokens
+
+    tokens.take()
+    words = ["triage", "--search", "compile", "-R", "pytorch/pytorch", "--python", python]
+    return int(run([*words, "--json", "--no-input"]))
