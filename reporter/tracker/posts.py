@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 import github
 from github.Issue import Issue
@@ -188,7 +188,7 @@ def _among_newest(
         issues: Iterable[Issue] = project.get_issues(state="all", sort="created", direction="desc")
         for issue in issues:
             seen += 1
-            created = _utc(issue.created_at)
+            created = issue.created_at
             if seen == 1 and since is not None:
                 # a clock of ours that is ahead must not hide what the tracker has just created
                 oldest = min(since, created) - _SKEW
@@ -240,8 +240,3 @@ def _arrival(number: object, url: object) -> Arrival:
 
 def _first(found: list[Arrival]) -> Arrival | None:
     return min(found, key=lambda landed: landed.number, default=None)
-
-
-def _utc(moment: datetime) -> datetime:
-    """PyGithub's times; releases before 2.0 gave them without a zone."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ LOWERING = Signature(
     Kind.CRASH, exception="LoweringException", message="no kernel", frames=("torch/a.py:f",)
 )
 OWN = Signature(Kind.CRASH, exception="KeyError", message=None, frames=("torch/old.py:g",))
+OWN_AGAIN = replace(OWN, kind=Kind.CRASH_ON_RECOMPILE)
 WRONG = Signature(Kind.WRONG_RESULT)
 
 
@@ -47,6 +49,8 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
     # release
     (fails("KeyError", "'relu'", "f", "repro"), OWN, "reproduces", "relu"),
     (fails("ValueError", "'relu'", "f", "repro"), OWN, "different", "relu"),
+    (fails("KeyError", "'relu'", "f", "repro"), OWN_AGAIN, "reproduces", "relu"),
+    (fails("ValueError", "'relu'", "f", "repro"), OWN_AGAIN, "different", "relu"),
     (fails("AssertionError", NUMBERS, "repro"), WRONG, "reproduces", "off by"),
     (fails("AssertionError", ROUNDING, "repro"), WRONG, "different", "off by"),
     (fails("AssertionError", NUMBERS, "repro"), LOWERING, "different", "off by"),

@@ -69,6 +69,27 @@ def test_another_bug(one: str, two: str) -> None:
     )
 
 
+def test_a_violated_constraint_for_which_torch_knows_a_way_out_is_another_failure() -> None:
+    def violated(message: str) -> Signature:
+        failure = {
+            "exception": "UserError",
+            "first_line": "Constraints violated (batch)! For more information, run with TORCH_LOGS",
+            "message": message,
+            "frames": [],
+            "innermost_is_torch": True,
+        }
+        return of_crash(Kind.CRASH, Layer.EXPORT, failure)
+
+    without, fixed = violated("They cannot hold."), violated("Suggested fixes:\n  batch = 4")
+    assert without.message == "Constraints violated, without any fix"
+    assert fixed.message == "Constraints violated, with a suggested fix"
+
+
+@pytest.mark.parametrize("kind", [Kind.HANG, Kind.ACCEPTS_INVALID, Kind.ROUNDING])
+def test_some_kinds_say_all_that_there_is_to_say(kind: Kind) -> None:
+    assert same_failure(Signature(kind), Signature(kind))
+
+
 def test_another_exception_class_is_another_bug() -> None:
     assert not same_failure(crash("x failed", "KeyError"), crash("x failed", "IndexError"))
 

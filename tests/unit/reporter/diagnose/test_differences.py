@@ -696,6 +696,7 @@ def test_gradients_of_a_reused_graph_that_a_fresh_compile_refuses_are_stale() ->
     found, _ = verdict(rungs, "raised", failure=None, grads="flows.pt", replay=True)
     assert (found.kind, found.layer, found.is_bug) == ("stale_graph", "dynamo", True)
     assert "where a fresh compile raises Unsupported" in found.summary
+    assert found.signature is not None and found.signature.kind == "stale_graph"
     found, _ = verdict(
         {**rungs, "compiled": EQUAL}, "raised", failure=None, grads="flows.pt", replay=True
     )

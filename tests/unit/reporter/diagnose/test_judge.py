@@ -73,6 +73,20 @@ def test_an_answer_that_the_machine_lost_says_nothing_of_the_program(ending: str
         verdict({**both(raises()), EAGER: lost}, "raised")
 
 
+def test_what_a_running_kernel_raises_is_no_failure_to_compile() -> None:
+    frames = [
+        {"file": file, "function": "call", "line": 1, "torch": True}
+        for file in ("torch/_dynamo/eval_frame.py", "torch/_inductor/output_code.py")
+    ]
+    answer = raises()
+    failure = {**answer["failure"], "frames": frames}
+    answer["failure"] = failure
+    found, _ = verdict(both(answer), "raised", failure=failure)
+    assert found.summary.startswith("The compiled code, while it runs, raises KeyError")
+    found, _ = verdict(both(raises()), "raised")
+    assert found.summary.startswith("Compiling raises KeyError")
+
+
 @pytest.mark.parametrize("symptom", ["raised", "hang"])
 def test_where_eager_raises_too_the_program_is_invalid(symptom: str) -> None:
     found, _ = verdict({**both(raises()), EAGER: raises("TypeError", "odd")}, symptom)

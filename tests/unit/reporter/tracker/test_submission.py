@@ -10,13 +10,25 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.tracker.submission import comment_with_environment, read_submission, with_words
+from reporter.tracker.submission import (
+    comment_with_environment,
+    has_words,
+    read_submission,
+    with_words,
+)
 from templates.issue import BODY_LIMIT
 from templates.text import size
 from tests.support.github.submitter import WORDS
 
 DISCLOSURE = "_This report was reduced and written by the tool bugreport._"
 MOVED = "The log is in the first comment."
+
+
+def test_words_that_stand_in_the_text_alone_are_words_too(report: Path) -> None:
+    draft = read_submission(report)
+    assert not has_words(draft)
+    written = with_words(draft, WORDS)
+    assert has_words(written) and has_words(replace(written, words=""))
 
 
 def test_a_comment_says_how_often_the_failure_was_seen_and_has_the_versions(report: Path) -> None:
