@@ -80,7 +80,9 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
     wanted = of_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
     assert wanted is not None
     abilities = Abilities(((SPEC["backend"], SPEC["subsystem"]),), {})
-    with WorkerPool(interpreter.WARM, 2, {}, tmp_path, WorkerSettings("eager")) as pool:
+    with WorkerPool(
+        interpreter.WARM, 2, dict(os.environ), tmp_path, WorkerSettings("eager")
+    ) as pool:
         experiment = pool_experiment(pool, text(FAULTY), wanted)
         culprit = find(
             experiment,
