@@ -23,14 +23,19 @@ from reporter.environments.index import _wheel
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, Watching
 from reporter.report.sections import read_report
+from reporter.tracker.duplicates import find_duplicates
+from reporter.tracker.repository import IssueAddress, Repository
+from reporter.tracker.submission import read_submission
 from reporter.triage.reading.blocks import blocks, prose
 from reporter.triage.reading.extract import extract
 from reporter.triage.reading.stated import exceptions, read_stated
-from reporter.triage.reading.thread import Thread, read_text
+from reporter.triage.reading.thread import Thread, fetch, read_text
 from reporter.triage.verdict import read as read_verdict
+from tests.fuzz import answering
 from tests.support.places import DATA
 
 SEEDS = DATA / "fuzz"
+PYTORCH = Repository("github.com", "pytorch", "pytorch")
 _WORDS = (
     "```python\n",
     "```\n",
@@ -139,6 +144,15 @@ def sandbox_answer(document: object) -> None:
     _ = read_verdict(document).summary
 
 
+def tracker_answers(document: object) -> None:
+    """What the tracker says of a project, an issue, its comments, and in a search."""
+    answers = document if isinstance(document, dict) else {}
+    with answering.session(answers) as session:
+        draft = read_submission(DATA / "reports" / "foobar")
+        find_duplicates(session, PYTORCH, draft)
+        fetch(session, IssueAddress(PYTORCH, 1))
+
+
 def wheel_name(name: str) -> None:
     """The name of a file on an index."""
     _wheel(name)
@@ -188,5 +202,6 @@ def targets() -> Mapping[str, Target]:
         "notebook": (notebook_file, files("notebook.json"), ()),
         "settings": (settings_file, toml, (BugreportError,)),
         "sandbox answer": (sandbox_answer, documents("answer.json"), ()),
+        "tracker": (tracker_answers, documents("tracker.json"), (BugreportError,)),
         "index": (wheel_name, names, ()),
     }

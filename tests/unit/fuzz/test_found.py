@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import targets
+from reporter.tracker.repository import IssueAddress
+from reporter.triage.reading.thread import fetch
+from tests.fuzz import answering, targets
 
 ALL = targets.targets()
 FOUND = [
@@ -52,3 +54,11 @@ def test_a_few_draws(name: str, data: st.DataObject) -> None:
     run, strategy, permitted = ALL[name]
     with contextlib.suppress(*permitted):
         run(data.draw(strategy))
+
+
+def test_the_seed_of_the_tracker_is_an_issue_that_can_be_read() -> None:
+    answers = targets.seed("tracker.json")
+    assert isinstance(answers, dict)
+    with answering.session(answers) as session:
+        thread = fetch(session, IssueAddress(targets.PYTORCH, 1))
+    assert [post.author for post in thread.posts] == ["somebody", "another"]
