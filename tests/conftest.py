@@ -59,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     tempfile.tempdir = None  # or this process would go on with the folder that it asked for first
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than there are cores: a test that starts the tool waits a part of its time."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test has the marker of its folder."""
     for item in items:
