@@ -45,6 +45,7 @@ def test_a_plain_repro_has_to_pass_its_control_run(
     assert said.startswith("without the compiler it fails too (AssertionError: Tensor-likes are")
 
 
+@pytest.mark.slow
 def test_git_bisect_skips_what_fails_in_another_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

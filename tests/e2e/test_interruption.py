@@ -58,6 +58,7 @@ def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> N
     assert len(keys) == len(set(keys))  # nothing was asked twice
 
 
+@pytest.mark.slow
 def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(tmp_path: Path) -> None:
     program = tmp_path / "script.py"
     program.write_text(text("toy"))
