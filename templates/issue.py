@@ -15,7 +15,7 @@ from templates import forms, kernel, wording
 from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.material import IssueMaterial
-from templates.releases import release_rows, turning
+from templates.releases import describe_turns, release_rows
 from templates.sample import sample
 from templates.text import headings, shorten, size, tidy_log, visible
 from templates.versions import versions_block
@@ -89,7 +89,7 @@ def values(
         "needed": needed,
         "not_needed": not_needed,
         "releases": releases,
-        "turning": turning(releases),
+        "turning": describe_turns(releases),
         "not_measured": report.get("not_measured") or (),
         "libraries": wording.libraries(report, material.environment),
         "log": log,

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from templates import captions, charts, render, wording
 from templates.log import cut_log
 from templates.material import IssueMaterial
-from templates.releases import release_rows, turning
+from templates.releases import describe_turns, release_rows
 from templates.text import tidy_log
 from templates.versions import versions_block
 
@@ -53,7 +53,7 @@ def render_page(
         spread=captions.error_map(error_map),
         reduction=Markup(charts.reduction(report.get("reduction") or ())),
         releases=Markup(charts.releases(releases)),
-        turning=turning(releases),
+        turning=describe_turns(releases),
         subject=wording.subject(report),
         unit=wording.unit(report),
         source=_source(material.repro, measured.get("graph_breaks") or ()),

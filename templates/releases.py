@@ -62,7 +62,7 @@ def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[t
     return [(release, rows[release]) for release in order]
 
 
-def turning(rows: Sequence[tuple[str, str]]) -> str:
+def describe_turns(rows: Sequence[tuple[str, str]]) -> str:
     """Between which of the releases it broke and was mended, as an apposition; empty where nothing
     turned.
     """

@@ -70,7 +70,7 @@ class Terms:
             or not self.words.isdisjoint(subwords(name))
         )
 
-    def excusing(self, numbers: Iterable[float]) -> Terms:
+    def without_numbers(self, numbers: Iterable[float]) -> Terms:
         """The terms but for numbers that may leave: they are listed as left over, or their owner
         has allowed them.
         """

@@ -67,7 +67,7 @@ def _column(given: GivenTensor, dim: int) -> tuple[int, ...]:
     return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
 
 
-def varying(
+def name_varying_sizes(
     given: list[GivenTensor],
 ) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
     """Names for the sizes that change from call to call, and what each call gives them.

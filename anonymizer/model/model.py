@@ -19,7 +19,7 @@ from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.phrases import as_expression
-from anonymizer.model.inputs import Inputs, attribute_line, varying
+from anonymizer.model.inputs import Inputs, attribute_line, name_varying_sizes
 from anonymizer.model.parametric import numbers, skeleton, with_parameters
 from anonymizer.model.paths import Paths
 from anonymizer.trace.ownership import Ownership
@@ -138,7 +138,7 @@ class Writer:
             definitions += self._class(root, NAME)
         else:
             definitions += self._function(root)
-        self.sizes, self.calls = varying([self.program.given[name] for name in names])
+        self.sizes, self.calls = name_varying_sizes([self.program.given[name] for name in names])
         inputs = Inputs(self.program.given, self.sizes)
         parameters = dict(zip(names, root.methods[0].parameters))
         body = ReproBody(

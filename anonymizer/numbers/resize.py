@@ -95,7 +95,7 @@ def replace_sizes(
     return _Resizer(table, frozenset(floats)).program(program)
 
 
-def telling_floats(program: TracedProgram) -> tuple[float, ...]:
+def list_unusual_floats(program: TracedProgram) -> tuple[float, ...]:
     """Floats, without their signs, that nobody else would write; in the order of the program."""
     reader = _Resizer({}, frozenset())
     reader.program(program)

@@ -39,7 +39,7 @@ def replace_sizes(
     return _change(program, table)
 
 
-def telling_floats(program: SourceProgram) -> tuple[float, ...]:
+def list_unusual_floats(program: SourceProgram) -> tuple[float, ...]:
     """Floats that nobody else would write."""
     floats = (n.value for n in _numbers(program) if isinstance(n.value, float))
     return tuple(dict.fromkeys(value for value in floats if not is_usual(value)))

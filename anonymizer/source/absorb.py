@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, change_each, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -52,7 +52,7 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
             put_at(part, part[3].value)
         return bool(uses)
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def _only(value: ast.expr) -> ast.expr | None:
@@ -95,7 +95,7 @@ class _CallSite:
 
 def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write the body of a block, a method or a function where its only call is."""
-    yield from everywhere(program, _calls, _change)
+    yield from change_each(program, _calls, _change)
 
 
 class _Index:

@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.source.absorb import absorb, calls_base, single
 from anonymizer.source.inline import fold, inline, promote, propagate
-from anonymizer.source.locations import bodies, everywhere, expressions, nth, put_at
+from anonymizer.source.locations import bodies, change_each, expressions, nth, put_at
 from anonymizer.source.program import SourceProgram, is_simple
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
@@ -26,7 +26,7 @@ def definitions(program: SourceProgram) -> Iterator[SourceProgram]:
             made = copy.deepcopy(program)
             del made.definitions.body[index]
             yield made
-    yield from everywhere(program, _members, _remove)
+    yield from change_each(program, _members, _remove)
 
 
 def _members(program: SourceProgram) -> list[Any]:
@@ -102,7 +102,7 @@ def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
             before = [ast.Assign([node.target], first, lineno=1)]
         body[at : at + 1] = before + getattr(node, name)
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def _parts(node: Any) -> list[ast.expr]:
@@ -182,7 +182,7 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
         items, at = location
         del items[at]
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -247,7 +247,7 @@ def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
     def change(node: ast.Call) -> None:
         node.args[0] = ast.Constant(1)
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def constants(program: SourceProgram) -> Iterator[SourceProgram]:

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, change_each, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
@@ -50,7 +50,7 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
         )
         return True
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -82,7 +82,7 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
         body[body.index(node) :] = [swap.visit(each) for each in after] or [ast.Pass()]
         return True
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 class _Replace(ast.NodeTransformer):
@@ -122,7 +122,7 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
                 put_at(part, copy.deepcopy(value))
         return stored == 1 and len(found) > 1
 
-    yield from everywhere(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def promote(program: SourceProgram) -> Iterator[SourceProgram]:

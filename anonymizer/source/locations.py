@@ -29,7 +29,7 @@ def nth(
     return made, locate(made)[index]
 
 
-def everywhere(
+def change_each(
     program: SourceProgram,
     locate: Callable[[SourceProgram], list[Any]],
     change: Callable[[Any], Any],

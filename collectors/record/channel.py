@@ -96,7 +96,7 @@ class Channel:
         message = json.loads(line)
         return message if isinstance(message, dict) else None
 
-    def pending(self) -> bool:
+    def has_pending(self) -> bool:
         """True if a whole message was read already and waits in the buffer."""
         return b"\n" in self._buffer
 

@@ -132,7 +132,7 @@ class ForkServer:
         }
         self.channel.send(greeting)
         while True:
-            ready = self.channel.pending()
+            ready = self.channel.has_pending()
             if not ready:
                 wait = 0.02 if self.children else 5.0
                 ready = bool(select.select([self.channel.fileno()], [], [], wait)[0])

@@ -40,7 +40,7 @@ _BUILT_IN: Dict[str, Dict[str, Any]] = {
 _CPU = torch.device("cpu")
 
 
-def telling_arguments(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+def drop_defaults(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
     """Keyword arguments but for those that say what holds anyway."""
     defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
     if not defaults:

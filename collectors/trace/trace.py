@@ -29,13 +29,13 @@ from .torch_functions import (
     DECISIONS,
     SILENT,
     VIEWS,
+    drop_defaults,
     find_replaced,
     implementation,
     is_custom,
     metas,
     new_module,
     origin,
-    telling_arguments,
 )
 
 Json = Dict[str, Any]
@@ -246,7 +246,7 @@ class Tracer(Registry):
         try:
             op, target = self._target(func, short)
             encoded = [self.encode(value) for value in args]
-            spoken = telling_arguments(func, kwargs)
+            spoken = drop_defaults(func, kwargs)
             named = {name: self.encode(value) for name, value in spoken.items()}
         except NotInGraphError as reason:
             self.note(str(reason))

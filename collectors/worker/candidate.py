@@ -309,7 +309,7 @@ def _apply(overrides: Overrides) -> Any:
     if arguments:
         import torch
 
-        torch.compile = overridden(torch.compile, arguments)
+        torch.compile = override_compile(torch.compile, arguments)
     if not variation:
         return None
     try:
@@ -318,7 +318,7 @@ def _apply(overrides: Overrides) -> Any:
         raise NoSuchSettingError(str(error)) from error
 
 
-def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
     """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that
     contradicts them.
     """

@@ -241,7 +241,7 @@ def _processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def once(options: argparse.Namespace) -> int:
+def run_once(options: argparse.Namespace) -> int:
     """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or
     with its host.
     """
@@ -290,7 +290,7 @@ def main(arguments: list[str]) -> int:
     """Serve until the host goes away, or run a single request."""
     options = parse(arguments)
     if options.mode == "once":
-        return once(options)
+        return run_once(options)
     if options.mode == "preloaded":
         return preloaded.serve(options.socket, options.inductor)
     os.set_inheritable(options.requests, False)

@@ -121,7 +121,7 @@ class Notification:
 class Tracker(Protocol):
     """The connection to an issue tracker."""
 
-    def standing(self, address: str, number: int, since: datetime) -> Standing:
+    def read_standing(self, address: str, number: int, since: datetime) -> Standing:
         """The issue, with what was written there since; raises BugreportError."""
 
     def say(self, comment: Comment) -> str:
@@ -212,7 +212,7 @@ def _due(
     said = _last_comment(store, check.key, address)
     if said is not None and said["outcome"] == check.outcome:
         return None
-    standing = tracker.standing(address, number, datetime.now(timezone.utc) - LATELY)
+    standing = tracker.read_standing(address, number, datetime.now(timezone.utc) - LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
     before = said["outcome"] if said else "fixed" if standing.is_closed else "reproduces"
     comment = Comment(

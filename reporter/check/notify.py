@@ -92,7 +92,7 @@ class GitHub:
         self._projects: Json = {}
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
-    def standing(self, address: str, number: int, since: datetime) -> Standing:
+    def read_standing(self, address: str, number: int, since: datetime) -> Standing:
         """See `notifications.Tracker`."""
         session, project = self._at(address)
         with session.calling(f"read {address}#{number}"):

@@ -24,10 +24,10 @@ from reporter.diagnose.excuses import (
 from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
+    describe_frequency,
     first_bad,
+    is_never_repeated,
     make_diagnosis,
-    nowhere_else,
-    often,
     steadiness,
 )
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
@@ -71,7 +71,7 @@ def difference(climber: Climber) -> Diagnosis:
         if own is None or own.good:
             return harmless(climber, compiled)
         seen = steadiness(climber, differs)
-        if nowhere_else(climber, seen):
+        if is_never_repeated(climber, seen):
             summary = (
                 f"The script's compiled call differed from eager ({own.detail}), but none of"
                 f" {seen[1] - 1} repetitions did."
@@ -110,7 +110,7 @@ def _wrong(
         climber,
         kind,
         layer,
-        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){often(seen)}.",
+        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){describe_frequency(seen)}.",
         cited,
         signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
         comparison=comparison,

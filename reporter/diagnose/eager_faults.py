@@ -14,7 +14,7 @@ from collectors.protocol import Failure
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose.ladder import Climber
-from reporter.diagnose.measuring import make_diagnosis, often
+from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
@@ -58,7 +58,9 @@ def judge_operator(climber: Climber) -> Diagnosis:
     if died:
         name = finding.signal or died[0].signal
         seen = (len(died) + 1, len(runs) + 1)
-        summary = f"An operator ends the process with {name} in eager mode{often(seen)}."
+        summary = (
+            f"An operator ends the process with {name} in eager mode{describe_frequency(seen)}."
+        )
         signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=name)
         return make_diagnosis(
             climber,
@@ -77,7 +79,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
             climber,
             Kind.CRASH,
             Layer.EAGER,
-            _sentence(internal[0]) + f"{often(seen)}.",
+            _sentence(internal[0]) + f"{describe_frequency(seen)}.",
             (EAGER, AGAIN),
             signature=of_crash(Kind.CRASH, Layer.EAGER, internal[0]),
             failure=internal[0],

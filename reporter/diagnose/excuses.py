@@ -314,7 +314,7 @@ def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
         return None
     for name in (PERTURBED, OTHERWISE, *NUDGED):
         if name == NUDGED[0]:
-            climber.ahead(NUDGED)
+            climber.start_ahead(NUDGED)
         shift = _shift(climber.measure(name), comparison)
         if shift is not None:
             return _moves_by_a_bit(climber, comparison, shift, name)

@@ -27,10 +27,10 @@ from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
     climb_while_it_hangs,
+    describe_frequency,
     first_bad,
+    is_never_repeated,
     make_diagnosis,
-    nowhere_else,
-    often,
     steadiness,
 )
 from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
@@ -80,7 +80,7 @@ def judge(
     for finding in recording.findings:
         harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
         excused = harmless and explained is None or limit is not None
-        if excused and tight(finding):
+        if excused and is_tight(finding):
             continue
         diagnosis = _judge_finding(Climber(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:
@@ -89,7 +89,7 @@ def judge(
     return explained or without_finding(recording)
 
 
-def tight(finding: Finding) -> bool:
+def is_tight(finding: Finding) -> bool:
     """Whether a finding stays within what torch.testing.assert_close allows by default."""
     return bool(finding.comparison and finding.comparison["tight"])
 
@@ -181,7 +181,7 @@ def _death(climber: Climber) -> Diagnosis:
         return rung.outcome == RungOutcome.DIED
 
     seen = steadiness(climber, is_dead)
-    if nowhere_else(climber, seen) and climber.finding.symptom == Symptom.DIED:
+    if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
@@ -195,7 +195,7 @@ def _death(climber: Climber) -> Diagnosis:
         climber,
         Kind.PROCESS_DEATH,
         layer,
-        f"The compiled call ends the process with {name}{where}{memory}; {other}{often(seen)}.",
+        f"The compiled call ends the process with {name}{where}{memory}; {other}{describe_frequency(seen)}.",
         (EAGER, *names),
         signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
         torch_frame=torch_frame,
@@ -304,7 +304,7 @@ def _crash(climber: Climber) -> Diagnosis:
         return rung.outcome == RungOutcome.RAISES
 
     seen = steadiness(climber, raises)
-    if nowhere_else(climber, seen):
+    if is_never_repeated(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
     kind, layer = Kind.CRASH, first_bad(climber, raises)
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
@@ -321,7 +321,7 @@ def _crash(climber: Climber) -> Diagnosis:
         climber,
         kind,
         layer,
-        f"{what} raises {failure.get('exception')}; eager runs{often(seen)}.",
+        f"{what} raises {failure.get('exception')}; eager runs{describe_frequency(seen)}.",
         (EAGER, *names),
         signature=of_crash(kind, layer, failure),
         failure=failure,

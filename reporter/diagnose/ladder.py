@@ -179,7 +179,7 @@ class Climber:
         self.progress(name)
         return self._judge(self._run(name))
 
-    def ahead(self, names: Iterable[str]) -> None:
+    def start_ahead(self, names: Iterable[str]) -> None:
         """Starts rungs side by side, as many as may run at once; `measure` then waits for them one
         by one.
         """

@@ -87,7 +87,7 @@ def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
     if climber.finding.compiler in RUNGS_OF:
         return climb(climber)
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    climber.ahead(("compiled",))
+    climber.start_ahead(("compiled",))
     names = ["compiled"]
     for name in (*(backend.value for backend in below), own):
         names.append(name)
@@ -101,7 +101,7 @@ def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
 
 
 def _measure(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
-    climber.ahead(names)
+    climber.start_ahead(names)
     for name in names:
         climber.measure(name)
     return names
@@ -148,11 +148,11 @@ def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[i
     return sum(bad(rung) for rung in runs) + own_call, len(runs) + own_call
 
 
-def nowhere_else(climber: Climber, seen: tuple[int, int]) -> bool:
+def is_never_repeated(climber: Climber, seen: tuple[int, int]) -> bool:
     """Whether no repetition has shown what `steadiness` counted."""
     return seen[0] == int(climber.own_call_shows_it)
 
 
-def often(seen: tuple[int, int]) -> str:
+def describe_frequency(seen: tuple[int, int]) -> str:
     """A clause for a failure that is not always there; empty if it is."""
     return "" if seen[0] == seen[1] else f"; seen in {seen[0]} of {seen[1]} runs"

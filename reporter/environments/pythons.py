@@ -18,7 +18,7 @@ from pathlib import Path
 Minor = tuple[int, int]
 
 
-def at_hand(uv: Path | None) -> dict[Minor, Path]:
+def find_pythons(uv: Path | None) -> dict[Minor, Path]:
     """The interpreters on this machine, one for each minor version; only those outside of virtual
     environments.
     """
@@ -33,7 +33,7 @@ def choose(wanted: Sequence[Minor], uv: Path | None) -> str | None:
     """What to make an environment with: the path of the best interpreter here, else a version for
     uv to fetch, else None.
     """
-    here = at_hand(uv)
+    here = find_pythons(uv)
     for version in wanted:
         if version in here:
             return str(here[version])

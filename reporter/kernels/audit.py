@@ -118,7 +118,7 @@ def _terms(options: Options, finished: FinishedKernel) -> tuple[Terms, list[floa
     )
     numbers = {abs(float(value)) for value in constants if isinstance(value, (int, float))}
     left = sorted(numbers & identifying)
-    return terms.excusing(left), left
+    return terms.without_numbers(left), left
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from reporter.recording import questions
 from reporter.recording.entry_points import EntryPoint, entry_point_of
 from reporter.reduce import initial_candidates
 from reporter.report.captured_call import CapturedCall
-from reporter.report.environment import public_environment, withheld
+from reporter.report.environment import list_withheld, public_environment
 from reporter.report.sections import RungRow
 from reporter.whole_model import source_model, traced_model
 
@@ -73,7 +73,7 @@ def _collect(
         captures=material.captures,
         gathered=material.gathered,
         environment=public_environment(answer.get("environment", {})),
-        withheld=withheld(answer.get("environment", {})),
+        withheld=list_withheld(answer.get("environment", {})),
         vocabulary=tuple(answer.get("vocabulary", ())),
         internals=tuple(answer.get("internals", ())),
         sources={

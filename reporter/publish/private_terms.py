@@ -40,7 +40,9 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
     terms = private_terms(captured.sources, captured.public_words(), sizes=captured.sizes())
     named = (n for graph, _ in captured.captures for n in _allowed_values(graph.get("inputs", ())))
     traced = _allowed_values((captured.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*find_left_over(captured, built), *built.numbers_left, *named, *traced])
+    return terms.without_numbers(
+        [*find_left_over(captured, built), *built.numbers_left, *named, *traced]
+    )
 
 
 def _allowed_values(tensors: Iterable[Json]) -> Iterator[float]:

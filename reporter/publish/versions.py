@@ -10,7 +10,7 @@ from pathlib import Path
 from reporter.core.plain import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
-from reporter.report.environment import public_environment, withheld
+from reporter.report.environment import list_withheld, public_environment
 from templates.versions import versions_block
 
 # Runs in the target: the collectors load themselves by location, under a private name.
@@ -50,4 +50,4 @@ def collect(python: Path) -> Versions:
     """
     probe(python)
     facts = ask(python, _COLLECT, [str(COLLECTORS)])["environment"]
-    return Versions(public_environment(facts), withheld(facts))
+    return Versions(public_environment(facts), list_withheld(facts))

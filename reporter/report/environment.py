@@ -292,7 +292,7 @@ def public_environment(facts: Mapping[str, object]) -> Json:
     return {fact.name: fact.build(facts[fact.name], facts) for fact in FACTS if fact.name in facts}
 
 
-def withheld(facts: Mapping[str, object]) -> tuple[str, ...]:
+def list_withheld(facts: Mapping[str, object]) -> tuple[str, ...]:
     """Words of the facts that do not leave: what the leak check has to look for.
 
     Among them are the names of all packages that no list of ours has, with their releases.

@@ -29,7 +29,7 @@ from reporter.tracker.weighing import (
     LIKELY,
     exception_of,
     last,
-    telling_operators,
+    list_rare_operators,
     weigh,
     words_of,
 )
@@ -136,7 +136,7 @@ def queries(repository: Repository, draft: Submission) -> list[str]:
     exception, words = exception_of(draft), words_of(draft)
     if exception and words:
         asked.append(_within(f"{scope} {exception}", words[:5]))
-    operators = telling_operators(draft)
+    operators = list_rare_operators(draft)
     if operators:
         asked.append(_within(f"{scope} torch.compile", [last(name) for name in operators[:4]]))
     return asked

@@ -173,7 +173,7 @@ def _operators_in(draft: Submission, title: str, text: str, weights: Weights) ->
     """Operators that few programs have, each in the text; the more of them agree, the more it
     says.
     """
-    wanted = telling_operators(draft)
+    wanted = list_rare_operators(draft)
     there = {name: found for name in wanted if (found := _is_in(last(name), text))}
     if not there:
         return 0.0, ""
@@ -270,7 +270,7 @@ def words_of(draft: Submission) -> list[str]:
     return list(dict.fromkeys(words))[:10]
 
 
-def telling_operators(draft: Submission) -> list[str]:
+def list_rare_operators(draft: Submission) -> list[str]:
     """The operators of the reduced program that not every program has."""
     return [name for name in draft.failure.operators if name not in _EVERYDAY]
 

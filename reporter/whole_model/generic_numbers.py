@@ -15,7 +15,7 @@ Made = Callable[[Mapping[Family, int], Sequence[float]], Candidate]
 _TRIED = 3
 
 
-def generic(
+def find_generic_numbers(
     seed: Candidate,
     families: Sequence[Family],
     floats: Sequence[float],

@@ -27,7 +27,7 @@ from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
 from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import EquivalenceSection, section
-from reporter.whole_model.generic_numbers import generic
+from reporter.whole_model.generic_numbers import find_generic_numbers
 
 PARTS = ("outputs", "gradients", "buffers")
 
@@ -125,8 +125,8 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
         return replace(seed, content=content)
 
     families = source_resize.families(program)
-    floats = source_resize.telling_floats(program)
-    return generic(seed, families, floats, source_resize.integers(program), make, ask)
+    floats = source_resize.list_unusual_floats(program)
+    return find_generic_numbers(seed, families, floats, source_resize.integers(program), make, ask)
 
 
 def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:

@@ -35,7 +35,7 @@ from reporter.reduce.source_candidates import Rewritten
 from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model import source_model
-from reporter.whole_model.generic_numbers import generic
+from reporter.whole_model.generic_numbers import find_generic_numbers
 from reporter.whole_model.source_model import PARTS, Difference, text_of
 
 _OWN_BACKWARD = "torch.autograd.Function"
@@ -314,7 +314,9 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
 
     families = resize.families(program)
     taken = {size for family in families for size in family.members}
-    return generic(seed, families, resize.telling_floats(program), taken, make, ask)
+    return find_generic_numbers(
+        seed, families, resize.list_unusual_floats(program), taken, make, ask
+    )
 
 
 def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:

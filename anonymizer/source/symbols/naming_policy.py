@@ -59,7 +59,7 @@ class NamingPolicy:
             if name in record["state"]:
                 return True
             key = record["class"]["id"]
-        if self.symbols.overridden(key, name):
+        if self.symbols.is_override(key, name):
             return False
         if (
             self.symbols.method(key, name) is not None
@@ -104,7 +104,7 @@ class NamingPolicy:
         """The public form of a name that the class with the id `key` itself defines."""
         if (
             self.names.is_public_dunder(name)
-            or self.symbols.overridden(key, name)
+            or self.symbols.is_override(key, name)
             or name in self.sticky
         ):
             return name

@@ -91,7 +91,7 @@ class SymbolTable:
                 return found
         return None
 
-    def overridden(self, key: str, name: str) -> bool:
+    def is_override(self, key: str, name: str) -> bool:
         """Whether torch or Python gives the name its meaning, as with `forward`."""
         return any(
             name in self.cls(each)["overrides"] and name in self.cls(each)["methods"]

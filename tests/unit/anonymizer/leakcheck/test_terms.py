@@ -399,9 +399,9 @@ def test_a_term_that_the_house_says_itself_is_no_evidence(said: str, gone: str |
 
 
 def test_a_number_that_may_leave_is_excused_whatever_its_sign() -> None:
-    kept = TERMS.excusing([-211, 5])
+    kept = TERMS.without_numbers([-211, 5])
     assert (kept.numbers, kept.code_numbers) == (TERMS.numbers, frozenset())
-    kept = TERMS.excusing([0.18215])
+    kept = TERMS.without_numbers([0.18215])
     assert (kept.numbers, kept.code_numbers) == (frozenset(), TERMS.code_numbers)
     assert kept.names == TERMS.names
 

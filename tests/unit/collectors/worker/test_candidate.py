@@ -26,7 +26,7 @@ def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[s
     def compile(model: object, **given: Any) -> dict[str, Any]:
         return given
 
-    replaced = candidate.overridden(compile, arguments)
+    replaced = candidate.override_compile(compile, arguments)
     assert replaced(None, mode="m", options={"a": 1}, dynamic=True) == expected
 
 

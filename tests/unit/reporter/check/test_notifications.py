@@ -25,7 +25,7 @@ class Tracker:
         self.said: list[tuple[str, int, str]] = []
         self._heard, self._closed, self._fails = heard, closed, fails
 
-    def standing(self, place: str, number: int, since: datetime) -> Standing:
+    def read_standing(self, place: str, number: int, since: datetime) -> Standing:
         return Standing(number in self._closed, (self._heard,) if self._heard else ())
 
     @contextlib.contextmanager

@@ -11,7 +11,7 @@ import pytest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import command
-from reporter.diagnose.judge import judge, tight
+from reporter.diagnose.judge import is_tight, judge
 from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
@@ -389,7 +389,7 @@ def test_without_a_bug_the_first_finding_is_explained() -> None:
 def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
     call_session = MadeUp(both(WITHIN))
     one = finding(call_session, "suspicious", comparison=WITHIN)
-    assert tight(one)
+    assert is_tight(one)
     assert said(one).kind == "not_reproduced" and call_session.asked == []
     assert said(one, exit=1).kind == "rounding" and call_session.asked != []
 
@@ -397,8 +397,8 @@ def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
 def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
     loose = {**WITHIN, "tight": False}
     one = finding(MadeUp(both(loose)), "suspicious", comparison=loose)
-    assert not tight(one) and said(one).kind == "rounding"
-    assert not tight(finding(MadeUp({}), "suspicious", comparison=None))
+    assert not is_tight(one) and said(one).kind == "rounding"
+    assert not is_tight(finding(MadeUp({}), "suspicious", comparison=None))
 
 
 def test_what_is_suspicious_is_looked_at_where_a_finding_before_it_was_explained() -> None:

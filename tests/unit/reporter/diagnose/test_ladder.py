@@ -90,8 +90,8 @@ def test_rungs_that_were_started_ahead_are_not_started_again() -> None:
     asking = climber(call_session)
     asking.basics()
     asking.measure("eager")
-    asking.ahead(("eager", "aot_eager"))
-    asking.ahead(("aot_eager", "inductor"))
+    asking.start_ahead(("eager", "aot_eager"))
+    asking.start_ahead(("aot_eager", "inductor"))
     assert call_session.measured()[-2:] == ["aot_eager", "inductor"]
     asking.measure("aot_eager")
     asking.measure("inductor")
@@ -268,7 +268,7 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
 
     call_session = Late({})
     asking = climber(call_session)
-    asking.ahead(("inductor",))
+    asking.start_ahead(("inductor",))
     now[0] = 57.25
     call_session.future.set_result(DEADLY)
     now[0] = 90.0

@@ -13,10 +13,10 @@ from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
     climb_while_it_hangs,
+    describe_frequency,
     first_bad,
+    is_never_repeated,
     make_diagnosis,
-    nowhere_else,
-    often,
     steadiness,
 )
 from reporter.recording.questions import CallQuestion
@@ -148,13 +148,15 @@ def test_a_rung_that_was_left_out_does_not_count() -> None:
 
 def test_what_only_the_scripts_own_call_has_shown_was_seen_nowhere_else() -> None:
     asking = climber(MadeUp({}))
-    assert nowhere_else(asking, (1, 8)) and not nowhere_else(asking, (2, 8))
+    assert is_never_repeated(asking, (1, 8)) and not is_never_repeated(asking, (2, 8))
     asking.own_call_shows_it = False
-    assert nowhere_else(asking, (0, 7)) and not nowhere_else(asking, (1, 7))
+    assert is_never_repeated(asking, (0, 7)) and not is_never_repeated(asking, (1, 7))
 
 
 def test_what_is_always_there_needs_no_clause() -> None:
-    assert often((3, 3)) == "" and often((1, 3)) == "; seen in 1 of 3 runs"
+    assert (
+        describe_frequency((3, 3)) == "" and describe_frequency((1, 3)) == "; seen in 1 of 3 runs"
+    )
 
 
 def test_a_verdict_has_its_finding_and_its_ladder() -> None:

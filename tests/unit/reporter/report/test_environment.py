@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reporter.report.environment import FACTS, public_environment, withheld
+from reporter.report.environment import FACTS, list_withheld, public_environment
 from reporter.report.public_values import (
     public_compiler,
     public_device,
@@ -97,7 +97,7 @@ def test_of_a_compiler_its_family_and_its_numbers_leave() -> None:
 
 def test_the_facts_of_an_honest_machine_leave_as_they_are() -> None:
     assert public_environment(HONEST) == HONEST
-    assert withheld(HONEST) == ()
+    assert list_withheld(HONEST) == ()
 
 
 def test_every_fact_of_the_protocol_is_in_the_table() -> None:
@@ -112,7 +112,7 @@ def test_no_canary_leaves_through_a_fact(fact: str) -> None:
         left = public_environment(facts)
         told = json.dumps(left) + versions_block(left)
         assert CANARY not in told.lower(), (fact, number, left[fact])
-        assert any(CANARY in word for word in withheld(facts)), (fact, spoilt)
+        assert any(CANARY in word for word in list_withheld(facts)), (fact, spoilt)
         assert public_environment(left) == left
 
 
