@@ -37,6 +37,7 @@ _MODULES = (
 
 
 def public_names() -> Dict[int, str]:
+    """The name under which users call each callable of torch's public modules, by its `id`."""
     names: Dict[int, str] = {}
     for prefix, module in _MODULES:
         listed = dir(module) if module is not None else []
@@ -94,4 +95,5 @@ def public_name(target: Any, names: Dict[int, str]) -> str:
 
 
 def is_torch_owned(target: Any) -> bool:
+    """Whether a callable is defined in torch, by its module."""
     return str(getattr(target, "__module__", "") or "").split(".")[0] == "torch"

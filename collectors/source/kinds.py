@@ -20,6 +20,7 @@ Ref = Dict[str, Any]
 
 
 def original(value: Any) -> Any:
+    """The module or function that torch.compile has wrapped; any other value as it is."""
     for name in ("_orig_mod", "_torchdynamo_orig_callable"):
         inner = getattr(value, "__dict__", {}).get(name) or getattr(value, "__dict__", {}).get(
             "_modules", {}
@@ -30,6 +31,9 @@ def original(value: Any) -> Any:
 
 
 def constant(value: Any) -> Optional[Ref]:
+    """A value that can be written as a literal, or built from such ones, as the source walker notes
+    it; None for any other.
+    """
     if value is None or value is Ellipsis or type(value) in (bool, int, float, complex, str, bytes):
         return {
             "kind": "const",
@@ -64,6 +68,7 @@ def matters_again(value: Any) -> bool:
 
 
 def import_path(module: str, attribute: Optional[str]) -> Any:
+    """The module, or what it has under that name; None where neither is there."""
     try:
         loaded = importlib.import_module(module) if is_foreign(module) else sys.modules[module]
         if attribute is None:
@@ -78,6 +83,7 @@ def import_path(module: str, attribute: Optional[str]) -> Any:
 
 
 def shape(value: type) -> str:
+    """Which sort of class it is: enum, namedtuple, dataclass, or class."""
     if issubclass(value, enum.Enum):
         return "enum"
     if issubclass(value, tuple) and hasattr(value, "_fields"):
@@ -96,6 +102,7 @@ def region(value: Any) -> Any:
 
 
 def unwrap(function: Any) -> Any:
+    """The user's function below decorators that are not the user's."""
     function = original(function)
     while (
         isinstance(function, types.FunctionType)
@@ -107,6 +114,9 @@ def unwrap(function: Any) -> Any:
 
 
 def method_kind(thing: Any) -> Optional[Tuple[str, Any]]:
+    """How a member of a class is bound (static, class, property, cached_property, plain), and its
+    function; None for what is no method.
+    """
     if isinstance(thing, staticmethod):
         return "static", thing.__func__
     if isinstance(thing, classmethod):

@@ -68,6 +68,7 @@ def origin(value: Any) -> Any:
 
 
 def is_wrapped(tensor: torch.Tensor) -> bool:
+    """Whether a transform of torch.func has a tensor in its hands (vmap, grad, jvp)."""
     functorch = torch._C._functorch
     asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
     return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
@@ -101,6 +102,7 @@ DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist"
 
 
 def new_module(number: int) -> Json:
+    """A module of the trace before anything is known of it."""
     return {
         "id": number,
         "training": True,
@@ -118,6 +120,7 @@ def implementation(func: Any) -> Any:
 
 
 def is_custom(func: Any) -> bool:
+    """Whether an operator is of a namespace that torch does not define."""
     if isinstance(func, torch._ops.OpOverload):
         return func.namespace not in NAMESPACES
     if isinstance(func, torch._ops.OpOverloadPacket):
@@ -126,6 +129,9 @@ def is_custom(func: Any) -> bool:
 
 
 def metas(result: Any) -> List[Any]:
+    """Shape, dtype and stride of each tensor of a result, nested as the result is; None for what is
+    no tensor.
+    """
     return [
         (
             tensor_meta(item)

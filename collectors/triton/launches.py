@@ -133,6 +133,9 @@ _NAMES = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bflo
 
 
 def describe_launch(value: Any) -> Any:
+    """An argument of a kernel's launch as data: shape, dtype, stride and device of a tensor, else
+    the constant.
+    """
     if hasattr(value, "data_ptr"):
         return {
             "shape": list(value.shape),

@@ -1,6 +1,6 @@
 """From what was measured to what it means: the ladder of backends measures, the judge decides, the
 culprit search narrows.
 
-Rooms above may import it; a verdict starts in `judge`, what is said beside it in `details`. Nothing
-here writes a report, and nothing here compares without a signature.
+Rooms above may import it; a verdict starts in `judge`, what is said beside it in `details`. It
+never writes a report, and never compares without a signature.
 """

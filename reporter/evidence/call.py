@@ -72,7 +72,7 @@ def ask_of_call(
 def of_call(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
-    """The same, waiting for the answer."""
+    """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer."""
     return ask_of_call(call_session, folder, budget, options).result()
 
 

@@ -1,5 +1,5 @@
 """From a script, a notebook, a test or a running program to recorded calls that can be repeated.
 
 Rooms above may import it; they see `findings` and ask a `call_session`. It says which calls differ
-from eager; what a difference means is for `diagnose`.
+from eager, and never what a difference means, which is for `diagnose`.
 """

@@ -63,6 +63,12 @@ def truth(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some programs write the model that they export beside them."""
+    monkeypatch.chdir(tmp_path)
+
+
 def check_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = truth(DOORS / name)["expected"][RELEASE]
     script = shutil.copy(DOORS / name / "script.py", tmp_path / "script.py")

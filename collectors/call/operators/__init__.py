@@ -1,1 +1,5 @@
-"""Operators of a program that compiles nothing: each one checked, and one call as a graph."""
+"""Operators of a program that compiles nothing: each one checked, and one call as a graph.
+
+`collectors.record` and `collectors.entry` import it. It compares with float64 and with other
+layouts; it never compiles, and never says what a difference means.
+"""
