@@ -417,7 +417,7 @@ class UnsupportedEvent(TypedDict):
 
 
 class ReachedEvent(TypedDict):
-    """A stranger's program reaches for what records it (`record.guard`); there is no answer."""
+    """A stranger's program reaches for what records it (`record.audit_hook`); there is no answer."""
 
     event: Literal["reached"]
     what: str

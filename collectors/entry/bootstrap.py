@@ -104,8 +104,8 @@ def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec
     channel.send(greeting)
     made = importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
     if "key" in spec:
-        guards = importlib.import_module(PACKAGE + ".record.guard")
-        guards.install(channel, spec["folder"], spec["key"])
+        audit_hook = importlib.import_module(PACKAGE + ".record.audit_hook")
+        audit_hook.install(channel, spec["folder"], spec["key"])
     return made
 
 

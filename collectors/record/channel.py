@@ -75,7 +75,7 @@ class Channel:
         if self.is_cut():
             return
         if self.key:
-            sys.audit(LOOK)  # see `guard`
+            sys.audit(LOOK)  # see `audit_hook`
         try:
             keyed = {**message, "key": self.key} if self.key else message
             self._socket.sendall(json.dumps(keyed).encode() + b"\n")
