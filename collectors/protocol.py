@@ -95,7 +95,7 @@ CandidateOutcome = Literal[
     "passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"
 ]
 #: How alike two lists of tensors are; `refereed`: about as near to float64 as each other.
-Alikeness = Literal["bitwise", "close", "refereed", "differ", "not compared"]
+Closeness = Literal["bitwise", "close", "refereed", "differ", "not compared"]
 #: How compiling a Triton kernel for one target ended; `refused`: the language does not allow it.
 KernelOutcome = Literal["ok", "refused", "raises", "died", "timeout", "broken"]
 #: What is asked of Triton about a script, or about candidates for a kernel.
@@ -680,7 +680,7 @@ class Comparison(TypedDict):
 class ListComparison(TypedDict, total=False):
     """How alike the tensors of two programs are (`call.closeness.same`)."""
 
-    how: Alikeness
+    how: Closeness
     #: Of the first program's tensors.
     count: int
     max_abs_error: float

@@ -11,7 +11,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from ..protocol import Alikeness, ListComparison
+from ..protocol import Closeness, ListComparison
 
 #: How much farther from float64 the rewritten model may be than the private one: what torch's own
 #: accuracy check grants.
@@ -54,7 +54,7 @@ def same(
             seen.add("close")
         else:
             seen.add("refereed" if _as_near(one, other, referee) else "differ")
-    worst_first: Sequence[Alikeness] = ("differ", "refereed", "close", "bitwise")
+    worst_first: Sequence[Closeness] = ("differ", "refereed", "close", "bitwise")
     found["how"] = next(how for how in worst_first if how in seen)
     return found
 

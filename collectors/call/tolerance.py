@@ -134,7 +134,7 @@ def judge_values(
     tie: Optional[IndexedValues] = None,
     random: bool = False,
 ) -> TensorJudgement:
-    """How two tensors of equal shape and dtype compare.
+    """How two tensors of any equal shape and dtype compare, element by element.
 
     `same` is the receiving side's rule, `tight` assert_close's.
 

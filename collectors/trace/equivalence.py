@@ -26,7 +26,7 @@ from ..call.closeness import same
 from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
 from ..protocol import (
-    Alikeness,
+    Closeness,
     ContextState,
     EquivalenceAnswer,
     EquivalenceRequest,
@@ -344,7 +344,7 @@ class _RunComparison:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
 
 
-def gradients_how(compare: ListComparison, private: SavedRun, public: EquivalenceRun) -> Alikeness:
+def gradients_how(compare: ListComparison, private: SavedRun, public: EquivalenceRun) -> Closeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none, and where all are zero, as those of any backward behind a dead ReLU.
     """

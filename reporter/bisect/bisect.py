@@ -143,8 +143,8 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
         subject = with_references([named], store)[0]
         points = _points(request, options, subject, store)
         if engine is None:
-            bench = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
-            engine = Local(stack.enter_context(bench), options.jobs)
+            runner = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
+            engine = Local(stack.enter_context(runner), options.jobs)
         found = _run_search(request, options, subject, points, engine, store, progress)
         if found.code != FOUND or not request.nightly:
             return found

@@ -55,10 +55,10 @@ def check(request: CheckRequest, options: Options, engine: Engine | None = None)
         plan = make_plan(request, options, store)
         with contextlib.ExitStack() as stack:
             if engine is None:
-                bench = TaskRunner.here(
+                runner = TaskRunner.here(
                     options.jobs, options.memory, options.workers, progress.note
                 )
-                engine = Local(stack.enter_context(bench), options.jobs)
+                engine = Local(stack.enter_context(runner), options.jobs)
             return carry_out(plan, engine, store, progress, request.shard)
 
 

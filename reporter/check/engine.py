@@ -28,15 +28,15 @@ class Engine(Protocol):
 class Local:
     """This machine, `jobs` cells at a time."""
 
-    def __init__(self, bench: TaskRunner, jobs: int) -> None:
-        self._bench = bench
+    def __init__(self, runner: TaskRunner, jobs: int) -> None:
+        self._runner = runner
         self._jobs = max(1, jobs)
 
     def run(self, tasks: Sequence[Task], keep: Keep) -> None:
         """See `Engine`. On Ctrl-C, or if `keep` fails, what has not begun is not begun any more."""
         threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="check")
         waiting: set[Future[CheckResult]] = {
-            threads.submit(self._bench.perform, task) for task in tasks
+            threads.submit(self._runner.perform, task) for task in tasks
         }
         try:
             while waiting:
@@ -45,6 +45,6 @@ class Local:
                     keep(future.result())
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
-            self._bench.stop()  # threads cannot be ended, only what they wait for
+            self._runner.stop()  # threads cannot be ended, only what they wait for
             raise
         threads.shutdown()

@@ -101,6 +101,15 @@ def move(
 ) -> None:
     """Writes the next state, and a line of its history, in one transaction that is on the disk when
     this returns.
+
+    Args:
+        key: of the report, from the text of its repro.
+        address: of the project, as `host/owner/name`.
+        number, url: of the issue or comment, once they are known.
+        detail: a sentence for the history; tokens are taken out of it, and it is cut.
+
+    Raises:
+        BugreportError: the store cannot be written.
     """
     time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with transaction(store):

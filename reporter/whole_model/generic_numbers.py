@@ -23,8 +23,14 @@ def find_generic_numbers(
     made: Made,
     ask: Questions,
 ) -> Candidate:
-    """The seed with other sizes and rounded floats, as far as the failure stays; `taken` are sizes
-    that mean something else.
+    """The seed with other sizes and rounded floats, as far as the failure stays.
+
+    Args:
+        families: sizes that change together.
+        floats: numbers that nobody else would write.
+        taken: sizes that mean something else.
+        made: the candidate with these sizes and without these floats.
+        ask: whether a candidate still fails.
     """
     used = set(taken)
     if not families and not floats:

@@ -170,7 +170,7 @@ def profile(
         (source.call_session, source.replay) if isinstance(source, Finding) else (source, False)
     )
     deadline = clock() + effort.budget_seconds
-    asked = PrefixRuns(call_session, replay, settings)
+    runs = PrefixRuns(call_session, replay, settings)
     nodes = questions.divergence(
         {"op": "divergence", "ask": "nodes", "replay": replay, "config": dict(settings.config)}
     )
@@ -182,17 +182,17 @@ def profile(
     def time_left() -> float:
         return deadline - clock()
 
-    benches = [_Bench(asked, graph, effort, time_left, say) for graph in graphs[:_GRAPHS]]
-    return _first_to_differ(benches).search()
+    searches = [_GraphSearch(runs, graph, effort, time_left, say) for graph in graphs[:_GRAPHS]]
+    return _first_to_differ(searches).search()
 
 
-def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
-    """The bench of the first graph that differs as a whole; the last one's if none does."""
-    for bench in benches if len(benches) > 1 else ():
-        bench.measure([None])
-        if bench.whole:
-            return bench
-    return benches[-1]
+def _first_to_differ(searches: Sequence[_GraphSearch]) -> _GraphSearch:
+    """The search in the first graph that differs as a whole; the last one's if none does."""
+    for each in searches if len(searches) > 1 else ():
+        each.measure([None])
+        if each.whole:
+            return each
+    return searches[-1]
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class PrefixRuns:
     settings: PrefixSettings
 
 
-class _Bench:
+class _GraphSearch:
     """Measures prefixes of one graph, each once, while `time_left` gives seconds.
 
     `whole`: whether the uncut graph differs.
@@ -212,13 +212,13 @@ class _Bench:
 
     def __init__(
         self,
-        asked: PrefixRuns,
+        runs: PrefixRuns,
         graph: NumberedGraph,
         effort: Effort,
         time_left: Callable[[], float],
         say: Callable[[str], None],
     ) -> None:
-        self.asked = asked
+        self.runs = runs
         self.graph = graph
         self.effort = effort
         self.time_left = time_left
@@ -247,13 +247,13 @@ class _Bench:
             complete=bool(self.points)
             and not self._suspects()
             and set(self._spread()) <= self.tried,
-            grads=self.asked.settings.grads,
+            grads=self.runs.settings.grads,
             whole=self.whole,
             failed=len(self.tried - {None} - set(self.points)),
         )
 
     def _usable(self) -> list[int]:
-        backward = self.asked.settings.grads
+        backward = self.runs.settings.grads
         return [
             i
             for i, node in enumerate(self.nodes)
@@ -295,7 +295,7 @@ class _Bench:
         todo = [i for i in positions if i not in self.tried]
         # what ran before a later graph, or an earlier call, has left its traces: one fork for each
         # position then
-        alone = self.graph["graph"] > 0 or self.asked.replay
+        alone = self.graph["graph"] > 0 or self.runs.replay
         count = len(todo) if alone else min(self.effort.jobs, len(todo))
         chunks = [todo[i::count] for i in range(count)]
         while chunks and self.time_left() > 0:
@@ -312,20 +312,20 @@ class _Bench:
         for chunk in chunks:
             shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
             self.say(f"graph up to operation {shown} of {len(self.nodes)}")
-            path = self.asked.call_session.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
+            path = self.runs.call_session.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
             request: DivergenceRequest = {
                 "op": "divergence",
                 "ask": "measure",
-                "replay": self.asked.replay,
-                "config": dict(self.asked.settings.config),
-                "grads": self.asked.settings.grads,
-                "backend": self.asked.settings.backend,
+                "replay": self.runs.replay,
+                "config": dict(self.runs.settings.config),
+                "grads": self.runs.settings.grads,
+                "backend": self.runs.settings.backend,
                 "graph": self.graph["graph"],
                 "positions": list(chunk),
                 "coarse_from": since,
                 "results": str(path),
             }
-            measured = self.asked.call_session.submit(questions.divergence(request), limit)
+            measured = self.runs.call_session.submit(questions.divergence(request), limit)
             running.append((chunk, path, measured))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:

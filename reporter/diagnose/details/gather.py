@@ -176,10 +176,15 @@ def gather(
     thorough: bool,
     checked: bool,
 ) -> DiagnosisDetails:
-    """Measures what a verdict asks for; without `thorough` only what is quick.
+    """Measures what a verdict asks for.
 
-    `checked`: the script compares results itself, so whoever wrote it asks whether they are right,
-    not how fast it is.
+    Args:
+        timeout: seconds for one question to the recorded call.
+        jobs: how many questions may run side by side.
+        say: gets a line for each measurement.
+        thorough: whether divergence and culprit are searched, too, which takes minutes.
+        checked: the script compares results itself, so whoever wrote it asks whether they are
+            right, not how fast it is.
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
     measurement, stack, guard = _measurement(diagnosis), gatherer.stack(), gatherer.guard()
