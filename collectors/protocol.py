@@ -13,7 +13,7 @@ library only, and nothing is imported that the host would have to wait for.
 from __future__ import annotations
 
 import signal
-from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
@@ -1372,6 +1372,7 @@ class _CandidateRequest(TypedDict):
     timeout: float
 
 
+@final
 class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
@@ -1391,6 +1392,12 @@ class ForkRequest(TypedDict):
     candidate: CandidateRequest
 
 
+class ForkStarted(TypedDict):
+    """A fork of a preloaded process has started; its end is told by a `ForkStatus`."""
+
+    pid: int
+
+
 class ForkStatus(TypedDict):
     """How a fork of a preloaded process ended: its exit code, or minus the number of the signal."""
 
@@ -1399,6 +1406,7 @@ class ForkStatus(TypedDict):
     cpu: float
 
 
+@final
 class CancelRequest(TypedDict):
     """A candidate that nobody waits for any more; `cancel` is its number."""
 
@@ -1415,12 +1423,14 @@ class WorkerWarmth(TypedDict):
     cpu: float
 
 
+@final
 class ReadyMessage(TypedDict):
     """The worker takes candidates."""
 
     ready: WorkerWarmth
 
 
+@final
 class StartedMessage(TypedDict):
     """A candidate has started as process `pid`."""
 
@@ -1453,6 +1463,7 @@ class CandidateEnding(_CandidateEnding, total=False):
     compilations: int
 
 
+@final
 class CandidateAnswer(CandidateEnding):
     """A worker's answer about a candidate."""
 
@@ -1464,6 +1475,11 @@ class CandidateAnswer(CandidateEnding):
     seconds: float
     #: Seconds of processors that it and what it waited for have used.
     cpu: float
+
+
+#: What a worker is told, and what it tells; a key says which message it is.
+WorkerRequest = Union[CandidateRequest, CancelRequest]
+WorkerMessage = Union[ReadyMessage, StartedMessage, CandidateAnswer]
 
 
 class ErrorElement(TypedDict):

@@ -35,10 +35,9 @@ from typing import Any
 from .. import FOLDER
 from ..protocol import (
     CancelRequest,
-    CandidateAnswer,
     CandidateRequest,
-    ReadyMessage,
-    StartedMessage,
+    WorkerMessage,
+    WorkerRequest,
 )
 from . import candidate, preloaded
 from .job import Job, kill_group, read_answer
@@ -80,7 +79,7 @@ class Worker:
                     kill_group(slot.prepared.pid)
         return 0
 
-    def send(self, message: ReadyMessage | StartedMessage | CandidateAnswer) -> None:
+    def send(self, message: WorkerMessage) -> None:
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self.options.answers, data) :]
@@ -110,7 +109,7 @@ class Worker:
         self.buffer += data
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
-            message = json.loads(line)
+            message: WorkerRequest = json.loads(line)
             if "cancel" in message:
                 self._cancel(message)
             else:

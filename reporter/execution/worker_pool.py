@@ -23,11 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from collectors.protocol import CancelRequest, CandidateRequest, Overrides
+from collectors.protocol import Overrides, WorkerMessage, WorkerRequest
 from reporter.core.answer import MAIN, Answer, clean_environment, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
-from reporter.core.plain import Json
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.launch import kill_group
@@ -329,7 +328,7 @@ class WorkerPool:
         self._process = _Process(popen, requests, answers, log, deadline)
         self._selector.register(answers, selectors.EVENT_READ)
 
-    def _send(self, message: CandidateRequest | CancelRequest) -> None:
+    def _send(self, message: WorkerRequest) -> None:
         assert self._process is not None
         self._process.outbox += json.dumps(message).encode() + b"\n"
         self._write()
@@ -364,7 +363,7 @@ class WorkerPool:
         except (ValueError, KeyError, TypeError):
             self._replace()
 
-    def _take(self, process: _Process, message: Json) -> None:
+    def _take(self, process: _Process, message: WorkerMessage) -> None:
         if "ready" in message:
             process.ready = True
             process.cpu = float(message["ready"]["cpu"])
