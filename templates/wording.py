@@ -47,7 +47,6 @@ _WHAT = {
     "wrong_result": "`{compiler}` gives a wrong result without any error",
     "wrong_gradient": "`{compiler}` gives a wrong gradient without any error",
     "wrong_metadata": "`{compiler}` gives an output whose metadata is not that of eager mode",
-    "side_effect": "`{compiler}` does not leave Python's state as eager mode does",
     "accepts_invalid": "`{compiler}` accepts a program that eager mode rejects with an error",
     "process_death": "the compiled program kills the Python process with {exception}",
     "hang": "`{compiler}` does not come to an end",
@@ -109,15 +108,16 @@ _EAGER_TITLES = {
     "process_death": "{operators}: {exception} ends the process",
     "wrong_result": "{operators}: wrong result",
 }
-#: The same for wrong metadata that is no output's.
+#: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
+_EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
+_EFFECT_TITLE = "{compiler}: a side effect on Python's state is lost with {operators}"
 _TITLES = {
     "crash": "{compiler} raises {exception}: {message}",
     "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
     "wrong_result": "{compiler}: wrong result with {operators}",
     "wrong_gradient": "{compiler}: wrong gradient with {operators}",
     "wrong_metadata": "{compiler}: output metadata differs from eager with {operators}",
-    "side_effect": "{compiler}: a side effect on Python's state is lost with {operators}",
     "accepts_invalid": "{compiler} accepts {operators} that eager rejects",
     "process_death": "{compiler}: {exception} kills the process with {operators}: {message}",
     "hang": "{compiler} hangs with {operators}",
@@ -139,7 +139,9 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         return kernel.title(report)
     verdict = report["verdict"]
     titles = {**_TITLES, **_EAGER_TITLES} if is_eager(report) else _TITLES
-    pattern = titles.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
+    pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
+    if _is_effect(verdict):
+        pattern = _EFFECT_TITLE
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
         location = find_raising_frame(log)
@@ -169,10 +171,9 @@ def is_eager(report: Mapping[str, Any]) -> bool:
     return str(report["verdict"]["layer"]) == "eager"
 
 
-def _kind(verdict: Mapping[str, object]) -> str:
-    """The kind of a verdict; a lost side effect is a kind of its own in words."""
-    is_effect = verdict["summary"] == EFFECT_SUMMARY
-    return "side_effect" if is_effect else str(verdict["kind"])
+def _is_effect(verdict: Mapping[str, object]) -> bool:
+    """Whether the property that differs is Python's state after the call, and no output's."""
+    return verdict["summary"] == EFFECT_SUMMARY
 
 
 def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -241,7 +242,8 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     location = find_raising_frame(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
-    what = words.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
+    said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
+    what = (_EFFECT_WHAT if _is_effect(verdict) else said).format(
         compiler=compiler(report), exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
@@ -347,7 +349,7 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
-    if _kind(verdict) == "side_effect":
+    if _is_effect(verdict):
         return "the same state as eager mode leaves", actual
     if kind == "wrong_metadata":
         return "dtype, shape, strides and aliasing as in eager mode", actual
