@@ -39,7 +39,7 @@ _CUSTOM_OP = re.compile(
 _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
-_WHAT = {
+WHAT = {
     "crash": "`{compiler}` raises {exception} on a program that runs in eager mode",
     "crash_on_recompile": (
         "`{compiler}` raises {exception} when it compiles the same program for a second time"
@@ -55,7 +55,7 @@ _WHAT = {
     "recompiles": "`{compiler}` compiles the same program again and again",
 }
 #: What makes the callable, as an issue calls it.
-_COMPILERS = {
+COMPILERS = {
     "compile": "torch.compile",
     "export": "torch.export",
     "aoti": "AOTInductor",
@@ -98,12 +98,12 @@ EAGER_SUMMARIES = {
     "process_death": "An operator ends the process with {signal} in eager mode.",
     "wrong_result": "An operator returns wrong values in eager mode, without an error.",
 }
-_EAGER_WHAT = {
+EAGER_WHAT = {
     "crash": "an internal assertion of torch fails in eager mode: {exception}",
     "process_death": "an operator ends the Python process with {exception} in eager mode",
     "wrong_result": "an operator gives a wrong result in eager mode, without any error",
 }
-_EAGER_TITLES = {
+EAGER_TITLES = {
     "crash": "{operators}: {message}",
     "process_death": "{operators}: {exception} ends the process",
     "wrong_result": "{operators}: wrong result",
@@ -112,7 +112,7 @@ _EAGER_TITLES = {
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
 _EFFECT_TITLE = "{compiler}: a side effect on Python's state is lost with {operators}"
-_TITLES = {
+TITLES = {
     "crash": "{compiler} raises {exception}: {message}",
     "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
     "wrong_result": "{compiler}: wrong result with {operators}",
@@ -138,7 +138,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     if kernel.is_kernel(report):
         return kernel.title(report)
     verdict = report["verdict"]
-    titles = {**_TITLES, **_EAGER_TITLES} if is_eager(report) else _TITLES
+    titles = {**TITLES, **EAGER_TITLES} if is_eager(report) else TITLES
     pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
     if _is_effect(verdict):
         pattern = _EFFECT_TITLE
@@ -158,7 +158,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 
 def compiler(report: Mapping[str, Any]) -> str:
     """What makes the callable: torch.compile, torch.export, AOTInductor or torch.onnx.export."""
-    return _COMPILERS[report["repro"].get("compiler") or "compile"]
+    return COMPILERS[report["repro"].get("compiler") or "compile"]
 
 
 def is_exported(report: Mapping[str, Any]) -> bool:
@@ -241,7 +241,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
     location = find_raising_frame(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
-    words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
+    words = {**WHAT, **EAGER_WHAT} if is_eager(report) else WHAT
     said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
     what = (_EFFECT_WHAT if _is_effect(verdict) else said).format(
         compiler=compiler(report), exception=_exception(verdict) + where

@@ -16,17 +16,17 @@ from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
 from reporter.core.answer import Answer, AnswerOutcome
 from reporter.core.errors import UsageError
-from reporter.core.kinds import Backend, CheckOutcome, Kind, Layer, RungOutcome, Symptom
-from reporter.diagnose import explain
+from reporter.core.kinds import Backend, CheckOutcome, Compiler, Kind, Layer, RungOutcome, Symptom
+from reporter.diagnose import explain, judge
 from reporter.diagnose.details.culprit import BACKENDS
 from reporter.recording import findings
 from reporter.report import labels
-from reporter.triage import result
+from reporter.triage import result, sentences
 from reporter.triage.result import Status
 from templates import wording
 
 REPORTER = Path(kinds.__file__).parents[1]
-WORDS: tuple[type[Enum], ...] = (Kind, Layer, Backend, RungOutcome, Symptom)
+WORDS: tuple[type[Enum], ...] = (Kind, Layer, Backend, Compiler, RungOutcome, Symptom)
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, wherever they are compared.
 TYPED = {"kind": Kind, "layer": Layer, "outcome": RungOutcome, "symptom": Symptom}
@@ -67,9 +67,11 @@ def test_the_groups_hold_each_other() -> None:
 
 
 def test_every_member_has_its_row() -> None:
-    assert set(explain._EXPLANATIONS) == set(Kind)
+    assert set(explain.EXPLANATIONS) == set(Kind)
+    assert set(sentences.SENTENCES) == set(Kind)
     assert set(labels.COMPONENTS) == set(Layer)
-    assert set(findings._ORDER) == set(Symptom)
+    assert set(judge.DOING) == set(Compiler)
+    assert set(findings.ORDER) == set(Symptom)
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
 
@@ -78,8 +80,8 @@ def test_every_member_has_its_row() -> None:
     "table, words",
     [
         (results.WORDS, CheckOutcome),
-        (results._SHORT, CheckOutcome),
-        (issue_subject._OUTCOMES, Status),
+        (results.SHORT, CheckOutcome),
+        (issue_subject.OUTCOMES, Status),
         (result.WORDS, Status),
         (safety.TABLE, safety.DangerKind),
     ],
@@ -96,9 +98,22 @@ def test_an_answer_with_another_outcome_is_refused() -> None:
 
 def test_who_may_not_import_the_words_has_the_same() -> None:
     assert set(boilerplate.VALUE_KINDS) == kinds.WRONG_VALUES
+    assert set(boilerplate.EXPORTERS) == kinds.EXPORTERS
+    assert {boilerplate.COMPILE, boilerplate.EAGER, *boilerplate.EXPORTERS} == set(Compiler)
     assert set(wording.BACKENDS) == set(Backend)
-    assert set(wording.SUMMARIES) <= set(Kind)
-    assert set(wording.SUMMARIES) >= kinds.BUGS
+    assert set(wording.COMPILERS) == set(Compiler)
+    assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}
+
+
+def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:
+    assert set(wording.SUMMARIES) == kinds.BUGS
+    assert set(wording.WHAT) == set(wording.TITLES) == kinds.BUGS | kinds.RIGHT_BUT_SLOW
+    # of what a second call or the gradients show, torch.compile's sentence is said
+    exported = kinds.BUGS - kinds.SEVERAL_CALLS - {Kind.WRONG_GRADIENT}
+    assert set(wording.EXPORT_SUMMARIES) == exported
+    in_eager_mode = {Kind.CRASH, Kind.PROCESS_DEATH, Kind.WRONG_RESULT}
+    for table in (wording.EAGER_SUMMARIES, wording.EAGER_WHAT, wording.EAGER_TITLES):
+        assert set(table) == in_eager_mode
 
 
 @pytest.mark.parametrize("backend", Backend)
