@@ -52,6 +52,8 @@ torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 StartWay = Literal["script", "module", "notebook", "function", "text"]
 #: Why a program that runs already is watched: for one block, for a long run, for a test.
 WatchMode = Literal["capture", "watch", "test"]
+#: How a worker makes the processes of its candidates (`worker_main.py serve --isolation`).
+Isolation = Literal["fork", "spawn"]
 #: What may be asked of a recorded call.
 Operation = Literal[
     "run",

@@ -30,12 +30,13 @@ import sys
 import threading
 import time
 import warnings
-from typing import Any
+from typing import Any, get_args
 
 from .. import FOLDER
 from ..protocol import (
     CancelRequest,
     CandidateRequest,
+    Isolation,
     WorkerMessage,
     WorkerRequest,
 )
@@ -273,7 +274,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     serve.add_argument("--requests", type=int, required=True)
     serve.add_argument("--answers", type=int, required=True)
     serve.add_argument("--workdir", required=True)
-    serve.add_argument("--isolation", choices=("fork", "spawn"), default="fork")
+    serve.add_argument("--isolation", choices=get_args(Isolation), default="fork")
     single = modes.add_parser("once")
     single.add_argument("--folder", required=True)
     forks = modes.add_parser("preloaded")

@@ -21,9 +21,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from collectors.protocol import Overrides, WorkerMessage, WorkerRequest
+from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerRequest
 from reporter.core.answer import MAIN, Answer, clean_environment, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
@@ -32,9 +31,7 @@ from reporter.execution.fresh_process import run_cold
 from reporter.execution.launch import kill_group
 from reporter.execution.usage import METER
 
-__all__ = ["Answer", "Isolation", "WorkerPool", "run_cold"]
-
-Isolation = Literal["fork", "spawn"]
+__all__ = ["Answer", "WorkerPool", "run_cold"]
 
 _START_LIMIT = 600.0
 #: Seconds for a candidate before any has ended; lower where the failure looked for is that none
@@ -42,7 +39,7 @@ _START_LIMIT = 600.0
 _PATIENCE = 300.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import
 #: torch.
-_GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
+_GRACE: dict[Isolation, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.
 _WORKER_ENV = {
     "PYTHONHASHSEED": "0",
