@@ -419,7 +419,9 @@ class UnsupportedEvent(TypedDict):
 
 
 class ReachedEvent(TypedDict):
-    """A stranger's program reaches for what records it (`record.guard`); there is no answer."""
+    """A stranger's program reaches for what records it; there is no answer. `record.guard` writes
+    it as a text, with nothing that the program could have replaced.
+    """
 
     event: Literal["reached"]
     what: str
