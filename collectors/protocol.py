@@ -13,7 +13,7 @@ library only, and nothing is imported that the host would have to wait for.
 from __future__ import annotations
 
 import signal
-from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
@@ -52,6 +52,8 @@ torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 StartWay = Literal["script", "module", "notebook", "function", "text"]
 #: Why a program that runs already is watched: for one block, for a long run, for a test.
 WatchMode = Literal["capture", "watch", "test"]
+#: How a worker makes the processes of its candidates (`worker_main.py serve --isolation`).
+Isolation = Literal["fork", "spawn"]
 #: What may be asked of a recorded call.
 Operation = Literal[
     "run",
@@ -417,7 +419,9 @@ class UnsupportedEvent(TypedDict):
 
 
 class ReachedEvent(TypedDict):
-    """A stranger's program reaches for what records it (`record.audit_hook`); there is no answer."""
+    """A stranger's program reaches for what records it; there is no answer. `record.audit_hook`
+    writes it as a text, with nothing that the program could have replaced.
+    """
 
     event: Literal["reached"]
     what: str
@@ -1372,6 +1376,7 @@ class _CandidateRequest(TypedDict):
     timeout: float
 
 
+@final
 class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
@@ -1391,6 +1396,12 @@ class ForkRequest(TypedDict):
     candidate: CandidateRequest
 
 
+class ForkStarted(TypedDict):
+    """A fork of a preloaded process has started; its end is told by a `ForkStatus`."""
+
+    pid: int
+
+
 class ForkStatus(TypedDict):
     """How a fork of a preloaded process ended: its exit code, or minus the number of the signal."""
 
@@ -1399,6 +1410,7 @@ class ForkStatus(TypedDict):
     cpu: float
 
 
+@final
 class CancelRequest(TypedDict):
     """A candidate that nobody waits for any more; `cancel` is its number."""
 
@@ -1415,12 +1427,14 @@ class WorkerWarmth(TypedDict):
     cpu: float
 
 
+@final
 class ReadyMessage(TypedDict):
     """The worker takes candidates."""
 
     ready: WorkerWarmth
 
 
+@final
 class StartedMessage(TypedDict):
     """A candidate has started as process `pid`."""
 
@@ -1453,6 +1467,7 @@ class CandidateEnding(_CandidateEnding, total=False):
     compilations: int
 
 
+@final
 class CandidateAnswer(CandidateEnding):
     """A worker's answer about a candidate."""
 
@@ -1464,6 +1479,11 @@ class CandidateAnswer(CandidateEnding):
     seconds: float
     #: Seconds of processors that it and what it waited for have used.
     cpu: float
+
+
+#: What a worker is told, and what it tells; a key says which message it is.
+WorkerRequest = Union[CandidateRequest, CancelRequest]
+WorkerMessage = Union[ReadyMessage, StartedMessage, CandidateAnswer]
 
 
 class ErrorElement(TypedDict):

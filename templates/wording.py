@@ -39,7 +39,7 @@ _CUSTOM_OP = re.compile(
 _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
-_WHAT = {
+WHAT = {
     "crash": "`{compiler}` raises {exception} on a program that runs in eager mode",
     "crash_on_recompile": (
         "`{compiler}` raises {exception} when it compiles the same program for a second time"
@@ -47,7 +47,6 @@ _WHAT = {
     "wrong_result": "`{compiler}` gives a wrong result without any error",
     "wrong_gradient": "`{compiler}` gives a wrong gradient without any error",
     "wrong_metadata": "`{compiler}` gives an output whose metadata is not that of eager mode",
-    "side_effect": "`{compiler}` does not leave Python's state as eager mode does",
     "accepts_invalid": "`{compiler}` accepts a program that eager mode rejects with an error",
     "process_death": "the compiled program kills the Python process with {exception}",
     "hang": "`{compiler}` does not come to an end",
@@ -56,7 +55,7 @@ _WHAT = {
     "recompiles": "`{compiler}` compiles the same program again and again",
 }
 #: What makes the callable, as an issue calls it.
-_COMPILERS = {
+COMPILERS = {
     "compile": "torch.compile",
     "export": "torch.export",
     "aoti": "AOTInductor",
@@ -99,25 +98,26 @@ EAGER_SUMMARIES = {
     "process_death": "An operator ends the process with {signal} in eager mode.",
     "wrong_result": "An operator returns wrong values in eager mode, without an error.",
 }
-_EAGER_WHAT = {
+EAGER_WHAT = {
     "crash": "an internal assertion of torch fails in eager mode: {exception}",
     "process_death": "an operator ends the Python process with {exception} in eager mode",
     "wrong_result": "an operator gives a wrong result in eager mode, without any error",
 }
-_EAGER_TITLES = {
+EAGER_TITLES = {
     "crash": "{operators}: {message}",
     "process_death": "{operators}: {exception} ends the process",
     "wrong_result": "{operators}: wrong result",
 }
-#: The same for wrong metadata that is no output's.
+#: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
-_TITLES = {
+_EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
+_EFFECT_TITLE = "{compiler}: a side effect on Python's state is lost with {operators}"
+TITLES = {
     "crash": "{compiler} raises {exception}: {message}",
     "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
     "wrong_result": "{compiler}: wrong result with {operators}",
     "wrong_gradient": "{compiler}: wrong gradient with {operators}",
     "wrong_metadata": "{compiler}: output metadata differs from eager with {operators}",
-    "side_effect": "{compiler}: a side effect on Python's state is lost with {operators}",
     "accepts_invalid": "{compiler} accepts {operators} that eager rejects",
     "process_death": "{compiler}: {exception} kills the process with {operators}: {message}",
     "hang": "{compiler} hangs with {operators}",
@@ -138,8 +138,10 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     if kernel.is_kernel(report):
         return kernel.title(report)
     verdict = report["verdict"]
-    titles = {**_TITLES, **_EAGER_TITLES} if is_eager(report) else _TITLES
-    pattern = titles.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
+    titles = {**TITLES, **EAGER_TITLES} if is_eager(report) else TITLES
+    pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
+    if _is_effect(verdict):
+        pattern = _EFFECT_TITLE
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
         location = find_raising_frame(log)
@@ -156,7 +158,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 
 def compiler(report: Mapping[str, Any]) -> str:
     """What makes the callable: torch.compile, torch.export, AOTInductor or torch.onnx.export."""
-    return _COMPILERS[report["repro"].get("compiler") or "compile"]
+    return COMPILERS[report["repro"].get("compiler") or "compile"]
 
 
 def is_exported(report: Mapping[str, Any]) -> bool:
@@ -169,10 +171,9 @@ def is_eager(report: Mapping[str, Any]) -> bool:
     return str(report["verdict"]["layer"]) == "eager"
 
 
-def _kind(verdict: Mapping[str, object]) -> str:
-    """The kind of a verdict; a lost side effect is a kind of its own in words."""
-    is_effect = verdict["summary"] == EFFECT_SUMMARY
-    return "side_effect" if is_effect else str(verdict["kind"])
+def _is_effect(verdict: Mapping[str, object]) -> bool:
+    """Whether the property that differs is Python's state after the call, and no output's."""
+    return verdict["summary"] == EFFECT_SUMMARY
 
 
 def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -240,8 +241,9 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
     location = find_raising_frame(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
-    words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
-    what = words.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
+    words = {**WHAT, **EAGER_WHAT} if is_eager(report) else WHAT
+    said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
+    what = (_EFFECT_WHAT if _is_effect(verdict) else said).format(
         compiler=compiler(report), exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
@@ -347,7 +349,7 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
-    if _kind(verdict) == "side_effect":
+    if _is_effect(verdict):
         return "the same state as eager mode leaves", actual
     if kind == "wrong_metadata":
         return "dtype, shape, strides and aliasing as in eager mode", actual

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Dict, List
+from typing import Any, List
 
 from ..machine import machine
+from ..protocol import ToolFacts
 from .tool import Missing, Tool
 
 WANTED = (
@@ -49,7 +50,7 @@ class InductorFolder(Tool):
 
             functorch.enable_autograd_cache = False
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         graphs = find_graphs(self.folder)
         if not graphs:
             raise Missing("inductor compiled nothing")

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-from typing import Any, Dict, List
+from typing import Dict, List
 
+from ..protocol import ToolFacts
 from .tool import Missing, Tool
 
 LOGS = ("dynamo", "aot", "inductor", "dynamic")
@@ -76,7 +77,7 @@ class Logs(Tool):
         config.verbose = True
         config.log_file_name = self.path("all.log")
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         for handler in [
             h
             for name in ("torch", "torch._dynamo", "torch._inductor")
@@ -88,7 +89,7 @@ class Logs(Tool):
         return split_log(self.path("all.log"), self.folder)
 
 
-def split_log(path: str, folder: str) -> Dict[str, Any]:
+def split_log(path: str, folder: str) -> ToolFacts:
     """Writes `<artifact>.log` for each artifact in a log; returns `levels` and `artifacts` (name ->
     lines).
     """

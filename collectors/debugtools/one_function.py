@@ -8,8 +8,8 @@ running process.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict
 
+from ..protocol import ToolFacts
 from .tool import Missing, Tool
 
 
@@ -24,6 +24,6 @@ class OneFunction(Tool):
             raise Missing("no function was named")
         os.environ["TORCHDYNAMO_DEBUG_FUNCTION"] = str(name)
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         os.environ.pop("TORCHDYNAMO_DEBUG_FUNCTION", None)
         return {"function": self.options["function"]}

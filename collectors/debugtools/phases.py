@@ -7,8 +7,9 @@ whole.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from typing import Dict, Mapping
 
+from ..protocol import ToolFacts
 from .tool import Missing, Tool
 
 #: The functions torch times, in the order they run, and what a reader calls them. Several names for
@@ -42,7 +43,7 @@ class Phases(Tool):
 
     name = "phases"
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         import torch._dynamo.utils as utils
 
         times = getattr(utils, "compilation_time_metrics", None) or getattr(

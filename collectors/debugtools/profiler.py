@@ -7,10 +7,11 @@ after 2.0; the observer sees the same things while the program itself runs, on e
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, List
 
 from ..dynamo import counters, graph_breaks
 from ..dynamo.observer import Observer, code_place
+from ..protocol import ToolFacts
 from .tool import Tool
 
 
@@ -38,7 +39,7 @@ class Profiler(Tool):
 
         output_graph.OutputGraph.call_user_compiler = counting
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         again = [made for made in self._observer.compiles if made.reasons and not made.limited]
         return {
             "graphs": len(self._observer.graphs),

@@ -8,10 +8,17 @@ import json
 import os
 import runpy
 import sys
-from typing import Any, Dict, List
+from typing import List
 
 from ..call import context, failure, restoring, rungs
 from ..dynamo import counters
+from ..protocol import (
+    EvidenceAnswer,
+    EvidenceRequest,
+    ScriptEvidenceAnswer,
+    ScriptEvidenceSpec,
+    ToolsRequest,
+)
 from .inductor import InductorFolder
 from .logs import Logs
 from .one_function import OneFunction
@@ -23,10 +30,8 @@ from .tool import ToolSession
 TOOLS = (OneFunction, Logs, StructuredTrace, InductorFolder, Phases, Profiler)
 
 
-def session(request: Dict[str, Any]) -> ToolSession:
-    """The tools that `request["tools"]` names, in their folders below `request["folder"]`;
-    `options` are for all of them.
-    """
+def session(request: ToolsRequest) -> ToolSession:
+    """The tools that are asked for, in their folders."""
     names = request.get("tools") or [tool.name for tool in TOOLS]
     chosen = [tool for tool in TOOLS if tool.name in names]
     options = request.get("options") or {}
@@ -35,11 +40,9 @@ def session(request: Dict[str, Any]) -> ToolSession:
     )
 
 
-def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+def of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceAnswer:
     """Repeats a recorded call in this (forked) process, compiled afresh as the user did, with the
     tools on.
-
-    Answer: `found` (see `Session.stop`) and `raised`, the class of what the call raised.
     """
     rungs.quiet_compile_workers()
     tools = session(request)
@@ -56,25 +59,24 @@ def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     return {"outcome": "ok", "found": tools.stop(), "raised": raised}
 
 
-def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Runs a repro as `__main__` in this process with the tools on; its exit code is part of the
-    answer.
-    """
+def of_script(spec: ScriptEvidenceSpec) -> ScriptEvidenceAnswer:
+    """Runs a repro as `__main__` in this process with the tools on."""
     import torch._dynamo  # noqa: F401  the tools patch what the program will use
 
     tools = session(spec)
     tools.start()
-    ending: Dict[str, Any] = {"exit": 0, "raised": None}
+    ending: ScriptEvidenceAnswer = {"outcome": "ok", "exit": 0, "raised": None}
     sys.argv = [spec["script"]]
     try:
         runpy.run_path(spec["script"], run_name="__main__")
     except SystemExit as stop:
         ending["exit"] = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException as error:
-        ending.update(exit=1, raised=type(error).__name__)
+        ending["exit"], ending["raised"] = 1, type(error).__name__
         ending["failure"] = failure.describe(error)
     ending["compilations"] = counters.count_compilations()
-    return {"outcome": "ok", "found": tools.stop(), **ending}
+    ending["found"] = tools.stop()
+    return ending
 
 
 def main(arguments: List[str]) -> int:
@@ -82,7 +84,7 @@ def main(arguments: List[str]) -> int:
     folder.
     """
     with open(arguments[0], encoding="utf-8") as source:
-        spec = json.load(source)
+        spec: ScriptEvidenceSpec = json.load(source)
     answer = of_script(spec)
     path = os.path.join(spec["folder"], "answer.json")
     with open(path + ".part", "w", encoding="utf-8") as out:

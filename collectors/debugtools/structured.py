@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from typing import Any, Dict
+from typing import Dict
 
+from ..protocol import ToolFacts
 from .tool import Missing, Tool
 
 
@@ -35,7 +36,7 @@ class StructuredTrace(Tool):
         _internal.trace_log.setLevel(logging.DEBUG)
         _internal.trace_log.addHandler(handler)
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         from torch._logging import _internal
 
         _internal.LOG_TRACE_HANDLER.flush()

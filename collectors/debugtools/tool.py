@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from typing import Any, Dict, List, Sequence
+from typing import Dict, List, Sequence
+
+from ..protocol import EvidenceOptions, ToolFacts, ToolFinding
 
 
 class Missing(Exception):
@@ -25,14 +27,14 @@ class Tool:
 
     name = ""
 
-    def __init__(self, folder: str, options: Dict[str, Any]) -> None:
+    def __init__(self, folder: str, options: EvidenceOptions) -> None:
         self.folder = folder
         self.options = options
 
     def start(self) -> None:
         """Switches it on. Raises `Missing`."""
 
-    def stop(self) -> Dict[str, Any]:
+    def stop(self) -> ToolFacts:
         """Switches it off and returns what can be said in JSON. Raises `Missing`."""
         return {}
 
@@ -47,7 +49,7 @@ class ToolSession:
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = list(tools)
         self._running: List[Tool] = []
-        self.found: Dict[str, Dict[str, Any]] = {}
+        self.found: Dict[str, ToolFinding] = {}
 
     def start(self) -> None:
         """Switches all tools on; one that cannot is left out and says why."""
@@ -55,11 +57,8 @@ class ToolSession:
             os.makedirs(tool.folder, exist_ok=True)
             self._step(tool, "start")
 
-    def stop(self) -> Dict[str, Dict[str, Any]]:
-        """Switches them off in reverse order.
-
-        Returns name -> `facts` or `skipped`, with the `seconds` both steps took.
-        """
+    def stop(self) -> Dict[str, ToolFinding]:
+        """Switches them off in reverse order; what they found, by name."""
         for tool in reversed(list(self._running)):
             self._step(tool, "stop")
         return self.found

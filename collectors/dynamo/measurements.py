@@ -20,6 +20,15 @@ import torch
 from ..call import rungs
 from ..call.tolerance import wide
 from ..machine.public_names import public_names
+from ..protocol import (
+    BreakLine,
+    CandidateRequest,
+    ErrorElement,
+    ErrorMap,
+    MeasurementLine,
+    MeasurementRequest,
+    NumberedGraph,
+)
 from . import divergence
 from .prefix import cut_at, describe, note_values
 
@@ -29,31 +38,33 @@ CELLS = 64
 SMALL, WORST = 8, 3
 _ENDED = (Exception, SystemExit)
 
-Json = Dict[str, Any]
+#: Arguments of a call that are passed by their names.
+_Named = Dict[str, Any]
 
 
-def show(text: str, path: str, wish: Json, tell: Callable[[Json], None]) -> None:
+def show(
+    text: str, path: str, request: MeasurementRequest, tell: Callable[[MeasurementLine], None]
+) -> None:
     """Measures the repro `text`, as the file `path`; `tell` gets the findings as they come.
 
-    `wish`: `values` (run it as it is, for the map of the error), `positions` (at most so many
-    operations of the graph), `seconds` (for these; one that is begun is finished).
+    An operation that is begun is finished, however long that takes.
     """
     repro = _Repro(text, path)
-    if wish.get("values"):
+    if request["values"]:
         results = repro.results()
-        found = error_map(*results) if results is not None else None
-        if found is not None:
-            tell({"error_map": found})
+        picture = error_map(*results) if results is not None else None
+        if picture is not None:
+            tell({"error_map": picture})
     else:
         repro.learn()
     if repro.compiled is None:
         return
-    deadline = time.monotonic() + float(wish.get("seconds") or 60.0)
+    deadline = time.monotonic() + request["seconds"]
     tell({"graph_breaks": repro.breaks()})
     for graph in repro.graphs():
         tell({"graph": graph})
         # the last one first: it is what the failure is about
-        for position in reversed(_spread(graph, int(wish.get("positions") or 0))):
+        for position in reversed(_spread(graph, request["positions"])):
             if time.monotonic() > deadline:
                 return
             tell({"graph": graph["graph"], "position": position, "begun": True})
@@ -78,8 +89,8 @@ class _Repro:
         self.module = module
         self.run: Callable[..., Any] = module.__dict__["run"]
         #: Arguments of the run that compiles, and those of torch.compile in it.
-        self.compiled: Optional[Tuple[Tuple[Any, ...], Json]] = None
-        self.options: Json = {}
+        self.compiled: Optional[Tuple[Tuple[Any, ...], _Named]] = None
+        self.options: _Named = {}
         self.backward = ".backward(" in text
 
     # -- as it is
@@ -151,7 +162,7 @@ class _Repro:
     # -- with another torch.compile
     # ----------------------------------------------------------------------------------
 
-    def _again(self, make: Callable[[Any, Json], Any]) -> Optional[str]:
+    def _again(self, make: Callable[[Any, _Named], Any]) -> Optional[str]:
         """The run that compiles once more, `make(model, options)` in the place of torch.compile;
         the error it ends in.
         """
@@ -173,13 +184,15 @@ class _Repro:
             torch.compile = genuine
         return None
 
-    def _follow(self, received: Callable[[int, Any, Any, Json], Optional[divergence.Run]]) -> None:
+    def _follow(
+        self, received: Callable[[int, Any, Any, _Named], Optional[divergence.Run]]
+    ) -> None:
         """The run with a backend that shows each graph to `received`; what that returns runs
         instead of the graph.
         """
         count = [0]
 
-        def make(model: Any, options: Json) -> Any:
+        def make(model: Any, options: _Named) -> Any:
             def backend(module: Any, example_inputs: Any) -> Any:
                 index = count[0]
                 count[0] += 1
@@ -193,25 +206,25 @@ class _Repro:
         genuine = torch.compile
         self._again(make)
 
-    def graphs(self) -> List[Json]:
+    def graphs(self) -> List[NumberedGraph]:
         """Every graph that Dynamo hands over, in its order."""
         names = public_names()
-        found: List[Json] = []
+        found: List[NumberedGraph] = []
 
-        def receive(index: int, module: Any, example_inputs: Any, options: Json) -> None:
+        def receive(index: int, module: Any, example_inputs: Any, options: _Named) -> None:
             found.append({"graph": index, **describe(module, names)})
 
         self._follow(receive)
         return found
 
-    def measure(self, graph: int, position: int) -> Json:
+    def measure(self, graph: int, position: int) -> MeasurementLine:
         """Errors after one operation, or the exception's class where compiling up to there
         raises.
         """
-        made: Json = {}
+        made: Dict[str, Any] = {}
 
         def receive(
-            index: int, module: Any, example_inputs: Any, options: Json
+            index: int, module: Any, example_inputs: Any, options: _Named
         ) -> Optional[divergence.Run]:
             if index != graph:
                 return None
@@ -234,11 +247,11 @@ class _Repro:
             return _errors(bench, made.get("compiled"), made.get("error"))
         return {"error": made.get("error") or "not reached"}
 
-    def breaks(self) -> List[Json]:
+    def breaks(self) -> List[BreakLine]:
         """Where Dynamo breaks the graph: lines of the repro, with the reason."""
-        found: List[Json] = []
+        found: List[BreakLine] = []
 
-        def make(model: Any, options: Json) -> Any:
+        def make(model: Any, options: _Named) -> Any:
             def explain(*args: Any, **kwargs: Any) -> Any:
                 found.extend(self._reasons(model, args, kwargs))
                 raise _Stop
@@ -251,7 +264,7 @@ class _Repro:
             pass
         return found
 
-    def _reasons(self, model: Any, args: Tuple[Any, ...], kwargs: Json) -> List[Json]:
+    def _reasons(self, model: Any, args: Tuple[Any, ...], kwargs: _Named) -> List[BreakLine]:
         genuine = torch._dynamo.explain
         try:
             answer = genuine(model)(*args, **kwargs)
@@ -260,7 +273,7 @@ class _Repro:
             reasons = genuine(model, *args, **kwargs)[4]
         except Exception:
             return []
-        rows = []
+        rows: List[BreakLine] = []
         for reason in reasons:
             stack = [frame for frame in reason.user_stack or () if frame.filename == self.path]
             if stack:
@@ -268,7 +281,7 @@ class _Repro:
         return rows
 
 
-def _errors(bench: Any, compiled: Any, error: Optional[str]) -> Json:
+def _errors(bench: Any, compiled: Any, error: Optional[str]) -> MeasurementLine:
     """Root mean square errors against float64 of the tensor where the compiled one is furthest
     off.
     """
@@ -291,9 +304,9 @@ def _errors(bench: Any, compiled: Any, error: Optional[str]) -> Json:
             actual = run(compiled)
         except Exception as raised:
             error = type(raised).__name__
-    worst: Json = {"error": error} if error else {}
+    worst: MeasurementLine = {"error": error} if error else {}
     judge = exact if len(exact) == len(eager) else eager
-    rows = []
+    rows: List[MeasurementLine] = []
     for index, reference in enumerate(judge):
         off = _off(eager[index], reference)
         far = _off(actual[index], reference) if len(actual) == len(eager) else None
@@ -316,7 +329,9 @@ def _off(value: Any, reference: Any) -> Optional[float]:
     return float(difference.square().mean().sqrt())
 
 
-def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -> Optional[Json]:
+def error_map(
+    eager: List[Any], actual: List[Any], exact: Optional[List[Any]]
+) -> Optional[ErrorMap]:
     """Where the worst output is off: the largest absolute error in each cell of the tensor, laid
     out as rows by last dimension.
     """
@@ -358,7 +373,7 @@ def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -
     }
 
 
-def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> List[Json]:
+def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> List[ErrorElement]:
     """All elements of a small output in their order, else the worst ones."""
     if not isinstance(eager, torch.Tensor) or eager.shape != actual.shape or actual.is_complex():
         return []
@@ -366,7 +381,7 @@ def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> L
     if off.numel() > SMALL:
         chosen = off.flatten().topk(WORST).indices.tolist()
     sides = eager.flatten(), actual.flatten()
-    found = []
+    found: List[ErrorElement] = []
     for flat in chosen:
         index, rest = [], flat
         for size in reversed(actual.shape):
@@ -398,7 +413,7 @@ def _pool(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
     return pooled, step
 
 
-def _spread(graph: Json, count: int) -> List[int]:
+def _spread(graph: NumberedGraph, count: int) -> List[int]:
     """Positions that can be measured, evenly spaced where there are too many; the last one
     always.
     """
@@ -408,12 +423,12 @@ def _spread(graph: Json, count: int) -> List[int]:
     return sorted({usable[(i + 1) * len(usable) // count - 1] for i in range(count)})
 
 
-def run(request: Json, path: str, lines: str) -> None:
+def run(request: CandidateRequest, path: str, lines: str) -> None:
     """The entry for `candidate`: findings as JSON lines into the file `lines`."""
     rungs.quiet_compile_workers()
     with open(lines, "a", encoding="utf-8") as file:
 
-        def tell(line: Json) -> None:
+        def tell(line: MeasurementLine) -> None:
             file.write(json.dumps(line) + "\n")
             file.flush()
 

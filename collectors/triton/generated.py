@@ -16,6 +16,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Optional
 
+from ..protocol import JsonObject, KernelLaunch
 from .launches import OPTIONS, describe_launch
 
 _MOST = 24
@@ -31,9 +32,9 @@ class GeneratedKernels:
     """
 
     def __init__(self) -> None:
-        self.rows: List[Dict[str, Any]] = []
+        self.rows: List[KernelLaunch] = []
 
-    def note(self, name: str, source: str) -> Optional[Dict[str, Any]]:
+    def note(self, name: str, source: str) -> Optional[KernelLaunch]:
         """Remembers one kernel; None where its text is not as we know it."""
         try:
             row = describe(name, source)
@@ -49,7 +50,7 @@ class LaunchNotes:
     nothing.
     """
 
-    def __init__(self, row: Optional[Dict[str, Any]], name: str) -> None:
+    def __init__(self, row: Optional[KernelLaunch], name: str) -> None:
         self._row, self.name = row, name
 
     def run(self, *args: Any, **kwargs: Any) -> None:
@@ -65,9 +66,7 @@ class LaunchNotes:
         raise AttributeError(name)
 
 
-def watch(
-    found: GeneratedKernels, launcher: Callable[[Optional[Dict[str, Any]], str], Any]
-) -> None:
+def watch(found: GeneratedKernels, launcher: Callable[[Optional[KernelLaunch], str], Any]) -> None:
     """Makes inductor write Triton code for every device and hand it to `found`.
 
     Raises AttributeError where it cannot.
@@ -94,9 +93,8 @@ def watch(
     async_compile.AsyncCompile.triton = triton
 
 
-def describe(name: str, source: str) -> Optional[Dict[str, Any]]:
-    """A generated text as a launch: `kernel`, `text`, `signature`, `constexprs`, `aligned`,
-    `options`, `heuristics`.
+def describe(name: str, source: str) -> Optional[KernelLaunch]:
+    """A generated text as a launch, without its arguments.
 
     Raises ValueError, KeyError where the text lacks what it usually has.
     """
@@ -168,9 +166,9 @@ def _name(key: Any, signature: Dict[str, str]) -> str:
     return list(signature)[key] if isinstance(key, int) else str(key)
 
 
-def _literals(node: Optional[ast.expr]) -> Dict[str, Any]:
+def _literals(node: Optional[ast.expr]) -> JsonObject:
     """The entries of a dictionary that are plain data, such as the shape of the grid."""
-    found: Dict[str, Any] = {}
+    found: JsonObject = {}
     for key, value in _entries(node).items() if isinstance(node, ast.Dict) else ():
         with contextlib.suppress(ValueError, TypeError):
             plain = ast.literal_eval(value)
@@ -239,7 +237,7 @@ def _alone(tree: ast.Module) -> str:
     return ast.unparse(ast.fix_missing_locations(ast.Module(kept, [])))
 
 
-def import_kernel(row: Dict[str, Any], folder: str, number: Any) -> Any:
+def import_kernel(row: KernelLaunch, folder: str, number: Any) -> Any:
     """The kernel of a row as Triton's object; Triton reads its text from the file."""
     import importlib.util
 

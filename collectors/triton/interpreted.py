@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Dict, Optional
 
+from ..protocol import KernelLaunch, KernelsAnswer, ScriptEnding
 from . import generated, launches
 
 #: Elements that one program of the interpreter works on; it pays by the program, not by the
@@ -28,10 +29,10 @@ class InterpretedRun:
         self.launched = 0
         self.trouble = ""
 
-    def launcher(self, folder: str) -> Callable[[Optional[Dict[str, Any]], str], _Launcher]:
+    def launcher(self, folder: str) -> Callable[[Optional[KernelLaunch], str], _Launcher]:
         """What stands for a compiled kernel, given its row (see `generated.describe`) and name."""
 
-        def make(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
+        def make(row: Optional[KernelLaunch], name: str) -> _Launcher:
             return _Launcher(self, row, name, folder)
 
         return make
@@ -43,7 +44,7 @@ class CannotInterpretError(RuntimeError):
 
 class _Launcher:
     def __init__(
-        self, found: InterpretedRun, row: Optional[Dict[str, Any]], name: str, folder: str
+        self, found: InterpretedRun, row: Optional[KernelLaunch], name: str, folder: str
     ) -> None:
         self._found, self._row, self._name, self._folder = found, row, name, folder
         self._kernel: Any = None
@@ -88,7 +89,7 @@ class _Launcher:
 
     @staticmethod
     def _grid(
-        row: Dict[str, Any], grid: Any, constants: Dict[str, Any], given: Dict[str, Any]
+        row: KernelLaunch, grid: Any, constants: Dict[str, Any], given: Dict[str, Any]
     ) -> Any:
         """The number of programs along each dimension: torch's own arithmetic, handed to the launch
         until 2.6, looked up since.
@@ -182,10 +183,8 @@ def teach_library() -> None:
             setattr(library, name, rounded)
 
 
-def outcome(found: InterpretedRun, ending: Dict[str, Any]) -> Dict[str, Any]:
-    """`outcome` passes or fails (with `exception` and `message`), as the script's own checks say,
-    or `skipped` with the reason.
-    """
+def outcome(found: InterpretedRun, ending: ScriptEnding) -> KernelsAnswer:
+    """What the script's own checks say, or why nothing can be said."""
     if found.trouble:
         return {"skipped": "the interpreter cannot run a kernel ({})".format(found.trouble)}
     if ending["exit"] == 0:

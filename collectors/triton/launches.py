@@ -11,6 +11,8 @@ import contextlib
 import inspect
 from typing import Any, Callable, Dict, List, Tuple
 
+from ..protocol import JsonObject, KernelLaunch
+
 _MAX = 32
 _DTYPES = {
     "float64": "fp64",
@@ -36,19 +38,22 @@ class Launches:
     """
 
     def __init__(self) -> None:
-        self.rows: List[Dict[str, Any]] = []
+        self.rows: List[KernelLaunch] = []
         self.kernels: List[Any] = []
-        self._known: Dict[str, Dict[str, Any]] = {}
+        self._known: Dict[str, KernelLaunch] = {}
 
     def note(self, kernel: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
         """Remembers one launch; counts those that repeat an earlier one."""
         function = kernel.fn
         bound = _bind(function, args, kwargs)
-        row = {
+        signature, constexprs, aligned = _specialise(function, bound)
+        row: KernelLaunch = {
             "kernel": function.__name__,
             "file": inspect.getsourcefile(function) or "",
             "line": function.__code__.co_firstlineno,
-            **_specialise(function, bound),
+            "signature": signature,
+            "constexprs": constexprs,
+            "aligned": aligned,
             "arguments": {name: describe_launch(value) for name, value in bound.items()},
             "options": {name: kwargs[name] for name in OPTIONS if kwargs.get(name) is not None},
         }
@@ -88,12 +93,14 @@ def is_constexpr(function: Any, name: str) -> bool:
     return "constexpr" in str(text)
 
 
-def _specialise(function: Any, bound: Dict[str, Any]) -> Dict[str, Any]:
+def _specialise(
+    function: Any, bound: Dict[str, Any]
+) -> Tuple[Dict[str, str], JsonObject, List[str]]:
     """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of
     16, in order of the parameters.
     """
     signature: Dict[str, str] = {}
-    constexprs: Dict[str, Any] = {}
+    constexprs: JsonObject = {}
     aligned: List[str] = []
     for name, value in bound.items():
         if is_constexpr(function, name) or value is None:
@@ -104,7 +111,7 @@ def _specialise(function: Any, bound: Dict[str, Any]) -> Dict[str, Any]:
         number = value.data_ptr() if hasattr(value, "data_ptr") else value
         if isinstance(number, int) and not isinstance(number, bool) and number % 16 == 0:
             aligned.append(name)
-    return {"signature": signature, "constexprs": constexprs, "aligned": aligned}
+    return signature, constexprs, aligned
 
 
 def _type(value: Any) -> str:

@@ -10,21 +10,28 @@ import json
 import os
 import runpy
 import sys
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 from ..machine.internal_names import internals
+from ..protocol import (
+    KernelLaunch,
+    KernelQuestion,
+    KernelsAnswer,
+    KernelSpec,
+    ScriptEnding,
+    TargetAnswer,
+)
 from . import generated, interpreted, launches, targets
 
 
 def main(arguments: List[str]) -> int:
     """`… run SPEC.json`.
 
-    `what`: interpret, compile, generated or interpret generated (of `script`), or candidates
-    (`texts` for one `target`).
+    The spec is a `KernelSpec`; the answer, a `KernelsAnswer`, goes to the file that it names.
     """
     with open(arguments[0], encoding="utf-8") as source:
-        spec = json.load(source)
-    ways = {
+        spec: KernelSpec = json.load(source)
+    ways: Dict[KernelQuestion, Callable[[KernelSpec], KernelsAnswer]] = {
         "interpret": _interpret,
         "compile": _compile,
         "candidates": _candidates,
@@ -38,7 +45,7 @@ def main(arguments: List[str]) -> int:
     return 0
 
 
-def _run_script(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _run_script(spec: KernelSpec) -> ScriptEnding:
     """Runs the script as `__main__`, and how it ended."""
     sys.argv = [spec["script"], *spec.get("args", ())]
     sys.path.insert(0, os.path.dirname(os.path.abspath(spec["script"])))
@@ -56,13 +63,13 @@ def _run_script(spec: Dict[str, Any]) -> Dict[str, Any]:
     return {"exit": 0}
 
 
-def _versions() -> Dict[str, Any]:
+def _versions() -> KernelsAnswer:
     import triton
 
     return {"triton": triton.__version__}
 
 
-def _interpret(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _interpret(spec: KernelSpec) -> KernelsAnswer:
     seen = launches.Launches()
     try:
         launches.watch_interpreted(seen)
@@ -72,7 +79,7 @@ def _interpret(spec: Dict[str, Any]) -> Dict[str, Any]:
     return {**_versions(), "ending": ending, "launches": seen.rows}
 
 
-def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _compile(spec: KernelSpec) -> KernelsAnswer:
     """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs
     hold.
 
@@ -85,14 +92,16 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
     if not wanted:
         return {"skipped": next(iter(unsupported.values()))}
     seen = launches.Launches()
-    compiled: List[List[Dict[str, Any]]] = []
+    compiled: List[List[TargetAnswer]] = []
 
     def then(kernel: Any, args: Any, kwargs: Any) -> None:
         compiled.append([targets.compile_for(kernel, seen.rows[-1], name) for name in wanted])
 
     launches.watch_compiled(seen, then)
     ending = _run_script(spec)
-    rows = [{**row, "targets": answers} for row, answers in zip(seen.rows, compiled)]
+    rows: List[KernelLaunch] = [
+        {**row, "targets": answers} for row, answers in zip(seen.rows, compiled)
+    ]
     return {
         **_versions(),
         "ending": ending,
@@ -103,7 +112,7 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _generate(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _generate(spec: KernelSpec) -> KernelsAnswer:
     """Has inductor write Triton code for the script, and compiles each of its kernels for every
     target.
     """
@@ -119,11 +128,13 @@ def _generate(spec: Dict[str, Any]) -> Dict[str, Any]:
         return {**_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
     unsupported = targets.usable(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
-    rows = []
+    rows: List[KernelLaunch] = []
     for number, row in enumerate(seen.rows):
         try:
             kernel = generated.import_kernel(row, spec["folder"], number)
-            answers = [targets.compile_for(kernel, row, name) for name in wanted]
+            answers: List[TargetAnswer] = [
+                targets.compile_for(kernel, row, name) for name in wanted
+            ]
         except Exception as error:
             answers = [
                 {
@@ -138,7 +149,7 @@ def _generate(spec: Dict[str, Any]) -> Dict[str, Any]:
     return {**_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
 
 
-def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
     """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
     checks say then.
     """
@@ -182,10 +193,10 @@ def vocabulary() -> List[str]:
     return sorted(found)
 
 
-def _candidates(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _candidates(spec: KernelSpec) -> KernelsAnswer:
     """Compiles the function `kernel` of each text for one target, as `launch` says."""
     targets.usable(spec["folder"], [spec["target"]])  # warms up
-    answers: List[Dict[str, Any]] = []
+    answers: List[TargetAnswer] = []
     for number, text in enumerate(spec["texts"]):
         path = os.path.join(spec["folder"], "candidate{}.py".format(number))
         with open(path, "w", encoding="utf-8") as out:

@@ -17,6 +17,8 @@ import textwrap
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
+from ..protocol import KernelLaunch, TargetAnswer
+
 TARGETS = {
     "cuda:80": ("cuda", 80, 32),
     "cuda:90": ("cuda", 90, 32),
@@ -39,12 +41,8 @@ _PASS = re.compile(
 )
 
 
-def compile_for(kernel: Any, row: Dict[str, Any], name: str) -> Dict[str, Any]:
-    """Compiles in a forked child: `outcome` ok, refused, raises, died, timeout or unsupported,
-    `exception`, `message`, `pass`, `log`.
-
-    `row` is a launch (see `launches.Launches.note`).
-    """
+def compile_for(kernel: Any, row: KernelLaunch, name: str) -> TargetAnswer:
+    """Compiles the kernel of a launch for the target `name`, in a forked child."""
     handle, log = tempfile.mkstemp(prefix="kernel-")
     started = time.monotonic()
     pid = os.fork()
@@ -84,7 +82,7 @@ _CAUSE = "caused by "
 _MISTAKES = ("AttributeError", "KeyError", "IndexError", "UnboundLocalError", "RecursionError")
 
 
-def _compile_and_tell(kernel: Any, row: Dict[str, Any], name: str) -> int:
+def _compile_and_tell(kernel: Any, row: KernelLaunch, name: str) -> int:
     import sys
 
     try:
@@ -103,7 +101,7 @@ def _compile_and_tell(kernel: Any, row: Dict[str, Any], name: str) -> int:
     return 0
 
 
-def compile_kernel(kernel: Any, row: Dict[str, Any], name: str) -> Any:
+def compile_kernel(kernel: Any, row: KernelLaunch, name: str) -> Any:
     """What Triton does at a launch, for a target that is named instead of found.
 
     Raises whatever it raises.
@@ -131,15 +129,16 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _judge(text: str, status: int, late: bool) -> Dict[str, Any]:
+def _judge(text: str, status: int, late: bool) -> TargetAnswer:
     before, _, told = text.partition(_TOLD)
     classes, _, message = told.partition("\n")
     names = classes.split(",") if classes else []
-    found: Dict[str, Any] = {"exception": names[0] if names else None, "signal": None}
+    found: TargetAnswer = {"exception": names[0] if names else None, "signal": None}
     if late:
         found["outcome"] = "timeout"
     elif os.WIFSIGNALED(status):
-        found.update(outcome="died", signal=signal.Signals(os.WTERMSIG(status)).name)
+        found["outcome"] = "died"
+        found["signal"] = signal.Signals(os.WTERMSIG(status)).name
     elif os.WEXITSTATUS(status) == 0:
         return {**found, "outcome": "ok", "message": "", "pass": None, "log": ""}
     else:
@@ -191,7 +190,7 @@ def control(ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(ptr + at, tl.load(ptr + at) + 1)
 """
-CONTROL_ROW: Dict[str, Any] = {
+CONTROL_ROW: KernelLaunch = {
     "signature": {"ptr": "*fp32", "BLOCK": "constexpr"},
     "constexprs": {"BLOCK": 32},
     "aligned": ["ptr"],

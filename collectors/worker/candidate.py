@@ -23,7 +23,7 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Dict, Optional, cast
+from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
 from ..debugtools.tool import ToolSession
@@ -36,7 +36,6 @@ from ..protocol import (
     CandidateRequest,
     Failure,
     Overrides,
-    ToolFinding,
 )
 from . import early_end
 
@@ -175,7 +174,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if counter is not None:
         answer["bisect"] = counter.answer()
     if tools is not None:
-        answer["found"] = cast(Dict[str, ToolFinding], tools.stop())
+        answer["found"] = tools.stop()
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _find_undefined()
     _flush()

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import warnings
 
-from ..protocol import ForkRequest, ForkStatus
+from ..protocol import ForkRequest, ForkStarted, ForkStatus
 from . import candidate
 from .job import kill_group
 
@@ -92,7 +92,8 @@ def _answer(
             running.add(pid)
         finally:
             begun.set()
-        connection.sendall(json.dumps({"pid": pid}).encode() + b"\n")
+        started: ForkStarted = {"pid": pid}
+        connection.sendall(json.dumps(started).encode() + b"\n")
         _, status, used = os.wait4(pid, 0)
         running.discard(pid)
         ended: ForkStatus = {

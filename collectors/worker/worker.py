@@ -30,15 +30,15 @@ import sys
 import threading
 import time
 import warnings
-from typing import Any
+from typing import Any, get_args
 
 from .. import FOLDER
 from ..protocol import (
     CancelRequest,
-    CandidateAnswer,
     CandidateRequest,
-    ReadyMessage,
-    StartedMessage,
+    Isolation,
+    WorkerMessage,
+    WorkerRequest,
 )
 from . import candidate, preloaded
 from .job import Job, kill_group, read_answer
@@ -80,7 +80,7 @@ class Worker:
                     kill_group(slot.prepared.pid)
         return 0
 
-    def send(self, message: ReadyMessage | StartedMessage | CandidateAnswer) -> None:
+    def send(self, message: WorkerMessage) -> None:
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self.options.answers, data) :]
@@ -110,7 +110,7 @@ class Worker:
         self.buffer += data
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
-            message = json.loads(line)
+            message: WorkerRequest = json.loads(line)
             if "cancel" in message:
                 self._cancel(message)
             else:
@@ -274,7 +274,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     serve.add_argument("--requests", type=int, required=True)
     serve.add_argument("--answers", type=int, required=True)
     serve.add_argument("--workdir", required=True)
-    serve.add_argument("--isolation", choices=("fork", "spawn"), default="fork")
+    serve.add_argument("--isolation", choices=get_args(Isolation), default="fork")
     single = modes.add_parser("once")
     single.add_argument("--folder", required=True)
     forks = modes.add_parser("preloaded")

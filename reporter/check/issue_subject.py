@@ -38,7 +38,7 @@ from reporter.triage.verdict import CommandVerdict, judge
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")
-_OUTCOMES: dict[Status, CheckOutcome] = {
+OUTCOMES: dict[Status, CheckOutcome] = {
     "reproduces": "reproduces",
     "not_reproduced": "fixed",
     "different": "different",
@@ -178,7 +178,7 @@ def _run_and_judge(
 
 
 def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
-    outcome = _OUTCOMES[status]
+    outcome = OUTCOMES[status]
     counted = {"reproduces": runs.same or runs.failed, "different": runs.failed}
     hits = counted.get(outcome, runs.of - runs.failed)
     failure = runs.decisive.failure if hits and outcome in counted else ""

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.protocol import Isolation
 from reporter.execution import launch
 from reporter.execution.compiler_cache import warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
@@ -33,7 +34,7 @@ class Pools:
     candidate.
     """
 
-    def __init__(self, jobs: int = 1, memory: float = 4.0, isolation: str = "fork") -> None:
+    def __init__(self, jobs: int = 1, memory: float = 4.0, isolation: Isolation = "fork") -> None:
         self.jobs = jobs
         self.memory = memory
         self.isolation = isolation
@@ -98,7 +99,7 @@ class Pools:
             self.work_folder() / f"workers-{self._made}",
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),
-                isolation="spawn" if self.isolation == "spawn" else "fork",
+                isolation=self.isolation,
                 warm_cache=self.warm(python),
             ),
         )

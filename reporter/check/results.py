@@ -32,7 +32,7 @@ WORDS = {
     "different": "another failure",
     "cannot_judge": "cannot judge",
 }
-_SHORT = {"reproduces": "fails", "fixed": "-", "different": "other", "cannot_judge": "?"}
+SHORT = {"reproduces": "fails", "fixed": "-", "different": "other", "cannot_judge": "?"}
 _FEW = 8
 
 
@@ -172,7 +172,7 @@ def _mark(row: MatrixRow, release: str) -> str:
     check = row.cells.get(release)
     if check is None:
         return ""
-    return _SHORT[check.outcome] + ("*" if release in row.changed else "")
+    return SHORT[check.outcome] + ("*" if release in row.changed else "")
 
 
 def _head(found: Matrix, release: str) -> str:

@@ -16,6 +16,7 @@ from concurrent.futures import CancelledError
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from collectors.protocol import Isolation
 from reporter.check.issue_subject import judge_issue
 from reporter.check.judging import Decision, Observation, observe, settle
 from reporter.check.pools import Pools
@@ -129,7 +130,7 @@ class TaskRunner:
         cls,
         jobs: int = 1,
         memory: float = 4.0,
-        isolation: str = "fork",
+        isolation: Isolation = "fork",
         say: Callable[[str], None] = lambda _: None,
     ) -> TaskRunner:
         """One on this machine's cache."""

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # nothing that is needed to say --help
+    from collectors.protocol import Isolation
 
 
 def text(value: object) -> str:
@@ -116,11 +120,13 @@ def _amount(value: object, unit: str) -> float:
     raise ValueError(f"a number of {unit} of at least 0.1")
 
 
-def workers(value: object) -> str:
+def workers(value: object) -> Isolation:
     """How processes are made."""
-    if value not in ("fork", "spawn"):
-        raise ValueError("fork or spawn")
-    return str(value)
+    ways: tuple[Isolation, ...] = ("fork", "spawn")
+    for way in ways:
+        if value == way:
+            return way
+    raise ValueError("fork or spawn")
 
 
 def switch(value: object) -> bool:

@@ -14,10 +14,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reporter.core import setting_readers
 from reporter.core.plain import Json
+
+if TYPE_CHECKING:  # nothing that is needed to say --help
+    from collectors.protocol import Isolation
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def _usable_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def _safe_workers() -> str:
+def _safe_workers() -> Isolation:
     """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive
     it.
     """
@@ -184,7 +187,7 @@ class WorkOptions:
         metavar="GIB",
         help="Memory that one candidate may take.  [default: 4]",
     )
-    workers: str = _option(
+    workers: Isolation = _option(
         _safe_workers,
         setting_readers.workers,
         "--workers",

@@ -23,7 +23,7 @@ from templates.wording import (
 )
 
 #: By kind: what it means, then what to do.
-_EXPLANATIONS: Mapping[Kind, str] = {
+EXPLANATIONS: Mapping[Kind, str] = {
     Kind.CRASH: (
         "The same call on the same inputs runs in eager mode, so the program is valid and the"
         " compiler fails on it."
@@ -145,7 +145,7 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
 
 def explanation(kind: Kind, layer: Layer = Layer.NONE) -> str:
     """A few sentences for a person who has never read the compiler's source."""
-    return _IN_LAYER.get((kind, layer)) or _EXPLANATIONS[kind]
+    return _IN_LAYER.get((kind, layer)) or EXPLANATIONS[kind]
 
 
 def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:

@@ -52,7 +52,7 @@ _ON_REQUEST = {
     "FailOnCacheLimitHit": "at the recompile limit: fullgraph=True or fail_on_cache_limit_hit",
 }
 #: What raises, as the beginning of a sentence.
-_DOING: Mapping[Compiler, str] = {
+DOING: Mapping[Compiler, str] = {
     Compiler.COMPILE: "Compiling",
     Compiler.EXPORT: "Exporting",
     Compiler.AOTI: "The package of AOTInductor",
@@ -314,7 +314,7 @@ def _crash(climber: Climber) -> Diagnosis:
         if all(rung.good for rung in alone):
             kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
-    what = "The compiled backward pass" if phase == "backward" else _DOING[finding.compiler]
+    what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
     if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(

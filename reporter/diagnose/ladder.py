@@ -22,7 +22,14 @@ from collectors.protocol import (
     RunAnswer,
     Rung,
 )
-from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler, RungOutcome, Symptom
+from reporter.core.kinds import (
+    BELOW_INDUCTOR,
+    Backend,
+    Compiler,
+    RungOutcome,
+    Symptom,
+    assert_never,
+)
 from reporter.diagnose.comparisons import describe, without_metadata
 from reporter.diagnose.rungs import (
     AGAIN,
@@ -164,11 +171,11 @@ class Climber:
             case Compiler.EAGER:
                 return EAGER
             case Compiler.COMPILE:
-                pass
-        backend = self.finding.options.get("backend", Backend.INDUCTOR.value)
-        if isinstance(backend, dict):
-            return CUSTOM
-        return str(backend) if backend not in BELOW_INDUCTOR else Backend.INDUCTOR.value
+                backend = self.finding.options.get("backend", Backend.INDUCTOR.value)
+                if isinstance(backend, dict):
+                    return CUSTOM
+                return str(backend) if backend not in BELOW_INDUCTOR else Backend.INDUCTOR.value
+        assert_never(self.finding.compiler)
 
     def measure(self, name: str) -> MeasuredRung:
         """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with

@@ -17,6 +17,7 @@ from reporter.core.kinds import (
     Kind,
     Layer,
     RungOutcome,
+    assert_never,
     layer_of,
 )
 from reporter.diagnose.ladder import Climber, MeasuredRung
@@ -111,7 +112,6 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
-    own = climber.own_name()
     match climber.finding.compiler:
         case Compiler.EXPORT:
             return Layer.EXPORT
@@ -125,11 +125,10 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
         case Compiler.EAGER:
             return Layer.EAGER
         case Compiler.COMPILE:
-            pass
-    for name in (*BELOW_INDUCTOR, own):
-        if bad(climber.ladder[name]):
-            return layer_of(name)
-    return layer_of(own)
+            own = climber.own_name()
+            backends = (*BELOW_INDUCTOR, own)
+            return layer_of(next((name for name in backends if bad(climber.ladder[name])), own))
+    assert_never(climber.finding.compiler)
 
 
 def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[int, int]:

@@ -79,11 +79,12 @@ def of_call(
 def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:
     found = answer.get("found")
     if found is None:
-        outcome = answer.get("signal") or answer.get("outcome")
+        signal = answer.get("signal")
+        late = not signal and answer["outcome"] == "timeout"
         reason = (
-            f"the process ended with {outcome}"
-            if outcome != "timeout"
-            else f"not done within {budget:g} s"
+            f"not done within {budget:g} s"
+            if late
+            else f"the process ended with {signal or answer['outcome']}"
         )
         found = {
             path.name: {"skipped": reason} for path in sorted(folder.iterdir()) if path.is_dir()

@@ -20,7 +20,12 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import ScriptEvidenceSpec, ToolFinding
+from collectors.protocol import (
+    CandidateEnding,
+    ScriptEvidenceAnswer,
+    ScriptEvidenceSpec,
+    ToolFinding,
+)
 from reporter.core.answer import clean_environment
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
@@ -136,11 +141,11 @@ def of_repro(
         folder = Path(name).resolve() if watched is None else watched
         if watched is None:
             ended = _run(python, text, folder, budget, warm, tools)
-            found, answer = _read(folder / "found" / "answer.json", ended, budget, tools)
-            METER.add(compilations=answer.get("compilations", 0))
+            found, compilations = _read(folder / "found" / "answer.json", ended, budget, tools)
+            METER.add(compilations=compilations)
         else:
             ended = "ended"
-            found, answer = _read(folder / "answer.json", ended, budget, tools)
+            found, _ = _read(folder / "answer.json", ended, budget, tools)
         collected = read_answer(found, folder / "found")
         shown = _excerpt(folder / "found", failure) if ended else ended
         if keep is not None:
@@ -201,17 +206,21 @@ def _run(
 
 def _read(
     path: Path, ended: str, budget: float, tools: Sequence[str]
-) -> tuple[dict[str, ToolFinding], Json]:
-    """The tools' findings by name, and the whole answer of the process that wrote them."""
+) -> tuple[dict[str, ToolFinding], int]:
+    """The tools' findings by name, and the frames that were compiled; `path` is the answer of a
+    process of its own, or of a candidate with the tools on.
+    """
     try:
-        answer: Json = json.loads(path.read_text(encoding="utf-8"))
+        answer: ScriptEvidenceAnswer | CandidateEnding = json.loads(
+            path.read_text(encoding="utf-8")
+        )
     except (
         OSError,
         ValueError,
     ):  # the program took the process down; what was written so far is there
         reason = "the process died" if ended else f"not done within {budget:g} s"
-        return {name: {"skipped": reason} for name in tools}, {}
-    return answer["found"], answer
+        return {name: {"skipped": reason} for name in tools}, 0
+    return answer["found"], answer.get("compilations", 0)
 
 
 def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:

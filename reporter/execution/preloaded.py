@@ -17,10 +17,10 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
-from collectors.protocol import CandidateRequest, ForkRequest
+from collectors.protocol import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
 from reporter.core.answer import MAIN, clean_environment
-from reporter.core.plain import Json
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.launch import end_session, kill_group
 from reporter.execution.usage import METER
@@ -94,10 +94,11 @@ class PreloadedProcess:
         with self._connect() as connection:
             connection.sendall(json.dumps(asked).encode() + b"\n")
             answers = connection.makefile("rb")
-            pid = int(_line(answers.readline())["pid"])
+            begun: ForkStarted = json.loads(_line(answers))
+            pid = int(begun["pid"])
             connection.settimeout(timeout)
             try:
-                ended = _line(answers.readline())
+                ended: ForkStatus = json.loads(_line(answers))
             except TimeoutError:
                 kill_group(pid)
                 return None
@@ -140,9 +141,9 @@ class PreloadedProcess:
         return connection
 
 
-def _line(text: bytes) -> Json:
-    """A message; OSError where the process has ended instead."""
+def _line(answers: BinaryIO) -> bytes:
+    """The line of the next message; OSError where the process has ended instead."""
+    text = answers.readline()
     if not text:
         raise OSError("the preloaded process has ended")
-    message: Json = json.loads(text)
-    return message
+    return text

@@ -21,21 +21,17 @@ from collections.abc import Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from collectors.protocol import CancelRequest, CandidateRequest, Overrides
+from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerRequest
 from reporter.core.answer import MAIN, Answer, clean_environment, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
-from reporter.core.plain import Json
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.launch import kill_group
 from reporter.execution.usage import METER
 
-__all__ = ["Answer", "Isolation", "WorkerPool", "run_cold"]
-
-Isolation = Literal["fork", "spawn"]
+__all__ = ["Answer", "WorkerPool", "run_cold"]
 
 _START_LIMIT = 600.0
 #: Seconds for a candidate before any has ended; lower where the failure looked for is that none
@@ -43,7 +39,7 @@ _START_LIMIT = 600.0
 _PATIENCE = 300.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import
 #: torch.
-_GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
+_GRACE: dict[Isolation, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.
 _WORKER_ENV = {
     "PYTHONHASHSEED": "0",
@@ -329,7 +325,7 @@ class WorkerPool:
         self._process = _Process(popen, requests, answers, log, deadline)
         self._selector.register(answers, selectors.EVENT_READ)
 
-    def _send(self, message: CandidateRequest | CancelRequest) -> None:
+    def _send(self, message: WorkerRequest) -> None:
         assert self._process is not None
         self._process.outbox += json.dumps(message).encode() + b"\n"
         self._write()
@@ -364,7 +360,7 @@ class WorkerPool:
         except (ValueError, KeyError, TypeError):
             self._replace()
 
-    def _take(self, process: _Process, message: Json) -> None:
+    def _take(self, process: _Process, message: WorkerMessage) -> None:
         if "ready" in message:
             process.ready = True
             process.cpu = float(message["ready"]["cpu"])

@@ -57,17 +57,19 @@ def record(
     """
     for note in way.notes:
         progress.note(note)
-    recording = _session(options, way, python, folder, progress).run()
+    script = _Script(options, way, python, folder, progress)
+    watching = script.watching()
+    recording = script.run(watching)
     if options.untrusted is not None:
         options.untrusted(_account(recording))
-    gpu = recording.unsupported == "CUDA"
-    if gpu:
+    if recording.unsupported == "CUDA":
         progress.note(
             "the script computes on CUDA, which no fork of it could: it is run again for each"
             " question"
         )
         recording.close()
-        recording = _session(options, way, python, folder, progress, gpu=True).run()
+        watching = replace(watching, gpu=True, reruns=options.jobs)
+        recording = script.run(watching)
     skipped = recording.calls - recording.compared - recording.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
         progress.note(
@@ -75,8 +77,8 @@ def record(
             " all of them"
         )
         recording.close()
-        recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
-    again = _FurtherRuns(options, way, python, folder, progress)
+        recording = script.run(replace(watching, every_call=True))
+    again = _FurtherRuns(script)
     if recording.children and not recording.findings:
         recording = again.with_children(recording)
     if not recording.findings and may_be_torch(recording):
@@ -102,8 +104,8 @@ def _account(recording: Recording) -> Json:
 
 
 @dataclass(frozen=True)
-class _FurtherRuns:
-    """More runs of a script that fails without any fault of a compiled call."""
+class _Script:
+    """The script as it is run and watched under the user's options."""
 
     options: Options
     way: EntryPoint
@@ -111,17 +113,58 @@ class _FurtherRuns:
     folder: Path
     progress: Progress
 
+    def watching(self) -> Watching:
+        """How its first run is watched."""
+        options = self.options
+        return Watching(
+            options.timeout,
+            reruns=options.jobs if options.workers == "spawn" else 0,
+            # with a budget the script's share of it is all that it has
+            longest=options.timeout if options.budget else None,
+            guarded=options.untrusted is not None,
+        )
+
+    def run(self, watching: Watching) -> Recording:
+        """Runs it; what it prints is seen."""
+        echo = _echo(self.options.json)
+        return RecordingSession(self._program(), watching, echo, self.progress.note).run()
+
+    def run_again(self, watching: Watching, **variables: str) -> Recording:
+        """Runs it once more, with further environment variables; what it prints has been printed by
+        the first run.
+        """
+        program = self._program(**variables)
+        return RecordingSession(program, watching, talk=self.progress.note).run()
+
+    def _program(self, **variables: str) -> WatchedProgram:
+        way = self.way
+        return WatchedProgram(
+            self.python,
+            tuple(way.command),
+            way.cwd,
+            self.folder / "cache",
+            facts_for(way),
+            {**way.variables(), **variables},
+        )
+
+
+@dataclass(frozen=True)
+class _FurtherRuns:
+    """More runs of a script that fails without any fault of a compiled call."""
+
+    script: _Script
+
     def with_children(self, recording: Recording) -> Recording:
         """The run in which the child process is watched whose calls fail; the given one, with what
         the others' calls showed, where there is none.
         """
         count = len(recording.children)
-        self.progress.note(
+        self.script.progress.note(
             f"the script starts processes of its own, and {count} of them"
             f" compile{'s' if count == 1 else ''} something: once more for each of them"
         )
         for number in recording.children[:_MOST_CHILDREN]:
-            found = self._session(child=number).run()
+            found = self._run_otherwise(child=number)
             if found.findings:
                 recording.close()
                 return found
@@ -136,11 +179,11 @@ class _FurtherRuns:
         """The run in which the torch function that ends the script is watched; the given one where
         it cannot be found.
         """
-        self.progress.note(
+        self.script.progress.note(
             "the script fails in torch's own code, and not in a compiled call: twice more, to find"
             " the operator"
         )
-        watch = OperatorWatch(self.folder)
+        watch = OperatorWatch(self.script.folder)
         self._run(watch).close()
         number = watch.last(died=recording.script_exception is None)
         return recording if number is None else self._watch(recording, number)
@@ -149,11 +192,11 @@ class _FurtherRuns:
         """The run with what its operators are off float64; where one of them is wrong, the run in
         which that call is watched.
         """
-        self.progress.note(
+        self.script.progress.note(
             "the script's own check fails, and no compiled call differs: once more, each operator"
             " against float64"
         )
-        watch = OperatorWatch(self.folder, measured=True)
+        watch = OperatorWatch(self.script.folder, measured=True)
         self._run(watch).close()
         recording.operators = watch.facts()
         if recording.operators is None:
@@ -161,7 +204,7 @@ class _FurtherRuns:
         if recording.operators["wrong"]:
             return self._watch(recording, recording.operators["wrong"][0]["function"])
         if recording.operators["uninitialized"]:
-            zeroed = self._run(OperatorWatch(self.folder, zeroed=True))
+            zeroed = self._run(OperatorWatch(self.script.folder, zeroed=True))
             recording.right_with_zeros = zeroed.exit == 0
             zeroed.close()
         return recording
@@ -170,17 +213,17 @@ class _FurtherRuns:
         """Whether the script ends in the same exception with the compiler switched off; None where
         that run did not come to its end.
         """
-        self.progress.note(
+        self.script.progress.note(
             "the script fails, and no compiled call differs: once more, without the compiler"
         )
-        found = self._session(uncompiled=True).run()
+        found = self.script.run_again(self.script.watching(), **{VARIABLE: "1"})
         found.close()
         if found.stopped or found.unsupported is not None or found.exit is None:
             return None
         return same_ending(recording.script_exception, found.script_exception)
 
     def _watch(self, recording: Recording, number: int) -> Recording:
-        found = self._run(OperatorWatch(self.folder, number))
+        found = self._run(OperatorWatch(self.script.folder, number))
         if not found.findings:
             found.close()
             return recording
@@ -189,47 +232,16 @@ class _FurtherRuns:
         return found
 
     def _run(self, watch: OperatorWatch) -> Recording:
-        return self._session(operators=watch).run()
+        return self._run_otherwise(operators=watch)
 
-    def _session(
-        self,
-        operators: OperatorWatch | None = None,
-        child: int | None = None,
-        uncompiled: bool = False,
-    ) -> RecordingSession:
-        given = self.options, self.way, self.python, self.folder, self.progress
-        return _session(*given, operators=operators, child=child, uncompiled=uncompiled)
-
-
-def _session(
-    options: Options,
-    way: EntryPoint,
-    python: Path,
-    folder: Path,
-    progress: Progress,
-    every_call: bool = False,
-    gpu: bool = False,
-    operators: OperatorWatch | None = None,
-    child: int | None = None,
-    uncompiled: bool = False,
-) -> RecordingSession:
-    variables = way.variables() | ({VARIABLE: "1"} if uncompiled else {})
-    program = WatchedProgram(
-        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), variables
-    )
-    # a program that is run again up to one call counts the compiled calls of its own process alone
-    is_other = operators is not None or child is not None
-    reruns = options.jobs if (gpu or options.workers == "spawn") and not is_other else 0
-    # with a budget the script's share of it is all that it has
-    longest = options.timeout if options.budget else None
-    guarded = options.untrusted is not None
-    watching = Watching(
-        options.timeout, every_call, reruns, gpu, operators, child, longest, guarded
-    )
-    # what is printed has been printed by the first run
-    is_first = operators is None and child is None and not uncompiled
-    echo = _echo(options.json) if is_first else None
-    return RecordingSession(program, watching, echo, progress.note)
+    def _run_otherwise(
+        self, operators: OperatorWatch | None = None, child: int | None = None
+    ) -> Recording:
+        """A run in which operators or a child process are watched. A program that is run again up
+        to one call counts the compiled calls of its own process alone, so no such run is made.
+        """
+        first = self.script.watching()
+        return self.script.run_again(replace(first, reruns=0, operators=operators, child=child))
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:

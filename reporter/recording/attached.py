@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from collectors.protocol import ScriptGreeting, WatchMode
+from collectors.protocol import HostReply, ScriptGreeting, WatchMode
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.core.settings import Options
@@ -103,11 +103,11 @@ class AttachedSession(RecordingSession):
         else:
             super()._add(call, symptom, **details)
 
-    def _reply(self, **answer: Any) -> None:
+    def _reply(self, answer: HostReply) -> None:
         if self.mode == "watch" and self._find():
-            super()._reply(**{**answer, "watch": False, "found": True, "keep": False})
+            super()._reply({**answer, "watch": False, "found": True, "keep": False})
         else:
-            super()._reply(**answer)
+            super()._reply(answer)
 
     def _find(self) -> bool:
         return any(finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings)

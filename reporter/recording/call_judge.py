@@ -6,7 +6,7 @@ where eager does not, or returned something else, becomes a finding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from collectors.protocol import (
@@ -15,6 +15,7 @@ from collectors.protocol import (
     Comparison,
     Failure,
     GradientsEvent,
+    HostReply,
     ProgramEvent,
     RaisedEvent,
     ReturnedEvent,
@@ -38,13 +39,6 @@ class AddFinding(Protocol):
         """`details` are fields of `Finding`."""
 
 
-class Reply(Protocol):
-    """Answers the script."""
-
-    def __call__(self, **answer: bool) -> None:
-        """`answer` has keys of `HostReply`."""
-
-
 class CallJudge:
     """Judges calls that have ended, one at a time.
 
@@ -64,7 +58,7 @@ class CallJudge:
         watching: Watching,
         begun: Mapping[int, BeginEvent],
         add: AddFinding,
-        reply: Reply,
+        reply: Callable[[HostReply], None],
     ) -> None:
         self.recording = recording
         self.fork_servers = fork_servers
@@ -79,10 +73,10 @@ class CallJudge:
         match message["event"]:
             case "forgotten":
                 self.fork_servers.drop(message["call"])
-                self._reply()
+                self._reply({})
             case "unsupported":
                 self.recording.unsupported = message["reason"]
-                self._reply(watch=False)
+                self._reply({"watch": False})
             case "raised":
                 self._judge_raised(message)
             case "returned":
@@ -106,7 +100,7 @@ class CallJudge:
         """
         self.recording.unchecked += 1
         self.fork_servers.drop(call)
-        self._reply(keep=False)
+        self._reply({"keep": False})
 
     def _compare(
         self, call: int, reference: str, actual: str, exact: str | None = None
@@ -160,18 +154,18 @@ class CallJudge:
                 self.fork_servers.drop(call)
             else:
                 self._add(call, Symptom.RAISED, failure=message["failure"])
-        self._reply()
+        self._reply({})
 
     def _judge_returned(self, message: ReturnedEvent) -> None:
         call, path = message["call"], message["path"]
         if self.begun[call]["options"].get("compiler") == Compiler.EAGER:
             self._add(call, Symptom.DIFFERS, returned=path)
-            self._reply(keep=False)
+            self._reply({"keep": False})
             return
         eager = self._run(call, "eager", {"how": "eager"})
         if eager["outcome"] == "raises" and not _limit_of_forks(eager["failure"]):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
-            self._reply(keep=False)
+            self._reply({"keep": False})
             return
         comparison = self._compare_with_eager(call, "eager", eager, path)
         if comparison is not None and not comparison["equal"] and self.watching.child is not None:
@@ -191,7 +185,7 @@ class CallJudge:
             self._add(call, Symptom.SUSPICIOUS, comparison=comparison, returned=path)
         elif not keep:
             self.fork_servers.drop(call)
-        self._reply(keep=keep)
+        self._reply({"keep": keep})
 
     def _judge_exported(self, call: int) -> None:
         """Judges a program that was exported and not called yet, by calling it in a fork.
@@ -202,7 +196,7 @@ class CallJudge:
         eager = self._run(call, "eager", {"how": "eager"})
         if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != "ok":
             self.fork_servers.drop(call)
-            self._reply()
+            self._reply({})
             return
         replay = begun["history"] > 0
         again: Rung = {"how": "compiled", "replay": True} if replay else {"how": "reused"}
@@ -224,7 +218,7 @@ class CallJudge:
             symptom = _SYMPTOMS.get(exported["outcome"], Symptom.HANG)
             details = {"failure": exported.get("failure"), "signal": exported.get("signal")}
             self._add(call, symptom, **details)
-        self._reply()
+        self._reply({})
 
     def _judge_gradients(self, message: GradientsEvent) -> None:
         call, path = message["call"], message["path"]
@@ -253,7 +247,7 @@ class CallJudge:
                 signal=compiled.get("signal"),
                 grads=path,
             )
-        self._reply()
+        self._reply({})
 
 
 def _limit_of_forks(failure: Failure) -> bool:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from collectors.protocol import CallAnswer
+from collectors.protocol import CallAnswer, StopRequest
 from reporter.core.plain import Json
 from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
@@ -142,4 +142,5 @@ class ForkedCallSession:
     def close(self) -> None:
         """Asks the fork server to stop, if it has connected; does not wait for that."""
         if self._connection is not None:
-            self._connection.send({"op": "stop"})
+            stop: StopRequest = {"op": "stop"}
+            self._connection.send(stop)

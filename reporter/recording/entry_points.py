@@ -16,9 +16,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
-from collectors.protocol import ProgramStart
+from collectors.protocol import NotebookSurvey, ProgramStart
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.core.settings import ProgramOptions
@@ -224,11 +224,10 @@ def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     assert options.script is not None
     interpreter.check_file(options.script, options.cwd)
     path = Path(os.path.abspath(options.cwd / options.script))
-    found = interpreter.ask(
-        python, _SURVEY, [str(launch.COLLECTORS / "record" / "notebook.py"), str(path)]
-    )
-    if found["problem"] is not None:
-        problem = str(found["problem"])
+    survey = str(launch.COLLECTORS / "record" / "notebook.py")
+    found = cast(NotebookSurvey, interpreter.ask(python, _SURVEY, [survey, str(path)]))
+    problem = found["problem"]
+    if problem is not None:
         comma = "," if problem.startswith("cell ") else ""
         raise UsageError(f"{options.script}{comma} {problem}; {_way_out(problem)}")
     notes = tuple(

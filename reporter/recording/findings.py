@@ -22,7 +22,7 @@ from reporter.recording.call_session import CallSession
 from reporter.recording.fork_servers import LastCall
 
 #: What tells most comes first.
-_ORDER = {
+ORDER = {
     Symptom.RAISED: 0,
     Symptom.DIED: 0,
     Symptom.HANG: 1,
@@ -111,14 +111,14 @@ class Recording:
 
         Returns whether its call is needed.
         """
-        found, rank = self.findings, _ORDER[finding.symptom]
+        found, rank = self.findings, ORDER[finding.symptom]
         if finding.symptom == Symptom.SUSPICIOUS and any(
             f.symptom == Symptom.SUSPICIOUS and bool(f.grads) == bool(finding.grads) for f in found
         ):
             return any(f.call == finding.call for f in found)
-        found[:] = [f for f in found if f.call != finding.call or _ORDER[f.symptom] < rank]
+        found[:] = [f for f in found if f.call != finding.call or ORDER[f.symptom] < rank]
         found.append(finding)
-        found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
+        found.sort(key=lambda f: (ORDER[f.symptom], f.call))
         return True
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from collectors.protocol import (
     KEPT_FILE,
@@ -32,6 +32,7 @@ from collectors.protocol import (
     CallRequest,
     ProgramStart,
     RecorderSpec,
+    RerunGreeting,
     RerunSpec,
 )
 from reporter.core.plain import Json
@@ -44,6 +45,8 @@ from reporter.recording.questions import Answered, CallQuestion
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")
 _PATIENCE = 60.0
+
+_S = TypeVar("_S")
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,10 @@ class _Again:
                 stderr=subprocess.STDOUT,
             )
         theirs.close()
-        self._greeting: Future[Json] = Future()
-        self._answer: Future[Json] = Future()
+        #: Its first message, and the answer to what it was asked last; the exit code where it is
+        #: gone instead.
+        self._greeting: Future[RerunGreeting | int] = Future()
+        self._answer: Future[CallAnswer | int] = Future()
         self._connection = Connection(ours, lambda: None)
         threading.Thread(target=self._connection.read, args=(self._take,), daemon=True).start()
         threading.Thread(target=self._await_end, daemon=True).start()
@@ -116,17 +121,17 @@ class _Again:
         return self.folder / f"{kind}-{self.name}.{ending}"
 
     def _take(self, message: Json) -> None:
-        future = self._greeting if message.get("role") == "rerun" else self._answer
-        if not future.done():
-            future.set_result(message)
+        if message.get("role") == "rerun":
+            _settle(self._greeting, cast(RerunGreeting, message))
+        else:
+            _settle(self._answer, cast(CallAnswer, message))
 
     def _await_end(self) -> None:
         """A process that is gone answers nothing any more; what it has sent is still read first."""
         code = self._process.wait()
         time.sleep(0.2)
-        for future in (self._greeting, self._answer):
-            if not future.done():
-                future.set_result({"gone": code})
+        _settle(self._greeting, code)
+        _settle(self._answer, code)
 
     def ask(self, message: CallRequest, timeout: float, stay: bool) -> CallAnswer:
         """The answer to one request.
@@ -141,7 +146,7 @@ class _Again:
                 "outcome": "error",
                 "detail": "the program took too long to make the call again",
             }
-        if "gone" in greeting:
+        if isinstance(greeting, int):
             log = self._read(self._file("rerun", "log"))
             return {
                 "outcome": "error",
@@ -150,19 +155,20 @@ class _Again:
         if "changed" in greeting:
             return {"outcome": "error", "detail": greeting["changed"]}
         log_file = self._file(f"child-{uuid.uuid4().hex[:8]}", "log")
-        answer: Future[Json] = Future()
+        answer: Future[CallAnswer | int] = Future()
         self._answer = answer
-        if self._process.poll() is not None:
-            answer.set_result({"gone": self._process.returncode})
+        code = self._process.poll()
+        if code is not None:
+            _settle(answer, code)
         self._connection.send({**message, "stay": stay, "timeout": timeout, "log": str(log_file)})
         try:
             answered = answer.result(timeout=timeout)
         except TimeoutError:
             self._stop(int(greeting["pid"]))
             return {"outcome": "timeout", "detail": self._read(log_file)}
-        if "gone" in answered:
-            return self._describe_death(answered["gone"], log_file)
-        return cast(CallAnswer, answered)
+        if isinstance(answered, int):
+            return self._describe_death(answered, log_file)
+        return answered
 
     def _stop(self, pid: int) -> None:
         """Ends it with its stacks in the log.
@@ -196,6 +202,12 @@ class _Again:
         self._process.end()
         for ending in ("json", "log"):
             self._file("rerun", ending).unlink(missing_ok=True)
+
+
+def _settle(future: Future[_S], result: _S) -> None:
+    """What comes first counts."""
+    if not future.done():
+        future.set_result(result)
 
 
 class ProgramRuns:

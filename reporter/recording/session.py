@@ -26,6 +26,7 @@ from collectors.protocol import (
     CallAnswer,
     FinishedEvent,
     ForkServerGreeting,
+    HostReply,
     ProgramEvent,
     RecorderSpec,
     ScriptGreeting,
@@ -270,12 +271,13 @@ class RecordingSession:
     def _greet(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
 
-    def _reply(self, **answer: Any) -> None:
+    def _reply(self, answer: HostReply) -> None:
         assert self._script is not None
         symptoms = [finding.symptom for finding in self.recording.findings]
         enough = len(symptoms) - symptoms.count(Symptom.SUSPICIOUS) >= _MAX_FINDINGS
         fatal = Symptom.RAISED in symptoms or Symptom.DIED in symptoms
-        self._script.send({"watch": not enough and not fatal, **answer})
+        told: HostReply = {"watch": not enough and not fatal, **answer}
+        self._script.send(told)
 
     def _note_reach(self, what: str) -> None:
         if what not in self.recording.reached:
@@ -296,7 +298,7 @@ class RecordingSession:
             self.open_call, self.open_since = call, self.clock()
             self.fork_servers.begin(call, message["watched"])
             self._alive = self.clock()
-            self._reply()
+            self._reply({})
         else:
             call, since = message["call"], self.clock()
             if self.open_call == call:

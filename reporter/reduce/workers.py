@@ -13,7 +13,7 @@ from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import warm_folder
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded import PreloadedProcess
-from reporter.execution.worker_pool import Isolation, WorkerPool, WorkerSettings
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.reduce.contrast import ContrastInterpreter
 
 
@@ -35,7 +35,7 @@ class WorkerSet:
         self.python = python
         self._options = options
         self._others = others
-        self._isolation: Isolation = "spawn" if options.workers == "spawn" else "fork"
+        self._isolation = options.workers
         self.warm = self._warm(python)
         self._set_up()
 

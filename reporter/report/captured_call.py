@@ -12,12 +12,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
 from anonymizer.graph.boilerplate import ReproCheck
-from collectors.protocol import CaptureWay, Failure, GatheredJson, GraphJson
+from collectors.protocol import (
+    CaptureWay,
+    EquivalenceAnswer,
+    Failure,
+    GatheredJson,
+    GraphJson,
+    TraceJson,
+)
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
@@ -27,6 +34,23 @@ from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, RungRow, section
 
 _VERSION = 3
+
+
+class Rewriting(TypedDict, total=False):
+    """A program rewritten in public words: whether it is the private one, or why nobody could
+    ask.
+    """
+
+    equivalence: EquivalenceAnswer
+    #: A sentence without a full stop.
+    error: str
+
+
+class WholeModel(Rewriting, total=False):
+    """The failing call as a whole: its trace, from which the model is written, and its source."""
+
+    trace: TraceJson
+    source: Rewriting
 
 
 @dataclass(frozen=True)
@@ -62,7 +86,7 @@ class CapturedCall:
     remarks: tuple[str, ...] = ()
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
-    whole: Json | None = None
+    whole: WholeModel | None = None
     tensors: Mapping[str, int] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
 

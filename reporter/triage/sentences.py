@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reporter.core.kinds import Kind, Layer
 
-_SENTENCES: Mapping[Kind, str] = {
+SENTENCES: Mapping[Kind, str] = {
     Kind.CRASH: "Eager mode runs the call, and compiling it, or running what was compiled, raises.",
     Kind.CRASH_ON_RECOMPILE: (
         "The first call compiles and runs, and compiling again for another shape raises."
@@ -67,7 +67,7 @@ def describe(kind: Kind | None, layer: Layer, errors: Errors, calls: int) -> str
         return ""
     if kind == Kind.NOT_REPRODUCED and not calls:
         return "The program made no call of a compiled function."
-    said = _SENTENCES[kind]
+    said = SENTENCES[kind]
     if layer == Layer.EAGER and kind != Kind.INVALID_PROGRAM:
         said = said.replace("the compiled call", "the operator")
     return f"{said}{_numbers(errors)}"

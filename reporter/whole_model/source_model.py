@@ -11,25 +11,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
 from anonymizer.numbers import source_resize
 from anonymizer.numbers.resize import Family
-from collectors.protocol import SourceEquivalenceRequest
+from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import python_words
-from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
-from reporter.report.captured_call import CapturedCall
+from reporter.report.captured_call import CapturedCall, Rewriting
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model.generic_numbers import find_generic_numbers
 
-PARTS = ("outputs", "gradients", "buffers")
+#: What is compared, beside the operators.
+PARTS: tuple[Literal["outputs", "gradients", "buffers"], ...] = ("outputs", "gradients", "buffers")
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,8 @@ def text_of(body: ReproBody) -> str:
     return "\n".join([*imports_of(body), "", "", body.definitions, ""])
 
 
-def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Json:
-    """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a
-    sentence.
-    """
+def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Rewriting:
+    """The source of the recorded call rewritten, with the proof."""
     reasons: list[str] = []
     content = source_candidates.program(captured, say=reasons.append)
     if content is None:
@@ -78,7 +77,7 @@ def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     }
 
 
-def describe_equivalence(found: Json) -> EquivalenceSection:
+def describe_equivalence(found: Rewriting) -> EquivalenceSection:
     """The equivalence as report.json states it.
 
     Raises CannotJudgeError if the rewritten source is not the private model.
@@ -86,7 +85,7 @@ def describe_equivalence(found: Json) -> EquivalenceSection:
     if "error" in found:
         raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")
     proof = found["equivalence"]
-    if proof.get("outcome") != "ok":
+    if proof["outcome"] != "ok":
         raise CannotJudgeError(
             "the rewritten source does not run with the private tensors:"
             f" {questions.why_not(proof)}"
@@ -97,8 +96,15 @@ def describe_equivalence(found: Json) -> EquivalenceSection:
             "the rewritten source is not equivalent to the private model:"
             f" {' and '.join(wrong) or 'operators'} differ"
         )
-    shown = {part: proof[part] for part in (*PARTS, "operators")}
-    return section(EquivalenceSection, {"proved": True, "rewritten_from": "source", **shown})
+    return section(
+        EquivalenceSection, {"proved": True, "rewritten_from": "source", **compared(proof)}
+    )
+
+
+def compared(proof: EquivalenceAnswer) -> dict[str, object]:
+    """What of a proof report.json states."""
+    parts: dict[str, object] = {part: proof[part] for part in PARTS}
+    return {**parts, "operators": proof["operators"]}
 
 
 def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:

@@ -21,7 +21,7 @@ from anonymizer.model import model
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
 from anonymizer.trace import traced, tree
-from collectors.protocol import EquivalenceRequest
+from collectors.protocol import EquivalenceRequest, TraceJson
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
@@ -32,11 +32,11 @@ from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
-from reporter.report.captured_call import CapturedCall
+from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import find_generic_numbers
-from reporter.whole_model.source_model import PARTS, Difference, text_of
+from reporter.whole_model.source_model import PARTS, Difference, compared, text_of
 
 _OWN_BACKWARD = "torch.autograd.Function"
 #: What is rewritten as other operators on purpose, told in the trace's words.
@@ -68,7 +68,7 @@ class Whole:
         return self.program.statements
 
 
-def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
+def of_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> Whole:
     """The model of a trace, the values that it was given made at one of `values.LEVELS`.
 
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
@@ -78,9 +78,8 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
     )
 
 
-def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
-    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot
-    be had.
+def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()) -> WholeModel:
+    """The trace of the recorded call and the proof of the model that is written from it.
 
     `allow` names the tensors whose values may be noted, too.
     """
@@ -94,7 +93,7 @@ def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()
     return found
 
 
-def _why_unproved(found: Json) -> str | None:
+def _why_unproved(found: WholeModel) -> str | None:
     """Why the equivalence is not proved."""
     try:
         _equivalence(found)
@@ -103,7 +102,9 @@ def _why_unproved(found: Json) -> str | None:
     return None
 
 
-def _collect(call_session: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+def _collect(
+    call_session: CallSession, timeout: float, allow: Sequence[str], opaque: bool
+) -> WholeModel:
     answer = call_session.request(questions.trace(allow, opaque), timeout)
     if answer["outcome"] != "ok":
         return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
@@ -137,7 +138,8 @@ def describe_equivalence(
 
     Raises CannotJudgeError if the rewritten model is not the private one.
     """
-    found = captured.whole or {"error": "the call was not traced"}
+    untraced: WholeModel = {"error": "the call was not traced"}
+    found = captured.whole or untraced
     if isinstance(content, Rewritten):
         return source_model.describe_equivalence(_source(found))
     try:
@@ -151,18 +153,17 @@ def describe_equivalence(
             raise reason from None
 
 
-def _source(whole: Json) -> Json:
-    found: Json = whole.get("source") or {"error": "it was not asked for"}
-    return found
+def _source(whole: WholeModel) -> Rewriting:
+    return whole.get("source") or {"error": "it was not asked for"}
 
 
-def _equivalence(whole: Json) -> EquivalenceSection:
+def _equivalence(whole: WholeModel) -> EquivalenceSection:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
     reasons = "; ".join(whole["trace"]["reasons"])
     hint = f" ({reasons})" if reasons else ""
-    if found.get("outcome") != "ok":
+    if found["outcome"] != "ok":
         raise CannotJudgeError(
             "the rewritten model does not run with the private weights:"
             f" {questions.why_not(found)}{hint}"
@@ -186,14 +187,13 @@ def _equivalence(whole: Json) -> EquivalenceSection:
             f"the rewritten model does not use the operators of the private one: {changed} are not"
             " as often in it"
         )
-    kept = {part: found[part] for part in (*PARTS, "operators")}
     opaque = of_trace(whole["trace"]).written.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
     return section(
         EquivalenceSection,
         {
             "proved": True,
-            **kept,
+            **compared(found),
             # proved with the private operations in the place of these: of what they compute
             # nothing is claimed
             **({"stand_ins": dict(opaque)} if opaque else {}),
@@ -202,7 +202,7 @@ def _equivalence(whole: Json) -> EquivalenceSection:
     )
 
 
-def _location(trace: Json, path: str | None) -> str:
+def _location(trace: TraceJson, path: str | None) -> str:
     """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere
     else.
     """
@@ -227,7 +227,7 @@ def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]
 
 
 def _trace_candidates(
-    captured: CapturedCall, trace: Json, check: ReproCheck
+    captured: CapturedCall, trace: TraceJson, check: ReproCheck
 ) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]

@@ -10,11 +10,11 @@ from reporter.pipeline.final_text import gather_lines
 from tests.support import interpreter
 from tests.support.scripts import text
 
-WISH = {"values": True, "positions": 8, "seconds": 60}
+REQUEST = {"values": True, "positions": 8, "seconds": 60}
 
 
 def look(name: str, **changes: Any) -> list[MeasurementLine]:
-    return look_cold(interpreter.WARM, text(f"measurements/{name}"), 120, {**WISH, **changes})
+    return look_cold(interpreter.WARM, text(f"measurements/{name}"), 120, {**REQUEST, **changes})
 
 
 def points_of(lines: list[MeasurementLine]) -> list[dict[str, Any]]:

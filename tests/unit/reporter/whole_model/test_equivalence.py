@@ -38,7 +38,7 @@ UNPROVED = [
     (None, "could not be rewritten as a whole: the call was not traced"),
     ({"error": "it has a stream"}, "could not be rewritten as a whole: it has a stream"),
     (
-        whole(outcome="fails", detail="Traceback\nKeyError: 'x'\n"),
+        whole(outcome="raises", detail="Traceback\nKeyError: 'x'\n"),
         "does not run with the private weights: KeyError: 'x'",
     ),
     (whole(outcome="died", signal="SIGSEGV"), "does not run with the private weights: SIGSEGV"),
@@ -78,12 +78,12 @@ def test_where_the_operations_are_not_proved_the_source_may_be() -> None:
     [
         ({"error": "a decorator"}, "source could not be rewritten: a decorator"),
         (
-            {"equivalence": {"outcome": "fails", "detail": "a\nNameError: q"}},
+            {"equivalence": {"outcome": "raises", "detail": "a\nNameError: q"}},
             "does not run with the private tensors: NameError: q",
         ),
         ({"equivalence": {**PROOF, "outputs": DIFFER}}, "not equivalent .* model: outputs differ"),
         (
-            {"equivalence": {**PROOF, "operators": {"same": False}}},
+            {"equivalence": {**PROOF, "operators": {"same": False, "changed": {}}}},
             "not equivalent .* model: operators differ",
         ),
     ],
@@ -109,7 +109,7 @@ class Call:
         ({"outcome": "died", "signal": "SIGSEGV"}, "the call could not be traced (SIGSEGV)"),
         ({"outcome": "timeout"}, "the call could not be traced (timeout)"),
         (
-            {"outcome": "fails", "detail": "Traceback\nRuntimeError: no\n"},
+            {"outcome": "raises", "detail": "Traceback\nRuntimeError: no\n"},
             "the call could not be traced (RuntimeError: no)",
         ),
     ],
