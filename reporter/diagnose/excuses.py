@@ -258,8 +258,14 @@ def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis 
 
 
 def _agrees_emulated(climber: Climber) -> bool:
-    """Whether the results agree once fused code rounds to half precision where eager does."""
+    """Whether the results agree once fused code rounds to half precision where eager does.
+
+    Not asked where they already differ without any fused code: the setting changes nothing there,
+    and it compiles every kernel anew.
+    """
     if not climber.ladder.facts.get("coarse") or climber.own_name() != Backend.INDUCTOR:
+        return False
+    if differs(climber.ladder[Backend.AOT_EAGER.value]):
         return False
     emulated = climber.measure("emulate_precision_casts")
     return emulated.comparison is not None and emulated.comparison["tight"]

@@ -314,6 +314,14 @@ def test_half_precision_excuses_what_the_rule_minds_too() -> None:
     assert "(without: output 0: max abs error 1)" in found.summary
 
 
+def test_fused_code_is_no_excuse_where_there_is_none() -> None:
+    found, call_session = verdict(
+        {**EVERYWHERE, "eager": EQUAL, "emulate_precision_casts": WITHIN}, facts={"coarse": True}
+    )
+    assert (found.kind, found.layer) == ("wrong_result", "aot_autograd")
+    assert "emulate_precision_casts" not in call_session.measured()
+
+
 # -- only the script's own call
 # -------------------------------------------------------------------------------------
 
