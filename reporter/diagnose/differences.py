@@ -110,7 +110,8 @@ def _wrong(
         climber,
         kind,
         layer,
-        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){describe_frequency(seen)}.",
+        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)})"
+        f"{describe_frequency(seen)}.",
         cited,
         signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
         comparison=comparison,

@@ -195,7 +195,8 @@ def _death(climber: Climber) -> Diagnosis:
         climber,
         Kind.PROCESS_DEATH,
         layer,
-        f"The compiled call ends the process with {name}{where}{memory}; {other}{describe_frequency(seen)}.",
+        f"The compiled call ends the process with {name}{where}{memory}; {other}"
+        f"{describe_frequency(seen)}.",
         (EAGER, *names),
         signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
         torch_frame=torch_frame,

@@ -37,7 +37,8 @@ def find_terms(
     Args:
         folder: of the program; a git checkout around it is read.
         environment: the facts that the report has. What leaves with them is no finding.
-        more: what the target knows and does not let out (`reporter.report.environment.list_withheld`).
+        more: what the target knows and does not let out (see `list_withheld` in
+            `reporter.report.environment`).
         words: torch's own.
     """
     shown = {word for text in texts_of(environment) for word in re.split(r"[\s,]+", text)}

@@ -96,6 +96,17 @@ def test_a_room_says_what_lives_there_who_may_import_it_and_what_it_never_does(t
 
 
 @pytest.mark.parametrize("top", PACKAGES)
+def test_lines_of_modules_have_at_most_100_columns(top: str) -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (ROOT / top).rglob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("top", PACKAGES)
 def test_any_stays_where_it_is_counted(top: str) -> None:
     row = re.search(rf"^\| `{top}` \| (\d+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / top).rglob("*.py")]
