@@ -170,9 +170,9 @@ def attempt(point: Point, folder: Path, caches: Path, expected: tuple[object, st
     row.said = (said.strip().splitlines() or [""])[-1][:160]
     row.processes = left(place)
     recorded = place.report / "private" / "recording.json"
-    again = place.start(
-        point.command, *(["--resume", str(place.report)] if recorded.exists() else [])
-    )
+    # a run that lived through it has nothing left to go on with
+    goes_on = recorded.exists() and process.returncode != 0
+    again = place.start(point.command, *(["--resume", str(place.report)] if goes_on else []))
     document, _ = again.communicate(timeout=900)
     row.codes = process.returncode, again.returncode
     verdict, program = place.result(document)
