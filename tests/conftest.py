@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = interpreter.begin()
     # at the very end, when nothing of this process has files there any more; the servers of the
     # warm interpreter go with the folder
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(_remove, folder, os.getpid())
     for name in list(os.environ):
         if name.startswith("BUGREPORT_") and not name.startswith("BUGREPORT_TEST_"):
             del os.environ[name]
@@ -59,9 +59,16 @@ def pytest_configure(config: pytest.Config) -> None:
     tempfile.tempdir = None  # or this process would go on with the folder that it asked for first
 
 
+def _remove(folder: Path, owner: int) -> None:
+    """Removes the run's folder, unless this is a fork of its process."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One worker more than there are cores: a test that starts the tool waits a part of its time."""
-    return len(os.sched_getaffinity(0)) + 1
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux alone has it
+    return (len(affinity(0)) if affinity else os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _PREFIX = "bugreport-"
@@ -30,20 +30,22 @@ def own_temporary_folder() -> Iterator[None]:
     """
     before = tempfile.tempdir
     with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(_locked_folder(Path(tempfile.gettempdir())))
-            if len(os.fsencode(folder)) > _LONGEST:
-                alias = stack.enter_context(_locked_folder(Path("/tmp"))) / _ALIAS
-                alias.symlink_to(folder)
-                folder = alias
-        except OSError:
-            yield
-            return
-        tempfile.tempdir = str(folder)
+        with suppress(OSError):
+            tempfile.tempdir = str(_short_folder(stack))
         try:
             yield
         finally:
             tempfile.tempdir = before
+
+
+def _short_folder(stack: ExitStack) -> Path:
+    """A locked folder, under a path that is short enough. Raises OSError."""
+    folder = stack.enter_context(_locked_folder(Path(tempfile.gettempdir())))
+    if len(os.fsencode(folder)) <= _LONGEST:
+        return folder
+    alias = stack.enter_context(_locked_folder(Path("/tmp"))) / _ALIAS
+    alias.symlink_to(folder)
+    return alias
 
 
 def shared_temporary_folder() -> Path:
@@ -68,15 +70,15 @@ def _create(place: Path) -> tuple[Path, int]:
     """The folder, and the open file that holds its lock. Raises OSError."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-        try:
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
             lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        except OSError:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.fstat(lock).st_nlink:
-            return folder, lock
-        os.close(lock)  # another process took it for abandoned, between two lines
+            stack.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock).st_nlink:
+                stack.pop_all()
+                return folder, lock
+            # another process took it for abandoned, between two lines
 
 
 def _remove_abandoned(place: Path) -> None:

@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 #: Tests that write settings, reports, a store and the compiler's caches, in this process and in
 #: others.
 WRITING = (
-    "tests/unit/reporter/cli/test_main.py",
+    "tests/unit/reporter/cli",
     "tests/unit/reporter/store",
     "tests/e2e/test_command_line.py",
     "tests/live/test_recording.py::test_a_call_that_fails_in_eager_too_is_no_finding",

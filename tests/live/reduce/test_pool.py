@@ -301,7 +301,7 @@ def test_a_spawned_worker_answers_the_same(spawning: WorkerPool, name: str) -> N
 @pytest.mark.slow
 def test_the_process_made_ready_beside_a_candidate_outlives_it(spawning: WorkerPool) -> None:
     """PDEATHSIG follows the thread that started a process, and a candidate has one of its own."""
-    for _ in range(2):
+    for _ in range(3):
         answer = spawning.submit("import time; time.sleep(0.3)").result(PATIENCE)
         assert answer.outcome == "passes", answer
 
