@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 
 from reporter.cli import shell
-from reporter.core.settings import Options
+from reporter.core.settings import TalkOptions
 
 
 class Terminal:
     """Whoever sits in front of this process (`reporter.tracker.preview.Prompt`)."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: TalkOptions) -> None:
         self._options = options
 
     @property

@@ -22,7 +22,7 @@ from reporter.core.version import VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reporter.core.settings import Options
+    from reporter.core.settings import TalkOptions
 
 SCHEMA_VERSION = 1
 INTERNAL_ERROR = 70
@@ -56,7 +56,7 @@ class CommandResult(Protocol):
         """What a person reads at the end, line by line."""
 
 
-def finish(options: Options, work: Callable[[], CommandResult]) -> int:
+def finish(options: TalkOptions, work: Callable[[], CommandResult]) -> int:
     """Do the work of a command and print its outcome the way that `options` ask for."""
 
     def work_and_print() -> int:

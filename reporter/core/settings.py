@@ -392,7 +392,7 @@ class FilingOptions(IssueOptions):
 class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
     """What one run was asked to do.
 
-    A stage that reads one part of it asks for the class of that part.
+    A command is given all of it; what a command calls asks for the class of the part that it reads.
     """
 
     rungs: tuple[str, ...] = _option(

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
 from collectors.protocol import KernelLaunch
 from reporter.core.kinds import Layer
-from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
 from reporter.publish.documents import refuse, render, version
@@ -54,19 +53,22 @@ class FinishedKernel:
     left_out: tuple[str, ...] = ()
 
 
-def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]) -> Outgoing:
-    """Renders, lints and audits the report; `note` gets what the lint found.
+def audit(
+    to: Destination, finished: FinishedKernel, script: str, note: Callable[[str], None]
+) -> Outgoing:
+    """Renders, lints and audits the report; `script` is the path of the private program, `note`
+    gets what the lint found.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
-    options, info, output = to.options, to.info, to.output
-    own, left = _terms(options, finished)
+    options, info, output = to.issue, to.info, to.output
+    own, left = _terms(options.keep_source, script, finished)
     identity = Identity.of_this_machine()
     versions = collect(info.path)
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
-    terms = own.join(find_terms(options.cwd, environment, versions.withheld, words))
+    terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
     form = choose(options, Layer.TRITON)
@@ -104,14 +106,14 @@ def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]
     return Outgoing(Summary(report, output, str(info.path), place), files, private)
 
 
-def _terms(options: Options, finished: FinishedKernel) -> tuple[Terms, list[float]]:
+def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Terms, list[float]]:
     """What the report is searched for, and the numbers of the private script that its repro still
     needs.
     """
     public = frozenset(_strings(finished.compiled.get("vocabulary")))
-    if options.keep_source:
+    if is_public:
         return private_terms({}, public), []
-    terms = private_terms({str(options.script): finished.source}, public)
+    terms = private_terms({script: finished.source}, public)
     identifying = {*terms.numbers, *terms.code_numbers}
     constants = (
         node.value for node in ast.walk(ast.parse(finished.repro)) if isinstance(node, ast.Constant)

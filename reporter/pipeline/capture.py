@@ -20,7 +20,6 @@ from collectors.protocol import (
     GraphJson,
 )
 from reporter.core.errors import UsageError
-from reporter.core.settings import Options
 from reporter.diagnose.comparisons import worst_value
 from reporter.diagnose.explain import command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
@@ -48,7 +47,7 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     answer = _environment(diagnosis)
     material = _Material()
     if wanted and is_bug or found.doubtful:
-        material = _material(run.options, diagnosis, answer)
+        material = _material(run, diagnosis, answer)
     captured = _collect(run, found, answer, material)
     if run.as_whole and is_bug:
         captured = _with_model(run, found, captured)
@@ -60,7 +59,7 @@ def _collect(
 ) -> CapturedCall:
     """The verdict with its measurements, the environment, and the material of candidates."""
     recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
-    way = entry_point_of(run.options, run.info.path)
+    way = entry_point_of(run.program, run.info.path)
     return CapturedCall(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -84,7 +83,7 @@ def _collect(
         python=str(run.info.path),
         output=recording.output,
         reproduced=diagnosis.reproduced,
-        command=command(run.options, diagnosis.cited),
+        command=command(run.program, diagnosis.cited),
         details=replace_section(found.details.sections, timing=run.progress.rows()),
         remarks=(*_remarks(found.diagnosis), *found.details.lines),
         tensors=material.tensors,
@@ -111,11 +110,9 @@ def _with_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> Captur
     finding = found.diagnosis.finding
     if finding is None:
         return captured
-    traced = traced_model.collect(
-        finding.call_session, run.options.timeout, run.options.allow_values
-    )
+    traced = traced_model.collect(finding.call_session, run.work.timeout, run.issue.allow_values)
     captured = replace(captured, whole=traced)
-    source = source_model.collect(finding.call_session, captured, run.options.timeout)
+    source = source_model.collect(finding.call_session, captured, run.work.timeout)
     return replace(captured, whole={**traced, "source": source})
 
 
@@ -131,7 +128,7 @@ class _Material:
     tensors: Mapping[str, int] = field(default_factory=dict)
 
 
-def _material(options: Options, diagnosis: Diagnosis, answer: EnvironmentAnswer) -> _Material:
+def _material(run: Run, diagnosis: Diagnosis, answer: EnvironmentAnswer) -> _Material:
     """Asks the failing call for it.
 
     Raises UsageError for tensors of --allow-values that it does not have.
@@ -141,8 +138,9 @@ def _material(options: Options, diagnosis: Diagnosis, answer: EnvironmentAnswer)
         return _Material()
     gathered = finding.call_session.request(questions.gather(), 60).get("gathered")
     tensors = finding.call_session.request(questions.tensors(), 60).get("tensors", {})
-    _check_allowed(options.allow_values, tensors)
-    graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
+    allowed = run.issue.allow_values
+    _check_allowed(allowed, tensors)
+    graphs = initial_candidates.graphs(diagnosis, run.work.timeout / 2, allowed)
     captures = tuple(graphs)
     words = frozenset(answer.get("vocabulary", ()))
     check = initial_candidates.check_for(diagnosis, answer.get("environment"), words=words)

@@ -50,7 +50,7 @@ def diagnose(options: Options) -> RunResult:
 
 def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunResult:
     """The result, and for who asked for it what each stage used."""
-    with attach_program(options) as seen:
+    with attach_program(options, options.timeout) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())
@@ -147,4 +147,4 @@ def go_through_stages(program: Program[R, D, C, S, V, M], run: Run) -> RunResult
         measured = program.measure(program.verify(program.reduce(captured)))
     except CannotJudgeError as reason:
         return program.conclude(captured, reason)
-    return publish(program.audit(measured), overwrite=run.options.force)
+    return publish(program.audit(measured), overwrite=run.asked.force)

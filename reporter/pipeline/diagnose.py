@@ -42,15 +42,14 @@ class DiagnosedRun:
 
 def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     """The verdict on a recorded run. Raises CannotJudgeError where its calls cannot be repeated."""
-    options, progress = run.options, run.progress
+    work, progress = run.work, run.progress
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
     calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
     watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
     progress.stage("diagnose", f"{calls}, {watching}")
-    say = progress.note if options.verbose else lambda _: None
-    limit = run.within(options.timeout / 2, _SHARE_OF_RUNG)
-    diagnosis = judge(recording, limit, say, options.rungs, options.jobs)
+    limit = run.within(work.timeout / 2, _SHARE_OF_RUNG)
+    diagnosis = judge(recording, limit, run.say, run.asked.rungs, work.jobs)
     doubtful = _doubtful(diagnosis, recording)
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     measure = partial(
@@ -58,12 +57,12 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         diagnosis,
         recording,
         limit,
-        options.jobs,
-        say,
-        checked=checks_itself(own_texts(entry_point_of(options, run.info.path))),
+        work.jobs,
+        run.say,
+        checked=checks_itself(own_texts(entry_point_of(run.program, run.info.path))),
     )
     try:
-        details = measure(thorough=not (run.output is not None or doubtful or options.quick))
+        details = measure(thorough=not (run.output is not None or doubtful or work.quick))
     except KeyboardInterrupt:
         progress.note("interrupted: the verdict is said without what was still measured")
         details = measure(thorough=False)

@@ -150,7 +150,7 @@ class Measurement:
             matcher(self.wanted),
         )
         limit = process_limit(self.captured, self.run, self.pool)
-        return measure(subject, limit, seconds, self.run.options.jobs)
+        return measure(subject, limit, seconds, self.run.work.jobs)
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
@@ -174,8 +174,8 @@ class Measurement:
         return find(
             pool_experiment(self.pool, text, self.wanted),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
-            SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.options.jobs),
-            self.run.progress.note if self.run.options.verbose else lambda _: None,
+            SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.work.jobs),
+            self.run.say,
         )
 
 

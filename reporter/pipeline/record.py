@@ -35,11 +35,11 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
     `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
     """
-    way = entry_point_of(run.options, run.info.path)
+    way = entry_point_of(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
-    options = replace(run.options, timeout=run.within(run.options.timeout, _SHARE_OF_SCRIPT))
+    options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
     recording = seen or record(options, way, run.info.path, run.folder, run.progress)
     try:
         refuse_run(way, recording)

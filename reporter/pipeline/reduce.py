@@ -75,8 +75,8 @@ class ProgramSearch:
     ) -> None:
         assert captured.signature is not None and captured.check is not None
         self.captured = captured
-        self.options = run.options
-        self.progress = run.progress
+        self.work, self.issue = run.work, run.issue
+        self.progress, self.say = run.progress, run.say
         self.contrasts = workers.contrasts
         self.as_whole = captured.whole is not None
         self.wanted = captured.signature
@@ -95,7 +95,7 @@ class ProgramSearch:
             [contrast.stage for contrast in self.contrasts],
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
-                self.options.seed,
+                self.work.seed,
                 max_seconds=run.within(self._search_limit(), _SHARE_OF_SEARCH),
             ),
         )
@@ -153,7 +153,7 @@ class ProgramSearch:
         """Seconds for the search without a budget. A hang has taken its limit once already, and
         half of it for the verdict; each candidate that hangs takes long, too.
         """
-        limit = self.options.timeout
+        limit = self.work.timeout
         if self.captured.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
         return max(600.0, 4 * limit) * (1 + len(self.contrasts))
@@ -172,7 +172,7 @@ class ProgramSearch:
         if self.scheduler.out_of_memory:
             reasons.append(
                 f"{self.scheduler.out_of_memory} programs needed more than the"
-                f" {self.options.memory:g} GiB of --memory"
+                f" {self.work.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         small = [name for name, size in self.captured.tensors.items() if size <= MOST_VALUES]
@@ -180,7 +180,7 @@ class ProgramSearch:
         crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
         is_effect = self.wanted.property == SIDE_EFFECT
         is_of_values = self.captured.kind not in crashes and not is_effect
-        if small and is_of_values and not self.options.allow_values:
+        if small and is_of_values and not self.issue.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (
                 "; if it needs values of yours that may leave, allow them with --allow-values NAME"
@@ -294,8 +294,7 @@ class ProgramSearch:
             yield from initial_candidates.graph_candidates(graph, way, check, self.captured.layer)
 
     def _rewritten(self) -> Iterator[Candidate]:
-        say = self.progress.note if self.options.verbose else lambda _: None
-        content = source_candidates.program(self.captured, say=say)
+        content = source_candidates.program(self.captured, say=self.say)
         if content is not None:
             yield from self._show(content)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.progress import open_progress
-from reporter.core.settings import Options
+from reporter.core.settings import IssueOptions, Options, ProgramOptions, WorkOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
@@ -27,13 +27,14 @@ FRESH_PROCESSES = 3
 class Run:
     """What all stages may know.
 
+    `asked` is all that the user asked for; a stage reads the part of it that it needs, by name.
     `info` is the program's interpreter, `others` those that its repro has to pass in. `output` is
     the absolute path of the report folder, None where only a verdict is wanted. `folder` holds
     working files and goes away with the run. `resumed` is what an interrupted run had captured.
     `started` is a reading of the monotonic clock, in seconds.
     """
 
-    options: Options
+    asked: Options
     info: interpreter.InterpreterInfo
     others: tuple[interpreter.InterpreterInfo, ...]
     progress: MeteredProgress
@@ -44,9 +45,29 @@ class Run:
     started: float = 0.0
 
     @property
+    def program(self) -> ProgramOptions:
+        """The program to look at."""
+        return self.asked
+
+    @property
+    def work(self) -> WorkOptions:
+        """How much may be done at once, and for how long."""
+        return self.asked
+
+    @property
+    def issue(self) -> IssueOptions:
+        """What the issue says."""
+        return self.asked
+
+    @property
+    def say(self) -> Callable[[str], None]:
+        """Notes what only a verbose run says."""
+        return self.progress.note if self.asked.verbose else lambda _: None
+
+    @property
     def end(self) -> float | None:
         """When the whole answer is due, by the monotonic clock; None: when it is done."""
-        return self.started + self.options.budget if self.options.budget else None
+        return self.started + self.work.budget if self.work.budget else None
 
     def within(self, seconds: float, share: float = 1.0) -> float:
         """A limit in seconds, cut to a share of what is left of the budget; at least one second."""

@@ -14,7 +14,7 @@ import msgspec
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS
-from reporter.core.settings import Options
+from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explanation
 from reporter.evidence.call import ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
@@ -52,9 +52,12 @@ from templates.diagnosis import ladder_lines, verdict_lines
 
 
 @contextlib.contextmanager
-def attach_program(options: Options) -> Iterator[AttachedSession | None]:
-    """The recorded program that asked for a report by itself, or None where we start one."""
-    session = attach(options) if options.attach is not None else None
+def attach_program(program: ProgramOptions, timeout: float) -> Iterator[AttachedSession | None]:
+    """The recorded program that asked for a report by itself, or None where we start one; its calls
+    may take `timeout` seconds each.
+    """
+    folder = program.attach
+    session = attach(folder, program.cwd, timeout) if folder is not None else None
     try:
         yield session
     finally:
@@ -86,7 +89,7 @@ class TorchProgram:
         self._open = contextlib.ExitStack()
         self._call_session: CallSession | None = None
         self._early: EarlyAnswer | None = None
-        self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
+        self.workers = WorkerSet(run.work, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
 
     def __enter__(self) -> TorchProgram:
@@ -157,9 +160,9 @@ class TorchProgram:
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        extras = Extras(self.run.progress, not self.run.options.quick, self.run.end)
+        extras = Extras(self.run.progress, not self.run.work.quick, self.run.end)
         built = Measurement(verified, self.run, self.workers).measure(extras)
-        tools = self._tools(verified, built, extras) if self.run.options.evidence else None
+        tools = self._tools(verified, built, extras) if self.run.work.evidence else None
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     def audit(self, measured: MeasuredRepro) -> Outgoing:
@@ -169,7 +172,13 @@ class TorchProgram:
         run.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - run.started
         to = Destination(
-            run.options, run.info, run.output, seconds, run.progress.rows(), measured.left_out
+            run.issue,
+            run.program.cwd,
+            run.info,
+            run.output,
+            seconds,
+            run.progress.rows(),
+            measured.left_out,
         )
         return audit(to, measured.captured, measured.built, measured.tools, run.progress.note)
 
@@ -218,7 +227,7 @@ class TorchProgram:
             lambda: generated.of_repro(
                 self.run.info.path,
                 built.text,
-                self.run.within(self.run.options.evidence),
+                self.run.within(self.run.work.evidence),
                 private / "triton",
             ),
             None,
@@ -228,7 +237,7 @@ class TorchProgram:
     def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
         captured = verified.captured
-        budget = self.run.within(self.run.options.evidence)
+        budget = self.run.within(self.run.work.evidence)
         of_call = None
         if self._call_session is not None:
             of_call = ask_of_call(self._call_session, private / "call", budget)

@@ -101,7 +101,8 @@ class TritonProgram:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.options, self.info, self.progress = run.options, run.info, run.progress
+        self.program, self.work = run.program, run.work
+        self.info, self.progress = run.info, run.progress
         self.wanted: TargetAnswer = {}
         self.target = ""
         self.tried = 0
@@ -110,10 +111,10 @@ class TritonProgram:
     @staticmethod
     def fits(run: Run) -> bool:
         """Whether the script defines kernels that this machine has no GPU for."""
-        options = run.options
-        if options.script is None or run.as_whole or run.resumed is not None:
+        program = run.program
+        if program.script is None or run.as_whole or run.resumed is not None:
             return False
-        return not has_gpu() and defines_kernels(options.cwd / options.script)
+        return not has_gpu() and defines_kernels(program.cwd / program.script)
 
     def resume(self) -> None:
         """A run that looks at kernels is short and begins anew."""
@@ -123,17 +124,17 @@ class TritonProgram:
 
         Raises CannotJudgeError if there is no Triton.
         """
-        assert self.options.script is not None
-        script = (self.options.cwd / self.options.script).resolve()
+        assert self.program.script is not None
+        script = (self.program.cwd / self.program.script).resolve()
         source = script.read_text(encoding="utf-8", errors="replace")
         self.progress.stage(
             "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
         )
-        arguments = list(self.options.args)
+        arguments = list(self.program.args)
         compiled = self._ask({"what": "compile", "script": str(script), "args": arguments})
         if compiled.get("missing") and _needs_triton(source):
             raise CannotJudgeError(
-                f"{self.options.script} has Triton kernels, but there is no Triton in"
+                f"{self.program.script} has Triton kernels, but there is no Triton in"
                 f" {self.info.path}; install it there (`pip install triton`), or name another"
                 " interpreter with --python"
             )
@@ -197,7 +198,7 @@ class TritonProgram:
         """The other targets and the regression test, on the final text."""
         found, kernel = verified.reduced.found, verified.reduced.kernel
         seen = (len(verified.hits), len(verified.cold))
-        extras = Extras(self.progress, not self.options.quick, self.run.end)
+        extras = Extras(self.progress, not self.work.quick, self.run.end)
         ladder: tuple[RungRow, ...] = ()
         ladder = extras.measure(
             "ablation",
@@ -248,17 +249,18 @@ class TritonProgram:
         self.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - self.run.started
         to = Destination(
-            self.options,
+            self.run.issue,
+            self.program.cwd,
             self.info,
             self.run.output,
             seconds,
             self.progress.rows(),
             finished.left_out,
         )
-        return audit(to, finished, self.progress.note)
+        return audit(to, finished, str(self.program.script), self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
-        return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
+        return ask(self.info.path, spec, self.program.cwd, self.work.timeout)
 
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
@@ -310,7 +312,7 @@ class TritonProgram:
         return tuple(rungs)
 
     def _cold(self, text: str) -> Answer:
-        return run_cold(self.info.path, text, self.options.timeout, describe=False)
+        return run_cold(self.info.path, text, self.work.timeout, describe=False)
 
     def _shows(self, answer: Answer) -> bool:
         """Whether a fresh process failed, with what the compiler said before."""

@@ -59,7 +59,7 @@ class Verification:
         self.captured = captured
         self.run = run
         self.wanted = captured.signature
-        self.options = run.options
+        self.work = run.work
         self.progress = run.progress
         self.folder = run.folder
         self.pool = workers.pool
@@ -67,7 +67,7 @@ class Verification:
         self.contrasts = workers.contrasts
         self.as_whole = captured.whole is not None
         self.is_hang = captured.kind == Kind.HANG
-        is_private = not self.as_whole and not run.options.keep_source
+        is_private = not self.as_whole and not run.issue.keep_source
         self.private = private_numbers(captured) if is_private else frozenset()
         self._watched: dict[str, Path] = {}
 
@@ -131,7 +131,7 @@ class Verification:
                 text, (cold, hits) = harness, judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
-        differs_from = verify(self.contrasts, text, runs, self.options.jobs) if hits else ()
+        differs_from = verify(self.contrasts, text, runs, self.work.jobs) if hits else ()
         return VerifiedRepro(
             reduced,
             text,
@@ -160,10 +160,10 @@ class Verification:
         limit = process_limit(self.captured, self.run, self.pool)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
-        jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.options.jobs)
+        jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.work.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.cold, text, limit)]
-            if self.options.evidence and not self.options.quick and not is_hang:
+            if self.work.evidence and not self.work.quick and not is_hang:
                 runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.again, text, limit))
@@ -196,7 +196,7 @@ def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
 
     One that hangs takes all of them, so it gets what tells it from a slow one.
     """
-    ample = max(run.options.timeout, 4 * pool.time_limit)
+    ample = max(run.work.timeout, 4 * pool.time_limit)
     if captured.kind == Kind.HANG:
         return max(SHORTEST_HANG, run.within(min(ample, 3 * pool.time_limit)))
     return ample

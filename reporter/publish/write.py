@@ -19,7 +19,7 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
-from reporter.core.settings import IssueOptions, Options
+from reporter.core.settings import IssueOptions
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.explain import explanation
@@ -79,11 +79,13 @@ from templates.text import tidy_log
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a report goes: the folder, the options of its run, the interpreter, the wall seconds
-    that the run took, what its stages used, and those that it left out.
+    """Where a report goes: what its issue was to say, the folder that the program ran in, its
+    interpreter, the report's folder, the wall seconds that the run took, what its stages used, and
+    those that it left out.
     """
 
-    options: Options
+    issue: IssueOptions
+    cwd: Path
     info: InterpreterInfo
     output: Path
     seconds: float
@@ -119,8 +121,8 @@ def audit(
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
-    options, info = run.options, run.info
-    terms = collect_terms(options, captured, built, options.cwd)
+    options, info = run.issue, run.info
+    terms = collect_terms(options, captured, built, run.cwd)
     identity = Identity.of_this_machine()
     environment = captured.environment
     public = public_values(environment, environment.get("git"), info.torch_git)

@@ -16,7 +16,6 @@ from typing import Any
 from collectors.protocol import HostReply, ScriptGreeting, WatchMode
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
-from reporter.core.settings import Options
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, Watching
@@ -26,13 +25,15 @@ _CONNECT_SECONDS = 60.0
 
 
 class AttachedSession(RecordingSession):
-    """Serves one program that connects to the socket `s` in `folder`."""
+    """Serves one program that connects to the socket `s` in `folder`; it runs in `cwd`, and its
+    calls may take `timeout` seconds each.
+    """
 
-    def __init__(self, options: Options, folder: Path) -> None:
+    def __init__(self, folder: Path, cwd: Path, timeout: float) -> None:
         self._given = folder
         self.hello: ScriptGreeting | None = None
-        program = WatchedProgram(Path(), (), options.cwd, folder / "cache")
-        super().__init__(program, Watching(options.timeout))
+        program = WatchedProgram(Path(), (), cwd, folder / "cache")
+        super().__init__(program, Watching(timeout))
         self.fork_servers.keep_latest = False
 
     def _folder(self) -> Path:
@@ -133,11 +134,10 @@ class AttachedSession(RecordingSession):
         return Report(verdict, (), self.hello["torch"], self.hello["python"], "cpu")
 
 
-def attach(options: Options) -> AttachedSession:
-    """The recorded program of `options.attach`. Raises UsageError, CannotJudgeError."""
-    assert options.attach is not None
-    if not options.attach.is_dir():
-        raise UsageError(f"there is no folder {options.attach} to connect through")
-    session = AttachedSession(options, options.attach)
+def attach(folder: Path, cwd: Path, timeout: float) -> AttachedSession:
+    """The recorded program that connects through `folder`. Raises UsageError, CannotJudgeError."""
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder} to connect through")
+    session = AttachedSession(folder, cwd, timeout)
     session.run()
     return session
