@@ -182,16 +182,18 @@ def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str
         compiler: what makes the callable of the repro.
     """
     shown = next((answer.failure for answer in cold if answer.failure), None)
-    failure = shown if captured.kind in CRASHES else captured.failure
+    failure = shown if captured.verdict.kind in CRASHES else captured.verdict.failure
     values = {
         "exception": failure["exception"] if failure else None,
-        "property": captured.signature.property if captured.signature else "metadata",
+        "property": (
+            captured.verdict.signature.property if captured.verdict.signature else "metadata"
+        ),
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
-    if captured.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
+    if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
-    is_crash = captured.kind == Kind.CRASH and compiler == COMPILE
+    is_crash = captured.verdict.kind == Kind.CRASH and compiler == COMPILE
     if is_crash and failure is not None and is_raised_while_running(failure):
         return RUNNING_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
-    return patterns[captured.kind].format(**values)
+    return patterns[captured.verdict.kind].format(**values)

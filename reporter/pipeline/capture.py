@@ -6,19 +6,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from msgspec.structs import replace as replace_section
 
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
-from collectors.protocol import (
-    CaptureWay,
-    EnvironmentAnswer,
-    GatheredJson,
-    GraphJson,
-)
+from collectors.protocol import EnvironmentAnswer
 from reporter.core.errors import UsageError
 from reporter.diagnose.comparisons import worst_value
 from reporter.diagnose.explain import command
@@ -29,7 +23,14 @@ from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.entry_points import EntryPoint, entry_point_of
 from reporter.reduce import initial_candidates
-from reporter.report.captured_call import CapturedCall
+from reporter.report.captured_call import (
+    CapturedCall,
+    CapturedVerdict,
+    ProgramMaterial,
+    ScriptRun,
+    Surroundings,
+    WholeModel,
+)
 from reporter.report.environment import list_withheld, public_environment
 from reporter.report.sections import RungRow
 from reporter.whole_model import source_model, traced_model
@@ -42,52 +43,31 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
 
     Raises UsageError for tensors of --allow-values that the failing call does not have.
     """
-    is_bug, wanted = found.diagnosis.is_bug, run.output is not None
     diagnosis = found.details.remark_diagnosis or found.diagnosis
     answer = _environment(diagnosis)
-    material = _Material()
-    if wanted and is_bug or found.doubtful:
-        material = _material(run, diagnosis, answer)
-    captured = _collect(run, found, answer, material)
-    if run.as_whole and is_bug:
+    captured = CapturedCall(
+        _verdict(run, found, diagnosis),
+        _material(run, found, diagnosis, answer),
+        _surroundings(run, answer),
+        ScriptRun(command(run.program, diagnosis.cited), found.recording.output),
+    )
+    if run.as_whole and found.diagnosis.is_bug:
         captured = _with_model(run, found, captured)
     return captured
 
 
-def _collect(
-    run: Run, found: DiagnosedRun, answer: EnvironmentAnswer, material: _Material
-) -> CapturedCall:
-    """The verdict with its measurements, the environment, and the material of candidates."""
-    recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
-    way = entry_point_of(run.program, run.info.path)
-    return CapturedCall(
-        kind=diagnosis.kind,
-        layer=diagnosis.layer,
-        summary=diagnosis.summary,
-        is_bug=diagnosis.is_bug,
-        signature=diagnosis.signature,
-        failure=diagnosis.failure,
-        ladder=_rows(diagnosis.ladder),
-        check=material.check,
-        captures=material.captures,
-        gathered=material.gathered,
-        environment=public_environment(answer.get("environment", {})),
-        withheld=list_withheld(answer.get("environment", {})),
-        vocabulary=tuple(answer.get("vocabulary", ())),
-        internals=tuple(answer.get("internals", ())),
-        sources={
-            **_sources(way, answer.get("files", ())),
-            **way.texts,
-            **answer.get("texts", {}),
-        },
-        python=str(run.info.path),
-        output=recording.output,
-        reproduced=diagnosis.reproduced,
-        command=command(run.program, diagnosis.cited),
-        details=replace_section(found.details.sections, timing=run.progress.rows()),
-        remarks=(*_remarks(found.diagnosis), *found.details.lines),
-        tensors=material.tensors,
-        script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
+def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVerdict:
+    return CapturedVerdict(
+        diagnosis.kind,
+        diagnosis.layer,
+        diagnosis.summary,
+        diagnosis.is_bug,
+        diagnosis.signature,
+        diagnosis.failure,
+        _rows(diagnosis.ladder),
+        diagnosis.reproduced,
+        replace_section(found.details.sections, timing=run.progress.rows()),
+        (*_remarks(found.diagnosis), *found.details.lines),
     )
 
 
@@ -105,37 +85,42 @@ def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     return finding.call_session.request(questions.environment(), 60)
 
 
+def _surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
+    facts = answer.get("environment", {})
+    return Surroundings(
+        str(run.info.path),
+        public_environment(facts),
+        list_withheld(facts),
+        tuple(answer.get("vocabulary", ())),
+        tuple(answer.get("internals", ())),
+    )
+
+
 def _with_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
     """The recording with the trace of the whole model and its source."""
     finding = found.diagnosis.finding
     if finding is None:
         return captured
     traced = traced_model.collect(finding.call_session, run.work.timeout, run.issue.allow_values)
-    captured = replace(captured, whole=traced)
+    captured = replace(captured, material=replace(captured.material, whole=traced))
     source = source_model.collect(finding.call_session, captured, run.work.timeout)
-    return replace(captured, whole={**traced, "source": source})
+    whole: WholeModel = {**traced, "source": source}
+    return replace(captured, material=replace(captured.material, whole=whole))
 
 
-@dataclass(frozen=True)
-class _Material:
-    """What candidates are made from: graphs with their options, the source, the check; and the
-    call's named tensors.
-    """
-
-    captures: tuple[tuple[GraphJson, CaptureWay], ...] = ()
-    gathered: GatheredJson | None = None
-    check: ReproCheck | None = None
-    tensors: Mapping[str, int] = field(default_factory=dict)
-
-
-def _material(run: Run, diagnosis: Diagnosis, answer: EnvironmentAnswer) -> _Material:
-    """Asks the failing call for it.
+def _material(
+    run: Run, found: DiagnosedRun, diagnosis: Diagnosis, answer: EnvironmentAnswer
+) -> ProgramMaterial:
+    """The program's files and, where a repro is to be made, what the failing call is asked for.
 
     Raises UsageError for tensors of --allow-values that it does not have.
     """
+    way = entry_point_of(run.program, run.info.path)
+    sources = {**_sources(way, answer.get("files", ())), **way.texts, **answer.get("texts", {})}
     finding = diagnosis.finding
-    if finding is None:
-        return _Material()
+    is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
+    if finding is None or not is_wanted:
+        return ProgramMaterial(sources=sources)
     gathered = finding.call_session.request(questions.gather(), 60).get("gathered")
     tensors = finding.call_session.request(questions.tensors(), 60).get("tensors", {})
     allowed = run.issue.allow_values
@@ -144,7 +129,7 @@ def _material(run: Run, diagnosis: Diagnosis, answer: EnvironmentAnswer) -> _Mat
     captures = tuple(graphs)
     words = frozenset(answer.get("vocabulary", ()))
     check = initial_candidates.check_for(diagnosis, answer.get("environment"), words=words)
-    return _Material(captures, gathered, check, tensors)
+    return ProgramMaterial(check, captures, gathered, sources, tensors)
 
 
 def _check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:

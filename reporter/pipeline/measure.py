@@ -46,10 +46,10 @@ class Measurement:
 
     def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
         captured = verified.captured
-        assert captured.signature is not None
+        assert captured.verdict.signature is not None
         self.verified = verified
         self.captured = captured
-        self.wanted = captured.signature
+        self.wanted = captured.verdict.signature
         self.run = run
         self.pool = workers.pool
         self.warm = workers.warm
@@ -101,7 +101,7 @@ class Measurement:
                 "other findings",
                 "fresh processes",
                 lambda: reduced.others.confirm(
-                    Path(self.captured.python), 4 * self.pool.time_limit, self.warm
+                    Path(self.captured.surroundings.python), 4 * self.pool.time_limit, self.warm
                 ),
                 (),
             )
@@ -137,7 +137,7 @@ class Measurement:
         seconds = max(answer.seconds for answer in verified.cold)
         verdict = {
             "kind": str(self.wanted.kind),
-            "layer": str(self.captured.layer),
+            "layer": str(self.captured.verdict.layer),
             "summary": summary,
         }
         subject = FinalText(
@@ -154,8 +154,8 @@ class Measurement:
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
-        is_hang = self.captured.kind == Kind.HANG
-        is_whole = self.captured.whole is not None
+        is_hang = self.captured.verdict.kind == Kind.HANG
+        is_whole = self.captured.material.whole is not None
         return not (is_whole or is_hang or self.verified.reduced.own_backend)
 
     def _for_neighbours(self) -> float:

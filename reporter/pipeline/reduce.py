@@ -73,15 +73,15 @@ class ProgramSearch:
         journal: Journal | None,
         on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
-        assert captured.signature is not None and captured.check is not None
+        assert captured.verdict.signature is not None and captured.material.check is not None
         self.captured = captured
         self.work, self.issue = run.work, run.issue
         self.progress, self.say = run.progress, run.say
         self.contrasts = workers.contrasts
-        self.as_whole = captured.whole is not None
-        self.wanted = captured.signature
+        self.as_whole = captured.material.whole is not None
+        self.wanted = captured.verdict.signature
         self.backend = (
-            source_candidates.backend(captured) if captured.layer == Layer.BACKEND else None
+            source_candidates.backend(captured) if captured.verdict.layer == Layer.BACKEND else None
         )
         self.others = Others(self.wanted)
         self.size = ""
@@ -103,7 +103,7 @@ class ProgramSearch:
         self.ask = Questions(self.scheduler, self._shrunk)
         self._on_smaller = on_smaller
         patience = run.within(workers.pool.patience, _SHARE_OF_CANDIDATE)
-        if captured.kind == Kind.HANG:
+        if captured.verdict.kind == Kind.HANG:
             patience = SHORTEST_HANG
         workers.pool.patience = min(workers.pool.patience, max(SHORTEST_HANG, patience))
 
@@ -154,7 +154,7 @@ class ProgramSearch:
         half of it for the verdict; each candidate that hangs takes long, too.
         """
         limit = self.work.timeout
-        if self.captured.kind == Kind.HANG:
+        if self.captured.verdict.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
         return max(600.0, 4 * limit) * (1 + len(self.contrasts))
 
@@ -167,7 +167,11 @@ class ProgramSearch:
         if same is not None:
             raise CannotJudgeError(same)
         reasons = sorted(
-            {graph["unsupported"] for graph, _ in self.captured.captures if "unsupported" in graph}
+            {
+                graph["unsupported"]
+                for graph, _ in self.captured.material.captures
+                if "unsupported" in graph
+            }
         )
         if self.scheduler.out_of_memory:
             reasons.append(
@@ -175,11 +179,13 @@ class ProgramSearch:
                 f" {self.work.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
-        small = [name for name, size in self.captured.tensors.items() if size <= MOST_VALUES]
+        small = [
+            name for name, size in self.captured.material.tensors.items() if size <= MOST_VALUES
+        ]
         # what fails before a value is read needs none
         crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
         is_effect = self.wanted.property == SIDE_EFFECT
-        is_of_values = self.captured.kind not in crashes and not is_effect
+        is_of_values = self.captured.verdict.kind not in crashes and not is_effect
         if small and is_of_values and not self.issue.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (
@@ -206,7 +212,9 @@ class ProgramSearch:
         if self.as_whole:
             yield lambda: self.ask.first(traced_model.candidates(self.captured, self._check()))
             return
-        yield from (sources, graphs) if self.captured.layer == Layer.DYNAMO else (graphs, sources)
+        yield from (
+            (sources, graphs) if self.captured.verdict.layer == Layer.DYNAMO else (graphs, sources)
+        )
         yield self._with_own_numbers
 
     def _slice(self) -> Candidate | None:
@@ -216,8 +224,10 @@ class ProgramSearch:
             return None
         if self._comes_early(check):
             self.ask.overrides = early_end.ENDS_AT_COMPILER
-        for captured, way in self.captured.captures:
-            for graph, make in initial_candidates.slices(captured, way, check, self.captured.layer):
+        for captured, way in self.captured.material.captures:
+            for graph, make in initial_candidates.slices(
+                captured, way, check, self.captured.verdict.layer
+            ):
                 found = self._piece(graph, make)
                 if found is not None:
                     return found
@@ -229,7 +239,7 @@ class ProgramSearch:
         the other findings, and from then on its operators are left to eager.
         """
         slices = Slices(self.ask, make)
-        found = slices.find(graph, self.captured.failure)
+        found = slices.find(graph, self.captured.verdict.failure)
         if found is None or not self._may_be_unreached(found.check):
             return found
         operators = find_unreached(self.ask, found, make(graph))
@@ -237,7 +247,7 @@ class ProgramSearch:
             return found
         self.others.keep(self.wanted, found.text())
         self.ask.overrides = {"fallback": list(operators)}
-        return slices.find(graph, self.captured.failure) or self.ask.first([make(graph)])
+        return slices.find(graph, self.captured.verdict.failure) or self.ask.first([make(graph)])
 
     def _extend_to_reach(self, seed: Candidate, reduced: Candidate) -> Candidate:
         """The reduced candidate, or that of the fault which reaches what the seed returns."""
@@ -255,14 +265,18 @@ class ProgramSearch:
     def _may_be_unreached(self, check: ReproCheck) -> bool:
         """Whether eager could take over single operators: for wrong values that Inductor makes."""
         is_ours = not self.contrasts and self.backend is None and check.compiler == COMPILE
-        return is_ours and check.kind in WRONG_OUTPUTS and self.captured.layer in INDUCTOR_LAYERS
+        return (
+            is_ours
+            and check.kind in WRONG_OUTPUTS
+            and self.captured.verdict.layer in INDUCTOR_LAYERS
+        )
 
     def _comes_early(self, check: ReproCheck) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
         of the user's own, some have to pass.
         """
         ours = not self.contrasts and self.backend is None
-        return ours and early_end.comes_early(self.captured.failure, check)
+        return ours and early_end.comes_early(self.captured.verdict.failure, check)
 
     def _end_early(self, seed: Candidate) -> None:
         """From here on candidates end where the C++ compiler starts, if the seed shows the failure
@@ -275,7 +289,7 @@ class ProgramSearch:
 
     def _check(self) -> ReproCheck:
         """The recorded check; a backend of the user's own comes along as rewritten code."""
-        check = self.captured.check
+        check = self.captured.material.check
         assert check is not None
         if self.backend is None:
             return check
@@ -290,8 +304,10 @@ class ProgramSearch:
         check = self._check()
         if check.property == SIDE_EFFECT:
             return  # a graph holds tensors alone
-        for graph, way in self.captured.captures:
-            yield from initial_candidates.graph_candidates(graph, way, check, self.captured.layer)
+        for graph, way in self.captured.material.captures:
+            yield from initial_candidates.graph_candidates(
+                graph, way, check, self.captured.verdict.layer
+            )
 
     def _rewritten(self) -> Iterator[Candidate]:
         content = source_candidates.program(self.captured, say=self.say)
@@ -301,7 +317,9 @@ class ProgramSearch:
     def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
         for shown in source_candidates.make_judgeable(content, check):
-            yield from initial_candidates.source_candidates(shown, check, self.captured.layer)
+            yield from initial_candidates.source_candidates(
+                shown, check, self.captured.verdict.layer
+            )
 
     def _with_own_numbers(self) -> Candidate | None:
         """The last resort: the rewritten source in which tiny tensors of small whole numbers, such

@@ -55,16 +55,16 @@ class ReplayResult:
 def replay(report: Path, options: Options) -> ReplayResult:
     """Runs the programs of a report's recording until one shows the failure. Raises UsageError."""
     captured = CapturedCall.load(report / "private" / RECORDING)
-    if captured.signature is None or captured.check is None:
+    if captured.verdict.signature is None or captured.material.check is None:
         raise UsageError(
             f"{report} holds a recording without a failure; there is nothing to replay"
         )
-    python = interpreter.find(options) if options.python else Path(captured.python)
+    python = interpreter.find(options) if options.python else Path(captured.surroundings.python)
     interpreter.probe(python)
     folder = report / "private" / "replay"
     folder.mkdir(mode=0o700, exist_ok=True)
     rows: list[Json] = []
-    interesting = matcher(captured.signature)
+    interesting = matcher(captured.verdict.signature)
     for number, text in enumerate(islice(_programs(captured), _MOST)):
         path = folder / f"program{number}.py"
         write_private(path, text)
@@ -105,14 +105,18 @@ def _programs(captured: CapturedCall) -> Iterator[str]:
 
 
 def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
-    assert captured.check is not None
-    for graph, way in captured.captures:
+    assert captured.material.check is not None
+    for graph, way in captured.material.captures:
         if "unsupported" not in graph:
             yield from initial_candidates.graph_candidates(
-                graph, way, captured.check, captured.layer
+                graph, way, captured.material.check, captured.verdict.layer
             )
     content = source_candidates.program(captured, say=lambda _: None)
     for shown in (
-        source_candidates.make_judgeable(content, captured.check) if content is not None else ()
+        source_candidates.make_judgeable(content, captured.material.check)
+        if content is not None
+        else ()
     ):
-        yield from initial_candidates.source_candidates(shown, captured.check, captured.layer)
+        yield from initial_candidates.source_candidates(
+            shown, captured.material.check, captured.verdict.layer
+        )

@@ -121,8 +121,8 @@ def interpreters(
     if resumed is None:
         info = prepare(options)
         return info, interpreter.others(options, info)
-    info = interpreter.probe(Path(resumed.python))
-    before = tuple(map(Path, resumed.differs_from))
+    info = interpreter.probe(Path(resumed.surroundings.python))
+    before = tuple(map(Path, resumed.surroundings.differs_from))
     others = interpreter.others(replace(options, differs_from=before), info)
     if options.differs_from:
         asked = interpreter.others(options, info)

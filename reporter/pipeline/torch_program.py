@@ -124,26 +124,26 @@ class TorchProgram:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
         captured = capture_call(self.run, found)
         finding = found.diagnosis.finding
-        if captured.is_bug and self.run.output is not None and finding is not None:
+        if captured.verdict.is_bug and self.run.output is not None and finding is not None:
             self._call_session = (
                 finding.call_session
             )  # torch's tools are asked when the rest is safe
         else:
             found.recording.close()
         self.workers.suit(captured.device)
-        if found.doubtful and captured.check is not None:
+        if found.doubtful and captured.material.check is not None:
             captured = look_at_blocks(captured, self.workers.pool, self.run.progress)
-        is_reported = captured.is_bug and self.run.output is not None
+        is_reported = captured.verdict.is_bug and self.run.output is not None
         return self._keep(captured) if is_reported else captured
 
     def reduce(self, captured: CapturedCall) -> ReducedProgram:
         """The smallest public program that shows the failure. Raises CannotJudgeError."""
-        if captured.whole is not None:
+        if captured.material.whole is not None:
             describe_equivalence(captured)
         captured = in_public_words(captured)
-        subject = f"{captured.python} torch {self.run.info.torch}"
+        subject = f"{captured.surroundings.python} torch {self.run.info.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
-        if captured.check is None:
+        if captured.material.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
@@ -192,14 +192,16 @@ class TorchProgram:
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
             lines = (*ladder_lines(document), *lines)
-        return RunResult(report, 0 if captured.is_bug else NO_BUG, lines)
+        return RunResult(report, 0 if captured.verdict.is_bug else NO_BUG, lines)
 
     def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
         assert output is not None
         self.workers.suit(captured.device)
-        captured = replace(captured, differs_from=tuple(str(item.path) for item in self.run.others))
+        others = tuple(str(item.path) for item in self.run.others)
+        surroundings = replace(captured.surroundings, differs_from=others)
+        captured = replace(captured, surroundings=surroundings)
         private = _private_folder(output)
         captured.save(private / RECORDING)
         self._early = EarlyAnswer(private, self.run.progress)
@@ -219,7 +221,7 @@ class TorchProgram:
             lambda: self._evidence(verified, built, private),
             None,
         )
-        if found is None or verified.captured.layer not in INDUCTOR_LAYERS:
+        if found is None or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
             return found
         kernels = extras.measure(
             "triton",
@@ -246,7 +248,7 @@ class TorchProgram:
         found = of_repro(
             self.run.info.path,
             built.text,
-            ShownFailure(captured.kind, captured.layer, _suspects(built), error),
+            ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
@@ -281,25 +283,25 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
 
 
 def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
-    failure = captured.failure
+    failure = captured.verdict.failure
     verdict = Verdict(
-        captured.kind,
-        captured.layer,
-        captured.is_bug,
-        captured.summary,
-        captured.signature.text() if captured.signature else "",
+        captured.verdict.kind,
+        captured.verdict.layer,
+        captured.verdict.is_bug,
+        captured.verdict.summary,
+        captured.verdict.signature.text() if captured.verdict.signature else "",
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
-        captured.reproduced,
-        explanation(captured.kind, captured.layer),
-        captured.command,
+        captured.verdict.reproduced,
+        explanation(captured.verdict.kind, captured.verdict.layer),
+        captured.script.command,
     )
     return Report(
         verdict,
-        captured.ladder,
+        captured.verdict.ladder,
         info.torch,
         info.version,
         captured.device,
-        remarks=captured.remarks or None,
-        **msgspec.structs.asdict(captured.details),
+        remarks=captured.verdict.remarks or None,
+        **msgspec.structs.asdict(captured.verdict.details),
     )

@@ -55,18 +55,18 @@ class Verification:
     """
 
     def __init__(self, captured: CapturedCall, run: Run, workers: WorkerSet) -> None:
-        assert captured.signature is not None
+        assert captured.verdict.signature is not None
         self.captured = captured
         self.run = run
-        self.wanted = captured.signature
+        self.wanted = captured.verdict.signature
         self.work = run.work
         self.progress = run.progress
         self.folder = run.folder
         self.pool = workers.pool
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
-        self.as_whole = captured.whole is not None
-        self.is_hang = captured.kind == Kind.HANG
+        self.as_whole = captured.material.whole is not None
+        self.is_hang = captured.verdict.kind == Kind.HANG
         is_private = not self.as_whole and not run.issue.keep_source
         self.private = private_numbers(captured) if is_private else frozenset()
         self._watched: dict[str, Path] = {}
@@ -197,6 +197,6 @@ def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
     One that hangs takes all of them, so it gets what tells it from a slow one.
     """
     ample = max(run.work.timeout, 4 * pool.time_limit)
-    if captured.kind == Kind.HANG:
+    if captured.verdict.kind == Kind.HANG:
         return max(SHORTEST_HANG, run.within(min(ample, 3 * pool.time_limit)))
     return ample

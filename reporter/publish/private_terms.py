@@ -27,19 +27,25 @@ def collect_terms(
     """
     around = find_terms(
         folder,
-        captured.environment,
-        captured.withheld,
-        (*captured.public_words(), *captured.internals),
+        captured.surroundings.environment,
+        captured.surroundings.withheld,
+        (*captured.surroundings.public_words(), *captured.surroundings.internals),
     )
     return around.join(_of_program(options, captured, built))
 
 
 def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
     if options.keep_source:
-        return private_terms({}, captured.public_words())
-    terms = private_terms(captured.sources, captured.public_words(), sizes=captured.sizes())
-    named = (n for graph, _ in captured.captures for n in _allowed_values(graph.get("inputs", ())))
-    traced = _allowed_values((captured.whole or {}).get("trace", {}).get("tensors", ()))
+        return private_terms({}, captured.surroundings.public_words())
+    terms = private_terms(
+        captured.material.sources, captured.surroundings.public_words(), sizes=captured.sizes()
+    )
+    named = (
+        n
+        for graph, _ in captured.material.captures
+        for n in _allowed_values(graph.get("inputs", ()))
+    )
+    traced = _allowed_values((captured.material.whole or {}).get("trace", {}).get("tensors", ()))
     return terms.without_numbers(
         [*find_left_over(captured, built), *built.numbers_left, *named, *traced]
     )
@@ -55,8 +61,10 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     """Sizes of the private tensors in the text of the repro and of other findings, but for those
     that are everybody's.
     """
-    found = set(sizes_left(captured, built.candidate)) if captured.whole is not None else set()
-    private = private_terms({}, captured.public_words(), sizes=captured.sizes())
+    found = (
+        set(sizes_left(captured, built.candidate)) if captured.material.whole is not None else set()
+    )
+    private = private_terms({}, captured.surroundings.public_words(), sizes=captured.sizes())
     identifying = {*private.numbers, *private.code_numbers}
     for text in (built.text, *(other.text for other in built.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))

@@ -124,10 +124,10 @@ def audit(
     options, info = run.issue, run.info
     terms = collect_terms(options, captured, built, run.cwd)
     identity = Identity.of_this_machine()
-    environment = captured.environment
+    environment = captured.surroundings.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    allowing = AllowList(terms, captured.internals, public)
-    form = choose(options, captured.layer)
+    allowing = AllowList(terms, captured.surroundings.internals, public)
+    form = choose(options, captured.verdict.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(captured, built, run, count_terms(terms, identity), form, shown)
         material = _material(options, captured, built, form, shown)
@@ -153,7 +153,7 @@ def audit(
     summary = Summary(
         report,
         run.output,
-        captured.python,
+        captured.surroundings.python,
         options.repo or form.repository or "OWNER/REPO",
         material.culprit,
         material.workaround or _right_backend(report),
@@ -186,7 +186,7 @@ def _report(
         path="repro.py",
         statements=count,
         lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=name_operators(built.harness, captured.layer),
+        operators=name_operators(built.harness, captured.verdict.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(run.seconds, 1),
@@ -201,7 +201,7 @@ def _report(
         for number, other in enumerate(built.others, 1)
     ]
     shown, measured = _shown_crash(captured, built), built.measured
-    whole, stock = captured.whole is not None, built.different
+    whole, stock = captured.material.whole is not None, built.different
     return Report(
         verdict=_verdict(captured, built),
         ladder=built.ablation,
@@ -226,14 +226,18 @@ def _report(
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
-        timing={**(captured.details.timing or {}), **run.timing},
+        timing={**(captured.verdict.details.timing or {}), **run.timing},
         not_measured=run.not_measured or None,
     )
 
 
 def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     return fingerprint(
-        captured.kind, captured.layer, operators(built.harness), _failure(built), _signal(built)
+        captured.verdict.kind,
+        captured.verdict.layer,
+        operators(built.harness),
+        _failure(built),
+        _signal(built),
     )
 
 
@@ -241,7 +245,7 @@ def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
-    if captured.kind not in CRASHES:
+    if captured.verdict.kind not in CRASHES:
         return None
     shown = (find_failure(answer, built.signature) for answer in built.cold if answer.failure)
     return next(shown, None)
@@ -268,20 +272,20 @@ def _signal(built: BuiltRepro) -> str | None:
 
 def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = _failure(built)
-    crash = captured.kind in CRASHES
+    crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, str(failure.get("message", "")) or None
-    if captured.kind == Kind.PROCESS_DEATH:
+    if captured.verdict.kind == Kind.PROCESS_DEATH:
         summary, message = _death(built)
     return Verdict(
-        kind=captured.kind,
-        layer=captured.layer,
+        kind=captured.verdict.kind,
+        layer=captured.verdict.layer,
         is_bug=True,
         summary=summary,
         signature=_public_signature(captured),
         exception=str(failure.get("exception")) if crash else _signal(built),
         message=_message(failure) if crash else message,
         reproduced=built.reproduced,
-        explanation=explanation(captured.kind, captured.layer),
+        explanation=explanation(captured.verdict.kind, captured.verdict.layer),
         command="python repro.py",
     )
 
@@ -306,8 +310,8 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     right = outcome.get("inductor, dynamic=False")
     wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
     return labels(
-        captured.kind,
-        captured.layer,
+        captured.verdict.kind,
+        captured.verdict.layer,
         True,
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
         or _message(failure).startswith("error:"),
@@ -322,7 +326,11 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
 
 def _public_signature(captured: CapturedCall) -> str:
     """The signature without its message, whose words may be the program's."""
-    return replace(captured.signature, message=None).text() if captured.signature else captured.kind
+    return (
+        replace(captured.verdict.signature, message=None).text()
+        if captured.verdict.signature
+        else captured.verdict.kind
+    )
 
 
 def _message(failure: Mapping[str, Any]) -> str:
@@ -364,7 +372,7 @@ def _material(
     return IssueMaterial(
         repro=built.text,
         environment={
-            **captured.environment,
+            **captured.surroundings.environment,
             **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
         },
         version=version(),
@@ -415,13 +423,13 @@ def _right_backend(report: Report) -> str:
 
 def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
-        "original.log": captured.output,
-        "ladder.json": json.dumps([row.to_json() for row in captured.ladder], indent=2),
+        "original.log": captured.script.output,
+        "ladder.json": json.dumps([row.to_json() for row in captured.verdict.ladder], indent=2),
         "diagnosis.json": json.dumps(
             {
-                "summary": captured.summary,
-                "reproduced": captured.reproduced,
-                **captured.details.to_json(),
+                "summary": captured.verdict.summary,
+                "reproduced": captured.verdict.reproduced,
+                **captured.verdict.details.to_json(),
             },
             indent=2,
         ),
@@ -436,14 +444,14 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
     classes: Mapping[str, Sequence[str]] = {}
     if isinstance(content, Rewritten):
         names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
-    elif captured.whole is not None:
+    elif captured.material.whole is not None:
         names = mapping(captured)
         classes = names["classes"]
     if names:
         private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
-    if captured.whole is not None:
+    if captured.material.whole is not None:
         private["side_by_side.html"] = side_by_side(
-            built.text, classes, captured.sources, _facts(captured, built)
+            built.text, classes, captured.material.sources, _facts(captured, built)
         )
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
@@ -463,5 +471,5 @@ def _facts(captured: CapturedCall, built: BuiltRepro) -> Json:
         "operations replaced by stand-ins": (
             ", ".join(sorted((proof.stand_ins or {}).values())) or "none"
         ),
-        "private files whose words were looked for": len(captured.sources),
+        "private files whose words were looked for": len(captured.material.sources),
     }

@@ -30,14 +30,14 @@ _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 
 def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress) -> CapturedCall:
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
-    if captured.check is None:
+    if captured.material.check is None:
         return captured
     progress.stage("closer look", "blocks of the graph one by one, each against float64")
-    backward = captured.check.backward != "none"
+    backward = captured.material.check.backward != "none"
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
         check = replace(
-            captured.check,
+            captured.material.check,
             kind=kind.value,
             backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
             double=True,
@@ -52,7 +52,7 @@ def _search(
     captured: CapturedCall, pool: WorkerPool, check: ReproCheck, kind: Kind
 ) -> Candidate | None:
     ask = Questions(Scheduler(pool, matcher(Signature(kind))), lambda _: None)
-    for graph_json, way in captured.captures:
+    for graph_json, way in captured.material.captures:
         if "unsupported" in graph_json or way.get("replay"):
             continue
         try:
@@ -107,10 +107,13 @@ def _convict(
     )
     return replace(
         captured,
-        kind=kind,
-        layer=layer,
-        is_bug=True,
-        summary=summary,
-        signature=Signature(kind, layer),
-        check=found.check,
+        verdict=replace(
+            captured.verdict,
+            kind=kind,
+            layer=layer,
+            is_bug=True,
+            summary=summary,
+            signature=Signature(kind, layer),
+        ),
+        material=replace(captured.material, check=found.check),
     )

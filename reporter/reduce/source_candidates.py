@@ -47,10 +47,12 @@ def program(
     """The failing callable as public code, or None if its source cannot be had; `say` is told why
     not.
     """
-    if not captured.gathered:
+    if not captured.material.gathered:
         return None
     try:
-        return Rewritten(rewrite.rebuild(captured.gathered, captured.vocabulary, exact))
+        return Rewritten(
+            rewrite.rebuild(captured.material.gathered, captured.surroundings.vocabulary, exact)
+        )
     except SourceError as reason:
         say(f"the source is not rewritten: {reason}")
     except Exception as error:
@@ -75,10 +77,10 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]
 
 def backend(captured: CapturedCall) -> SourceProgram | None:
     """The user's own backend as public code, or None if there is none to be had."""
-    if not captured.gathered:
+    if not captured.material.gathered:
         return None
     try:
-        return rewrite.rebuild_backend(captured.gathered, captured.vocabulary)
+        return rewrite.rebuild_backend(captured.material.gathered, captured.surroundings.vocabulary)
     except SourceError:
         return None
 
@@ -87,17 +89,18 @@ def in_public_words(captured: CapturedCall) -> CapturedCall:
     """The recording with the class that the program's own code raises under the name that rewritten
     code has for it.
     """
-    wanted = captured.signature
+    wanted = captured.verdict.signature
     if wanted is None or wanted.exception is None:
         return captured
-    made = backend(captured) if captured.layer == Layer.BACKEND else None
+    made = backend(captured) if captured.verdict.layer == Layer.BACKEND else None
     if made is None:
         rebuilt = program(captured)
         made = rebuilt.program if rebuilt is not None else None
     public = made.mapping.get(wanted.exception) if made is not None else None
     if public is None:
         return captured
-    return replace(captured, signature=replace(wanted, exception=public))
+    verdict = replace(captured.verdict, signature=replace(wanted, exception=public))
+    return replace(captured, verdict=verdict)
 
 
 def backend_text(program: SourceProgram) -> str:

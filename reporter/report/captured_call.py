@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -31,9 +31,9 @@ from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.report.environment import public_environment
 from reporter.report.folder import write_private
-from reporter.report.sections import DiagnosisSections, RungRow, section
+from reporter.report.sections import DiagnosisSections, RungRow
 
-_VERSION = 3
+_VERSION = 4
 
 
 class Rewriting(TypedDict, total=False):
@@ -54,54 +54,59 @@ class WholeModel(Rewriting, total=False):
 
 
 @dataclass(frozen=True)
-class CapturedCall:
-    """The verdict with its measurements, and all that candidates are made from.
+class CapturedVerdict:
+    """What the diagnosis says of the call, with its measurements.
 
-    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
-    private program. `whole` is the trace of the failing call and the proof of its rewriting, where
-    `anonymize` asked for them. `environment` has what may leave of the machine's facts, `withheld`
-    the words of the others. `python` and `differs_from` are interpreters: the one the script ran
-    in, and those that a candidate must pass in.
+    `ladder` are the rungs that were measured, `reproduced` how many repetitions of the call showed
+    the failure, of how many. `remarks` are lines for the end of the terminal's output.
     """
 
     kind: Kind
     layer: Layer
     summary: str
     is_bug: bool
-    signature: Signature | None
-    failure: Failure | None
-    ladder: tuple[RungRow, ...]
-    check: ReproCheck | None
-    captures: tuple[tuple[GraphJson, CaptureWay], ...]
-    gathered: GatheredJson | None
-    environment: Json
-    vocabulary: tuple[str, ...]
-    internals: tuple[str, ...]
-    sources: Mapping[str, str]
-    python: str
-    output: str = ""
+    signature: Signature | None = None
+    failure: Failure | None = None
+    ladder: tuple[RungRow, ...] = ()
     reproduced: tuple[int, int] = (0, 0)
-    command: str = ""
     details: DiagnosisSections = DiagnosisSections()
     remarks: tuple[str, ...] = ()
-    script: Json = field(default_factory=dict)
-    differs_from: tuple[str, ...] = ()
-    whole: WholeModel | None = None
+
+
+@dataclass(frozen=True)
+class ProgramMaterial:
+    """What candidates are made from: the check, the graphs with how each was captured, the call's
+    values and source as they were gathered, and the texts of the program's files by path.
+
+    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
+    private program. `whole` is the trace of the failing call and the proof of its rewriting, where
+    `anonymize` asked for them.
+    """
+
+    check: ReproCheck | None = None
+    captures: tuple[tuple[GraphJson, CaptureWay], ...] = ()
+    gathered: GatheredJson | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, int] = field(default_factory=dict)
+    whole: WholeModel | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The machine and the torch that the program ran on.
+
+    `python` is the path of the interpreter that the script ran in, `differs_from` those that a
+    candidate must pass in. `environment` has what may leave of the machine's facts, `withheld` the
+    words of the others. `vocabulary` are torch's public words, `internals` names that only its own
+    code uses.
+    """
+
+    python: str
+    environment: Json = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
-
-    @property
-    def device(self) -> str:
-        """The device that the failing program computes on: cuda if any of its tensors is there."""
-        text = json.dumps([graph for graph, _ in self.captures])
-        return "cuda" if '"device": "cuda"' in text else "cpu"
-
-    def sizes(self) -> frozenset[int]:
-        """The sizes of the failing call's tensors, and the ends of the ranges of its whole
-        numbers.
-        """
-        traced = (self.whole or {}).get("trace", {}).get("tensors", ())
-        return frozenset(_sizes([*(graph for graph, _ in self.captures), *traced]))
+    vocabulary: tuple[str, ...] = ()
+    internals: tuple[str, ...] = ()
+    differs_from: tuple[str, ...] = ()
 
     def public_words(self) -> frozenset[str]:
         """torch's own words, and the values of settings that are choices torch offers."""
@@ -109,9 +114,45 @@ class CapturedCall:
         chosen = (str(configs.get(name)) for name in self.environment.get("choices") or ())
         return frozenset(self.vocabulary).union(chosen)
 
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """The script's command line, and the tail of what it printed."""
+
+    command: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True)
+class CapturedCall:
+    """All that the second half of a run is made from."""
+
+    verdict: CapturedVerdict
+    material: ProgramMaterial
+    surroundings: Surroundings
+    script: ScriptRun = ScriptRun()
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether there is something to report."""
+        return self.verdict.is_bug
+
+    @property
+    def device(self) -> str:
+        """The device that the failing program computes on: cuda if any of its tensors is there."""
+        text = json.dumps([graph for graph, _ in self.material.captures])
+        return "cuda" if '"device": "cuda"' in text else "cpu"
+
+    def sizes(self) -> frozenset[int]:
+        """The sizes of the failing call's tensors, and the ends of the ranges of its whole
+        numbers.
+        """
+        traced = (self.material.whole or {}).get("trace", {}).get("tensors", ())
+        return frozenset(_sizes([*(graph for graph, _ in self.material.captures), *traced]))
+
     def save(self, path: Path) -> None:
         """Writes the recording, mode 0600."""
-        write_private(path, json.dumps({"version": _VERSION, **msgspec.to_builtins(self)}))
+        write_private(path, msgspec.json.encode(_Saved(_VERSION, self)).decode())
 
     @classmethod
     def load(cls, path: Path) -> CapturedCall:
@@ -120,28 +161,24 @@ class CapturedCall:
         Raises UsageError if there is none or it is of another version.
         """
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            if data.pop("version") != _VERSION:
+            saved = msgspec.json.decode(path.read_bytes(), type=_Saved)
+            if saved.version != _VERSION:
                 raise ValueError("another version")
-            data["kind"], data["layer"] = Kind(data["kind"]), Layer(data["layer"])
-            data["signature"] = _signature(data["signature"])
-            data["check"] = _check(data["check"])
-            data["ladder"] = tuple(section(RungRow, row) for row in data["ladder"])
-            data["captures"] = tuple((graph, way) for graph, way in data["captures"])
-            data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(
-                data["internals"]
-            )
-            data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
-            data["details"] = section(DiagnosisSections, data["details"])
-            data["differs_from"] = tuple(data.get("differs_from", ()))
-            data["environment"] = public_environment(data["environment"])
-            data["withheld"] = tuple(data.get("withheld", ()))
-            return cls(**data)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(
                 f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__});"
                 " start anew without --resume"
             ) from None
+        facts = public_environment(saved.call.surroundings.environment)
+        return replace(saved.call, surroundings=replace(saved.call.surroundings, environment=facts))
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """The file: the call, and the version of its form."""
+
+    version: int
+    call: CapturedCall
 
 
 def _sizes(value: Any) -> Iterator[int]:
@@ -159,20 +196,3 @@ def _sizes(value: Any) -> Iterator[int]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _sizes(item)
-
-
-def _signature(data: Json | None) -> Signature | None:
-    return Signature.from_json(data) if data else None
-
-
-def _check(data: Json | None) -> ReproCheck | None:
-    if data is None:
-        return None
-    for item in fields(ReproCheck):
-        if isinstance(data.get(item.name), list):
-            data[item.name] = tuple(_tuple(entry) for entry in data[item.name])
-    return ReproCheck(**data)
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(_tuple(item) for item in value) if isinstance(value, list) else value

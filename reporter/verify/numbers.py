@@ -30,10 +30,10 @@ def private_numbers(captured: CapturedCall) -> frozenset[float]:
     """The numbers that the program would be recognised by, wherever it has them from: constants of
     its text, sizes of its tensors, arguments of the operators that it calls.
     """
-    words = captured.public_words()
-    own = private_terms(captured.sources, words, sizes=captured.sizes())
+    words = captured.surroundings.public_words()
+    own = private_terms(captured.material.sources, words, sizes=captured.sizes())
     arguments = private_terms({}, words)
-    for graph, _ in captured.captures:
+    for graph, _ in captured.material.captures:
         read = private_terms(
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )

@@ -111,7 +111,7 @@ def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]
     """The rewritten source as it is, not reduced, then under weaker checks."""
     content = source_candidates.program(captured)
     if content is not None:
-        yield from initial_candidates.source_candidates(content, check, captured.layer)
+        yield from initial_candidates.source_candidates(content, check, captured.verdict.layer)
 
 
 def classes(content: Rewritten) -> dict[str, list[str]]:

@@ -139,7 +139,7 @@ def describe_equivalence(
     Raises CannotJudgeError if the rewritten model is not the private one.
     """
     untraced: WholeModel = {"error": "the call was not traced"}
-    found = captured.whole or untraced
+    found = captured.material.whole or untraced
     if isinstance(content, Rewritten):
         return source_model.describe_equivalence(_source(found))
     try:
@@ -217,12 +217,12 @@ def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]
     """The whole model under the check: its operations, if that is proved, then its source, if that
     is.
     """
-    assert captured.whole is not None
+    assert captured.material.whole is not None
     with contextlib.suppress(CannotJudgeError):
-        _equivalence(captured.whole)
-        yield from _trace_candidates(captured, captured.whole["trace"], check)
+        _equivalence(captured.material.whole)
+        yield from _trace_candidates(captured, captured.material.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
-        source_model.describe_equivalence(_source(captured.whole))
+        source_model.describe_equivalence(_source(captured.material.whole))
         yield from source_model.candidates(captured, check)
 
 
@@ -231,7 +231,7 @@ def _trace_candidates(
 ) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
-    quicker = QUICKER.get(captured.layer)
+    quicker = QUICKER.get(captured.verdict.layer)
     if quicker is not None and dict(check.arguments).get("backend") is None:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
         checks.append(replace(check, arguments=(("backend", repr(quicker.value)), *kept)))
@@ -260,8 +260,8 @@ def _forms(content: Whole) -> Iterator[Whole]:
 
 def mapping(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
-    assert captured.whole is not None
-    trace = captured.whole["trace"]
+    assert captured.material.whole is not None
+    trace = captured.material.whole["trace"]
     written = of_trace(trace).written
     modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
     functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
@@ -323,8 +323,8 @@ def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
     if not isinstance(candidate.content, Whole):
         return []  # its text is read for them
-    assert captured.whole is not None
-    before = of_trace(captured.whole["trace"]).program
+    assert captured.material.whole is not None
+    before = of_trace(captured.material.whole["trace"]).program
     left = resize.common_sizes(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
 
@@ -352,7 +352,7 @@ def differs_from_stock(
     """
     whole = candidate.content
     if isinstance(whole, Rewritten):
-        if captured.layer != Layer.DYNAMO:
+        if captured.verdict.layer != Layer.DYNAMO:
             return None
         return source_model.differs(candidate, ask, _operations_alone(captured, ask))
     assert isinstance(whole, Whole)
@@ -383,11 +383,15 @@ def differs_from_stock(
 
 def _operations_alone(captured: CapturedCall, ask: Questions) -> str:
     """What the rewritten trace showed, of a model that fails only with its Python."""
-    assert captured.whole is not None and captured.check is not None
+    assert captured.material.whole is not None and captured.material.check is not None
     with contextlib.suppress(CannotJudgeError, StopIteration):
-        _equivalence(captured.whole)
+        _equivalence(captured.material.whole)
         if ask.has_passed(
-            next(_trace_candidates(captured, captured.whole["trace"], captured.check))
+            next(
+                _trace_candidates(
+                    captured, captured.material.whole["trace"], captured.material.check
+                )
+            )
         ):
             return "passes"
     return "cannot be judged"

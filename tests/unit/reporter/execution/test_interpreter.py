@@ -14,10 +14,16 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
+from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.pipeline.run import interpreters
-from reporter.report.captured_call import CapturedCall
+from reporter.report.captured_call import (
+    CapturedCall,
+    CapturedVerdict,
+    ProgramMaterial,
+    Surroundings,
+)
 
 PYTHON = Path(sys.executable)
 
@@ -183,9 +189,9 @@ def test_a_resumed_run_keeps_the_interpreters_it_began_with(
     torch_of("__version__ = '2.6.0'")
     here, old, new = (environment(name) / "bin" / "python" for name in ("here", "old", "new"))
     begun = CapturedCall(
-        *("crash", "inductor", "", True, None, None, (), None, (), None, {}, (), (), {}),
-        python=str(here),
-        differs_from=(str(old),),
+        CapturedVerdict(Kind.CRASH, Layer.INDUCTOR, "", True),
+        ProgramMaterial(),
+        Surroundings(str(here), differs_from=(str(old),)),
     )
     for given in ((), (old,), (old.parents[1],)):
         info, others = interpreters(Options(differs_from=given), begun)

@@ -43,15 +43,16 @@ def interpreter(folder: Path, answer: dict[str, object]) -> Path:
     return python
 
 
-def kept(folder: Path, **changes: object) -> Path:
-    """A report folder with nothing but its recording."""
+def kept(folder: Path, part: str = "verdict", **changes: object) -> Path:
+    """A report folder with nothing but its recording, of which a part is changed."""
     (folder / "report" / "private").mkdir(parents=True)
-    recording = {**json.loads(RECORDING.read_text()), **changes}
+    recording = json.loads(RECORDING.read_text())
+    recording["call"][part].update(changes)
     (folder / "report" / "private" / "recording.json").write_text(json.dumps(recording))
     return folder / "report"
 
 
-FAILURE = json.loads(RECORDING.read_text())["failure"]
+FAILURE = json.loads(RECORDING.read_text())["call"]["verdict"]["failure"]
 OTHER = {**FAILURE, "exception": "KeyError", "first_line": "another one", "frames": []}
 ANSWERS = [
     ({"outcome": "fails", "exit": 1, "failure": FAILURE}, "reproduces", 1),
@@ -89,10 +90,8 @@ def test_a_recording_without_a_failure_has_nothing_to_replay(tmp_path: Path) -> 
 
 
 def test_a_recording_of_which_nothing_can_be_written_names_the_repro(tmp_path: Path) -> None:
-    report = kept(tmp_path, captures=[[{"unsupported": "a stream"}, {"replay": False}]])
-    document = json.loads((report / "private" / "recording.json").read_text())
-    document["gathered"] = None
-    (report / "private" / "recording.json").write_text(json.dumps(document))
+    captures = [[{"unsupported": "a stream"}, {"replay": False}]]
+    report = kept(tmp_path, "material", captures=captures, gathered=None)
     python = interpreter(tmp_path, {"outcome": "passes", "exit": 0})
     done = command("replay", "--python", python, report, cwd=tmp_path)
     assert done.returncode == 2 and str(report / "repro.py") in done.stderr

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from reporter.core.answer import Answer
+from reporter.core.kinds import Kind, Layer
 from reporter.core.progress import PlainProgress
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
@@ -49,11 +50,17 @@ class Pool:
 def excused(**check: Any) -> CapturedCall:
     """The recording of five layers, whose error is excused as rounding."""
     found = CapturedCall.load(DATA / "recordings" / "foobar.json")
-    assert found.check is not None
-    checked = replace(found.check, kind="wrong_result", **check)
-    kind, summary = "rounding", "Rounding."
-    changes: dict[str, Any] = {"kind": kind, "is_bug": False, "summary": summary}
-    return replace(found, layer="", check=checked, signature=None, **changes)
+    assert found.material.check is not None
+    checked = replace(found.material.check, kind="wrong_result", **check)
+    verdict = replace(
+        found.verdict,
+        kind=Kind.ROUNDING,
+        layer=Layer.NONE,
+        is_bug=False,
+        summary="Rounding.",
+        signature=None,
+    )
+    return replace(found, verdict=verdict, material=replace(found.material, check=checked))
 
 
 def looked(captured: CapturedCall, pool: Pool) -> CapturedCall:
@@ -73,16 +80,23 @@ def test_a_block_that_is_wrong_alone_is_a_bug_of_the_first_layer_that_has_it(
     backends: tuple[str, ...], layer: str
 ) -> None:
     found = looked(excused(), Pool(WRONG, "linear", backends=backends))
-    assert (found.kind, found.layer, found.is_bug) == ("wrong_result", layer, True)
-    assert found.signature == Signature("wrong_result", layer)
-    assert "wrong values" in found.summary and "a block of 1 operation shows it" in found.summary
-    assert found.check is not None and found.check.double and found.check.backward == "none"
+    assert (found.verdict.kind, found.verdict.layer, found.is_bug) == ("wrong_result", layer, True)
+    assert found.verdict.signature == Signature("wrong_result", layer)
+    assert (
+        "wrong values" in found.verdict.summary
+        and "a block of 1 operation shows it" in found.verdict.summary
+    )
+    assert (
+        found.material.check is not None
+        and found.material.check.double
+        and found.material.check.backward == "none"
+    )
 
 
 def test_gradients_are_looked_at_first_where_the_call_was_differentiated() -> None:
     found = looked(excused(backward="randn"), Pool(GRADIENT, "linear"))
-    assert found.kind == "wrong_gradient" and "wrong gradients" in found.summary
-    assert found.check is not None and found.check.backward == "randn"
+    assert found.verdict.kind == "wrong_gradient" and "wrong gradients" in found.verdict.summary
+    assert found.material.check is not None and found.material.check.backward == "randn"
 
 
 def test_where_no_block_is_wrong_the_excuse_stands() -> None:
@@ -116,5 +130,6 @@ def test_a_block_that_casts_by_itself_is_judged_without_fusion_alone() -> None:
     ],
 )
 def test_what_has_no_graph_is_not_looked_at(changes: dict[str, Any]) -> None:
-    before, pool = replace(excused(), **changes), Pool(WRONG, "linear")
+    given, pool = excused(), Pool(WRONG, "linear")
+    before = replace(given, material=replace(given.material, **changes))
     assert looked(before, pool) is before and pool.asked == []

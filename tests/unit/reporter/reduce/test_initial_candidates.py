@@ -24,7 +24,7 @@ from tests.support.graphs import call, tensor
 from tests.support.places import DATA
 
 FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
-CAPTURED = FOOBAR.captures[0][0]
+CAPTURED = FOOBAR.material.captures[0][0]
 CHECK = ReproCheck("wrong_result", double=True)
 ONCE: CaptureWay = {"replay": False}
 PLAIN_CONTEXT: ContextState = {

@@ -17,6 +17,12 @@ from reporter.whole_model.traced_model import collect, describe_equivalence
 from tests.support.places import DATA
 
 FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
+
+
+def with_whole(whole: Any) -> CapturedCall:
+    return replace(FOOBAR, material=replace(FOOBAR.material, whole=whole))
+
+
 SAME = {"how": "bitwise", "max_abs_error": 0.0, "count": 1}
 DIFFER = {"how": "differ", "max_abs_error": 0.25, "count": 1}
 PROOF = {
@@ -62,13 +68,13 @@ def test_what_is_not_proved_is_refused_with_what_is_missing(
     found: dict[str, Any] | None, says: str
 ) -> None:
     with pytest.raises(CannotJudgeError) as caught:
-        describe_equivalence(replace(FOOBAR, whole=found))
+        describe_equivalence(with_whole(found))
     assert says in str(caught.value)
 
 
 def test_where_the_operations_are_not_proved_the_source_may_be() -> None:
     found = {**whole(outputs=DIFFER), "source": {"equivalence": PROOF}}
-    shown = describe_equivalence(replace(FOOBAR, whole=found))
+    shown = describe_equivalence(with_whole(found))
     assert shown.proved and shown.rewritten_from == "source"
     assert shown.outputs.to_json() == SAME
 
