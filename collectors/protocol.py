@@ -49,7 +49,7 @@ torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 # -- words -----------------------------------------------------------------------------------------
 
 #: How the target starts a program (`record.starting`).
-StartWay = Literal["script", "module", "notebook", "function", "text"]
+StartKind = Literal["script", "module", "notebook", "function", "text"]
 #: Why a program that runs already is watched: for one block, for a long run, for a test.
 WatchMode = Literal["capture", "watch", "test"]
 #: How a worker makes the processes of its candidates (`worker_main.py serve --isolation`).
@@ -171,13 +171,13 @@ MOST_OF_LOG = 30_000
 
 class _ProgramStart(TypedDict):
     #: What the words after the spec are.
-    way: StartWay
+    kind: StartKind
 
 
 class ProgramStart(_ProgramStart, total=False):
-    """How the target starts a program: the part of a spec that the way in decides."""
+    """How the target starts a program: the part of a spec that the entry point decides."""
 
-    #: The script itself, for the way `text`.
+    #: The script itself, for the kind `text`.
     text: str
 
 

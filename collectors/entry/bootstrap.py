@@ -34,7 +34,7 @@ def load_package() -> None:
 
 
 def main() -> None:
-    """`python bootstrap.py SPEC.json TARGET [ARGS…]`; the spec's `way` says what TARGET is."""
+    """`python bootstrap.py SPEC.json TARGET [ARGS…]`; the spec's `kind` says what TARGET is."""
     with open(sys.argv[1]) as source:
         spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec] = json.load(source)
     load_package()

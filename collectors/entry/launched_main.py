@@ -35,7 +35,7 @@ def main() -> None:
     is_module = words[0] == "-m"
     sys.argv = words[1:] if is_module else words
     try:
-        starting.run({"way": "module" if is_module else "script"})
+        starting.run({"kind": "module" if is_module else "script"})
     except SystemExit:
         raise
     except BaseException as error:

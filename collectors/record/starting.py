@@ -15,7 +15,7 @@ import sys
 import types
 from typing import Any, Callable, Dict, Optional, Union
 
-from ..protocol import RerunProgramSpec, StartWay, WatchedProgramSpec
+from ..protocol import RerunProgramSpec, StartKind, WatchedProgramSpec
 from . import notebook
 
 _Spec = Union[WatchedProgramSpec, RerunProgramSpec]
@@ -36,19 +36,19 @@ def origin() -> str:
 
 
 def run(spec: _Spec) -> Optional[BaseException]:
-    """Runs the program that `spec["way"]` and `sys.argv` name.
+    """Runs the program that `spec["kind"]` and `sys.argv` name.
 
     Returns the exception that ended it if its traceback was shown already. Raises what ends it
     otherwise, and Unusable.
     """
-    runners: Dict[StartWay, Callable[[_Spec], Optional[BaseException]]] = {
+    runners: Dict[StartKind, Callable[[_Spec], Optional[BaseException]]] = {
         "script": _script,
         "module": _module,
         "notebook": _notebook,
         "function": _function,
         "text": _text,
     }
-    return runners[spec["way"]](spec)
+    return runners[spec["kind"]](spec)
 
 
 def _main(path: Optional[str]) -> types.ModuleType:

@@ -192,7 +192,7 @@ class Climber:
         """
         for name in names:
             if name not in self.ladder.rungs and name not in self._ahead:
-                self._waiting.setdefault(name, self._way(name))
+                self._waiting.setdefault(name, self._rung(name))
         self._start_waiting()
 
     def _start_waiting(self) -> None:
@@ -202,14 +202,14 @@ class Climber:
                 return
             self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
-    def _way(self, name: str) -> Rung:
-        way: Rung = RUNGS.get(name) or {"how": "compiled"}
+    def _rung(self, name: str) -> Rung:
+        rung: Rung = RUNGS.get(name) or {"how": "compiled"}
         if name == EXPORT and self.finding.compiler != Compiler.EXPORT:
-            way = {"how": "compiled", "steps": []}
+            rung = {"how": "compiled", "steps": []}
         if name == REFINED and self.fixes:
-            way = {**way, "refine": self.fixes}
-        replay = self.finding.replay and way["how"] == "compiled"
-        return {**way, "replay": replay and way.get("replay", True)}
+            rung = {**rung, "refine": self.fixes}
+        replay = self.finding.replay and rung["how"] == "compiled"
+        return {**rung, "replay": replay and rung.get("replay", True)}
 
     def own_call(self) -> MeasuredRung | None:
         """The script's own compiled call, judged again with everything that is known by now; None
@@ -228,7 +228,7 @@ class Climber:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            self._waiting[name] = self._way(Backend.INDUCTOR if fresh else "compiled")
+            self._waiting[name] = self._rung(Backend.INDUCTOR if fresh else "compiled")
         self._start_waiting()
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]
@@ -238,13 +238,13 @@ class Climber:
             self.finding.call_session.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt"
         )
 
-    def _submit(self, name: str, way: Rung) -> _Flight:
-        rung: Rung = {**way, "snapshot": self._path(name), "grads": self.finding.grads}
-        return _Flight(self.finding.call_session.submit(questions.run(rung), self.timeout))
+    def _submit(self, name: str, rung: Rung) -> _Flight:
+        wanted: Rung = {**rung, "snapshot": self._path(name), "grads": self.finding.grads}
+        return _Flight(self.finding.call_session.submit(questions.run(wanted), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
-        way = self._waiting.pop(name, None) or self._way(name)
-        flight = self._ahead.pop(name, None) or self._submit(name, way)
+        rung = self._waiting.pop(name, None) or self._rung(name)
+        flight = self._ahead.pop(name, None) or self._submit(name, rung)
         answer = flight.answer.result(timeout=longest_wait(self.timeout))
         self._start_waiting()
         outcome = RungOutcome(answer["outcome"])

@@ -115,8 +115,8 @@ def _material(
 
     Raises UsageError for tensors of --allow-values that it does not have.
     """
-    way = entry_point_of(run.program, run.info.path)
-    sources = {**_sources(way, answer.get("files", ())), **way.texts, **answer.get("texts", {})}
+    entry = entry_point_of(run.program, run.info.path)
+    sources = {**_sources(entry, answer.get("files", ())), **entry.texts, **answer.get("texts", {})}
     finding = diagnosis.finding
     is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
     if finding is None or not is_wanted:
@@ -169,11 +169,11 @@ def _row(rung: MeasuredRung) -> RungRow:
     )
 
 
-def _sources(way: EntryPoint, files: Iterable[str]) -> dict[str, str]:
+def _sources(entry: EntryPoint, files: Iterable[str]) -> dict[str, str]:
     """The texts whose words are private: the script and the user's modules (`files`) that it had
     loaded when it failed.
     """
-    paths = {way.script} if way.script is not None else set()
+    paths = {entry.script} if entry.script is not None else set()
     found = {}
     for path in sorted({*paths, *map(Path, files)}):
         try:

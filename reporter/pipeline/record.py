@@ -1,5 +1,5 @@
 """The first stage of `create`: the script runs, watched; where it fails and no watched call tells
-why, it runs again, watched in another way.
+why, it runs again, watched in another entry.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
     `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
     """
-    way = entry_point_of(run.program, run.info.path)
+    entry = entry_point_of(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
     options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
-    recording = seen or record(options, way, run.info.path, run.folder, run.progress)
+    recording = seen or record(options, entry, run.info.path, run.folder, run.progress)
     try:
-        refuse_run(way, recording)
+        refuse_run(entry, recording)
     except BaseException:
         recording.close()
         raise
@@ -50,14 +50,14 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
 
 def record(
-    options: Options, way: EntryPoint, python: Path, folder: Path, progress: Progress
+    options: Options, entry: EntryPoint, python: Path, folder: Path, progress: Progress
 ) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call
     watched.
     """
-    for note in way.notes:
+    for note in entry.notes:
         progress.note(note)
-    script = _Script(options, way, python, folder, progress)
+    script = _Script(options, entry, python, folder, progress)
     watching = script.watching()
     recording = script.run(watching)
     if options.untrusted is not None:
@@ -108,7 +108,7 @@ class _Script:
     """The script as it is run and watched under the user's options."""
 
     options: Options
-    way: EntryPoint
+    entry: EntryPoint
     python: Path
     folder: Path
     progress: Progress
@@ -137,14 +137,14 @@ class _Script:
         return RecordingSession(program, watching, talk=self.progress.note).run()
 
     def _program(self, **variables: str) -> WatchedProgram:
-        way = self.way
+        entry = self.entry
         return WatchedProgram(
             self.python,
-            tuple(way.command),
-            way.cwd,
+            tuple(entry.command),
+            entry.cwd,
             self.folder / "cache",
-            facts_for(way),
-            {**way.variables(), **variables},
+            facts_for(entry),
+            {**entry.variables(), **variables},
         )
 
 

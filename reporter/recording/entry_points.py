@@ -1,7 +1,7 @@
 """What the words after the options start: a script, a module, a notebook, a function, or a text on
 the standard input.
 
-Everything that a way in needs is found out here, before anything runs: what the target executes
+Everything that an entry point needs is found out here, before anything runs: what the target executes
 (`EntryPoint`), which texts are private though no file on the disk holds them, and every mistake
 that can be named in advance.
 """
@@ -99,7 +99,7 @@ class EntryPoint:
 
 
 def kind_of(options: ProgramOptions) -> EntryPointKind:
-    """The way in by the looks of the words alone."""
+    """The entry point by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
     if options.module is not None or options.script is None:
@@ -129,7 +129,7 @@ def check_early(options: ProgramOptions) -> None:
 
 @functools.lru_cache(maxsize=4)
 def entry_point_of(options: ProgramOptions, python: Path) -> EntryPoint:
-    """The checked way in; asked once for each run, since the standard input can be read only once.
+    """The checked entry point; asked once for each run, since the standard input can be read only once.
 
     Raises UsageError.
     """
@@ -272,7 +272,7 @@ def _text(options: ProgramOptions, python: Path) -> EntryPoint:
     return EntryPoint("text", ("-", *options.args), options.cwd, texts={"stdin": text}, text=text)
 
 
-def refuse_run(way: EntryPoint, recording: Recording) -> None:
+def refuse_run(entry: EntryPoint, recording: Recording) -> None:
     """Says so where the run could not be what was meant: nothing to call, no test, tests in other
     processes; or where the program has ended its own watcher.
 
@@ -286,7 +286,7 @@ def refuse_run(way: EntryPoint, recording: Recording) -> None:
             f" ({recording.parent_ended_by}), so nobody saw how the script ends; leave out what"
             " kills its parent process"
         )
-    if way.kind != "module" or way.command[0] != "pytest" or recording.findings:
+    if entry.kind != "module" or entry.command[0] != "pytest" or recording.findings:
         return
     if recording.other_processes and not recording.calls:
         raise UsageError(
@@ -302,7 +302,7 @@ def refuse_run(way: EntryPoint, recording: Recording) -> None:
     if recording.exit in problems:
         raise UsageError(
             f"pytest {problems[recording.exit]}{_first_error(recording.output)}; see what `pytest"
-            f" {' '.join(way.command[1:])}` says"
+            f" {' '.join(entry.command[1:])}` says"
         )
 
 
@@ -312,19 +312,19 @@ def _first_error(output: str) -> str:
     return f" ({re.sub('^(ERROR:?|E) +', '', said[0])[:200]})" if said else ""
 
 
-def own_texts(way: EntryPoint) -> tuple[str, ...]:
+def own_texts(entry: EntryPoint) -> tuple[str, ...]:
     """The texts of the program itself, without what it imports."""
-    if way.script is not None:
+    if entry.script is not None:
         try:
-            return (way.script.read_text(encoding="utf-8", errors="replace"),)
+            return (entry.script.read_text(encoding="utf-8", errors="replace"),)
         except OSError:
             return ()
-    return tuple(way.texts.values())
+    return tuple(entry.texts.values())
 
 
-def facts_for(way: EntryPoint) -> ProgramStart:
-    """The part of the target's spec that a way in decides."""
-    assert way.kind != "attached"  # that one has started by itself
-    if way.text is None:
-        return {"way": way.kind}
-    return {"way": way.kind, "text": way.text}
+def facts_for(entry: EntryPoint) -> ProgramStart:
+    """The part of the target's spec that an entry point decides."""
+    assert entry.kind != "attached"  # that one has started by itself
+    if entry.text is None:
+        return {"kind": entry.kind}
+    return {"kind": entry.kind, "text": entry.text}

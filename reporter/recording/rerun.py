@@ -52,14 +52,14 @@ _S = TypeVar("_S")
 @dataclass(frozen=True)
 class RerunProgram:
     """How a program is started: interpreter, words after the collectors' own, folder, environment
-    and `way` (see `reporter.recording.entry_points`).
+    and `entry` (see `reporter.recording.entry_points`).
     """
 
     python: Path
     command: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
-    way: ProgramStart
+    entry: ProgramStart
 
     def start(
         self, spec: Path, facts: RecorderSpec | RerunSpec, **options: Any
@@ -67,7 +67,7 @@ class RerunProgram:
         """Starts it under a supervisor with `facts` for the collectors, written to `spec`;
         `options` go to SupervisedProgram.
         """
-        spec.write_text(json.dumps({**self.way, **facts}))
+        spec.write_text(json.dumps({**self.entry, **facts}))
         METER.add(processes=1)
         return SupervisedProgram(
             [

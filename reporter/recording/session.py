@@ -105,7 +105,7 @@ class RecordingSession:
         # where the tool itself is run by a test, that test is not the program's
         given, unset = self.program, {"PYTEST_CURRENT_TEST": ""}
         variables = launch.environment(given.cache) | unset | dict(given.variables)
-        return RerunProgram(given.python, given.command, given.cwd, variables, given.way)
+        return RerunProgram(given.python, given.command, given.cwd, variables, given.entry)
 
     def _runs(self) -> ProgramRuns:
         folder, at_once, ahead = self.recording.folder, self.watching.reruns, not self.watching.gpu

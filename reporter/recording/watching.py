@@ -14,7 +14,7 @@ from reporter.recording.operators import OperatorWatch
 class WatchedProgram:
     """The program to be watched: the interpreter, the words after it, and where it runs.
 
-    `cache` is the compiler cache of the run. `way` says how the target starts the command (see
+    `cache` is the compiler cache of the run. `entry` says how the target starts the command (see
     `reporter.recording.entry_points.facts_for`); by default it is a script.
     """
 
@@ -22,7 +22,7 @@ class WatchedProgram:
     command: tuple[str, ...]
     cwd: Path
     cache: Path
-    way: ProgramStart = field(default_factory=lambda: ProgramStart(way="script"))
+    entry: ProgramStart = field(default_factory=lambda: ProgramStart(kind="script"))
     variables: Mapping[str, str] = field(default_factory=dict)
 
 

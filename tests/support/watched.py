@@ -36,7 +36,7 @@ def session(
         tuple(command),
         folder,
         _cache(folder),
-        {"way": "module" if module else "script"},
+        {"kind": "module" if module else "script"},
     )
     return RecordingSession(program, Watching(timeout), clock=clock)
 

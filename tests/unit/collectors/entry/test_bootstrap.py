@@ -40,7 +40,7 @@ def test_it_is_recorded(tmp_path: Path) -> None:
         host.bind(str(tmp_path / "s"))
         host.listen()
         spec: WatchedProgramSpec = {
-            "way": "script",
+            "kind": "script",
             "socket": str(tmp_path / "s"),
             "folder": str(tmp_path),
         }
@@ -59,7 +59,7 @@ def test_it_is_run_again(tmp_path: Path) -> None:
     with ours:
         with theirs:
             spec: RerunProgramSpec = {
-                "way": "script",
+                "kind": "script",
                 "folder": str(tmp_path),
                 "descriptor": theirs.fileno(),
                 "call": 0,
