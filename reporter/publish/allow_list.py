@@ -17,6 +17,7 @@ from msgspec import Struct
 from anonymizer.leakcheck.audit import Audit, Identity, OwnText, Terms, audit
 from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
+from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
 from reporter.report import sections
 from templates import own_text
@@ -68,6 +69,8 @@ def check_outgoing(
             (
                 own_text(code=True),
                 boilerplate_text(),
+                *Kind,
+                *Layer,
                 EFFECT_SUMMARY,
                 *SUMMARIES.values(),
                 *EXPORT_SUMMARIES.values(),

@@ -31,7 +31,10 @@ _START = (
     f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reporter.__main__ import main; main()"
 )
 #: Names everybody's script may share with a repro.
-COMMON = {"main", "forward", "repro", "inputs", "model", "run", "step", "compile", "expected"}
+COMMON = {
+    *("main", "Model", "model", "forward", "backward", "repro", "inputs", "run", "step", "grad"),
+    *("compile", "expected"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,18 @@ class Created:
 def bugreport(
     *arguments: str | Path, cwd: Path, timeout: float = 900
 ) -> subprocess.CompletedProcess[str]:
-    """The tool as a command, with its stdin closed."""
+    """The tool as a command, with its stdin closed. No user has the name of a test in a variable,
+    whose words count as private.
+    """
     command = [sys.executable, "-c", _START, *map(str, arguments)]
     return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        env={name: text for name, text in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.leakcheck.audit import Terms, surrounding_terms
+from reporter.core.kinds import Kind
 from reporter.publish import surroundings
 from reporter.publish.surroundings import find_terms
 from tests.support import leaks
@@ -48,6 +49,17 @@ def test_a_value_that_leaves_by_the_table_is_no_finding(
     shown = {**HONEST, "variables": {"KMP_AFFINITY": "noverbose,compact"}}
     assert not found(around(tmp_path, shown), "KMP_AFFINITY=noverbose,compact")
     assert found(around(tmp_path, HONEST), "noverbose")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_name_of_a_verdict_is_a_word_of_ours_whatever_the_variables_say(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_repro.py` has it in the name of its test."""
+    monkeypatch.setenv("MY_JOB", f"{kind} falconridge".replace("_", " "))
+    terms = around(tmp_path)
+    assert not found(terms, f"def test_{kind}_min(): ...", "test_repro.py")
+    assert found(terms, "def test_falconridge(): ...", "test_repro.py")
 
 
 def test_a_git_checkout_is_read(tmp_path: Path) -> None:
