@@ -37,7 +37,7 @@ def test_values_leave_only_when_they_are_named(tmp_path: Path) -> None:
     allowed = create(tmp_path, "needs_private_values", "--allow-values", "thresholds")
     assert allowed.returncode == 0, allowed.stderr
     repro = (tmp_path / "report" / "repro.py").read_text()
-    assert "[0.1875, 0.375, 0.71, 0.9]" in repro
+    assert "0.375" in repro  # the one that the failure needs; the others may be made readable
     assert subprocess.run([interpreter.WARM, "-c", repro], cwd=tmp_path).returncode == 1
 
 

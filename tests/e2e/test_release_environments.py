@@ -30,6 +30,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
         "UV_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(tmp_path / "wheels"),
         "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": os.devnull,  # a machine may hold torch to one release
         "BUGREPORT_RELEASES": str(tmp_path / "cache"),
     }.items():
         monkeypatch.setenv(name, value)
