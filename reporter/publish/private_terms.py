@@ -68,5 +68,7 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     identifying = {*private.numbers, *private.code_numbers}
     for text in (built.text, *(other.text for other in built.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
-        found |= {n for n in numbers if type(n) is int and n in identifying}
+        # torch.arange(648.0) has the size as a floating-point number
+        plain = (float(n) for n in numbers if isinstance(n, (int, float)))
+        found |= {int(n) for n in plain if n in identifying}
     return sorted(found)
