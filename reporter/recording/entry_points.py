@@ -1,9 +1,9 @@
 """What the words after the options start: a script, a module, a notebook, a function, or a text on
 the standard input.
 
-Everything that an entry point needs is found out here, before anything runs: what the target executes
-(`EntryPoint`), which texts are private though no file on the disk holds them, and every mistake
-that can be named in advance.
+Everything that an entry point needs is found out here, before anything runs: what the target
+executes (`EntryPoint`), which texts are private though no file on the disk holds them, and every
+mistake that can be named in advance.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def check_early(options: ProgramOptions) -> None:
 
 @functools.lru_cache(maxsize=4)
 def entry_point_of(options: ProgramOptions, python: Path) -> EntryPoint:
-    """The checked entry point; asked once for each run, since the standard input can be read only once.
+    """The checked entry point; asked once for each run: the standard input can be read only once.
 
     Raises UsageError.
     """
