@@ -392,7 +392,8 @@ class FilingOptions(IssueOptions):
 class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
     """What one run was asked to do.
 
-    A command is given all of it; what a command calls asks for the class of the part that it reads.
+    Commands, and what begins a run for them, are given all of it; a stage asks for the class of the
+    part that it reads.
     """
 
     rungs: tuple[str, ...] = _option(

@@ -16,6 +16,7 @@ from reporter.tracker.plain_text import plain
 from reporter.triage.decide import best
 from reporter.triage.observers import fails_without
 from reporter.triage.result import Triage
+from reporter.triage.verdict import MARK
 from templates import render
 from templates.text import shorten, tidy_log
 
@@ -120,7 +121,7 @@ def comment(result: Triage) -> str:
         return ""
     shown = next((runs.decisive for runs in result.runs if runs.decisive.match == "same"), None)
     shown = shown or next((runs.decisive for runs in result.runs if runs.failed), None)
-    log = tidy_log(plain(shown.stderr)).strip() if shown is not None else ""
+    log = tidy_log(_without_answers(plain(shown.stderr))).strip() if shown is not None else ""
     judged = result.judged if result.judged is not None and result.judged.kind else None
     repro = result.minimal.text if result.minimal is not None else ""
     return render(
@@ -153,3 +154,10 @@ def comment(result: Triage) -> str:
         version=VERSION,
         mark=mark(result),
     )
+
+
+def _without_answers(text: str) -> str:
+    """A program's output without lines in the form of an answer of ours, which it can only have
+    forged.
+    """
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(MARK))
