@@ -19,11 +19,11 @@ from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES
 from reporter.core.plain import Json
-from reporter.execution.fresh_runs import FreshRuns
-from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
-from reporter.reduce.contrast import ContrastInterpreter, passes
+from reporter.reduce.contrast import passes
+from reporter.reduce.workers import WorkerSet
 from reporter.report.sections import PictureSection, TestSection, section
+from reporter.verify.plain import PlainRepro
 from templates.regression import failing_text, render_tests
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
@@ -37,19 +37,15 @@ TEST = "test_repro.py"
 
 @dataclass(frozen=True)
 class FinalText:
-    """The finished repro, and where it can be run: cold, in warm workers, in other interpreters.
+    """The finished repro, and the workers that can run it: cold, warm, in other interpreters.
 
-    `harness` is the same program, judged by a function that can be called with other compilers.
     `report` has `verdict` (kind, layer, summary) and `repro` (operators) of the document; `shows`
     says whether an answer shows the failure.
     """
 
-    text: str
-    harness: str
+    program: PlainRepro
     report: Mapping[str, Any]
-    fresh: FreshRuns
-    pool: WorkerPool
-    contrasts: Sequence[ContrastInterpreter]
+    workers: WorkerSet
     shows: Callable[[Answer], bool]
 
 
@@ -69,7 +65,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
         "seconds": 0.7 * limit,
     }
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
-        looking = threads.submit(repro.fresh.look, repro.harness, limit, wanted)
+        looking = threads.submit(repro.workers.fresh.look, repro.program.harness, limit, wanted)
         test, shown = _test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
@@ -81,20 +77,20 @@ def _test(repro: FinalText, timeout: float) -> tuple[str, TestSection]:
     one if none does.
     """
     test, shown = "", TestSection(path=TEST)
-    for rendered in render_tests(repro.report, repro.text):
+    for rendered in render_tests(repro.report, repro.program.text):
         test = format_program(rendered)
         probe = failing_text(test, repro.report)
-        if not repro.shows(repro.pool.submit(probe).result()):
+        if not repro.shows(repro.workers.pool.submit(probe).result()):
             continue
-        answer = repro.fresh.again(probe, timeout)
+        answer = repro.workers.fresh.again(probe, timeout)
         fails = repro.shows(answer)
         right = [
             contrast.info.torch
-            for contrast in repro.contrasts
+            for contrast in repro.workers.contrasts
             if passes(contrast.cold(probe, 1, 1)[0])
         ]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
-        if fails and len(right) == len(repro.contrasts):
+        if fails and len(right) == len(repro.workers.contrasts):
             break
     return test, shown
 

@@ -24,7 +24,7 @@ from reporter.pipeline.extras import Extras
 from reporter.pipeline.final_text import FinalText, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.pipeline.verify import VerifiedRepro, process_limit
-from reporter.publish.result import BuiltRepro, Measurements
+from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
@@ -51,10 +51,8 @@ class Measurement:
         self.captured = captured
         self.wanted = captured.verdict.signature
         self.run = run
+        self.workers = workers
         self.pool = workers.pool
-        self.warm = workers.warm
-        self.fresh = workers.fresh
-        self.contrasts = workers.contrasts
 
     def measure(self, extras: Extras) -> BuiltRepro:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
@@ -62,14 +60,14 @@ class Measurement:
         What `extras` leaves out, as there is no time for it, is empty.
         """
         verified = self.verified
-        text, cold, reduced = verified.text, verified.cold, verified.reduced
+        cold, reduced = verified.cold, verified.reduced
         # the harness judges each row with float64, which a plain comparison does not
-        harness = verified.harness
+        text, harness = verified.program.text, verified.program.harness
         check = reduced.candidate.check
         rows: tuple[RungRow, ...] = ()
         rows = extras.measure(
             "ablation",
-            f"seen in {verified.hits} of {FRESH_PROCESSES}",
+            f"seen in {cold.hits} of {FRESH_PROCESSES}",
             lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
             (),
         )
@@ -83,12 +81,15 @@ class Measurement:
                 "other dtypes, sizes, layouts and operators",
                 lambda: tuple(
                     find_neighbours(
-                        self.pool, matcher(self.wanted), verified.parts, self._for_neighbours()
+                        self.pool,
+                        matcher(self.wanted),
+                        verified.program.parts,
+                        self._for_neighbours(),
                     )
                 ),
                 (),
             )
-        summary = public_summary(self.captured, cold, check.compiler)
+        summary = public_summary(self.captured, cold.answers, check.compiler)
         shown = extras.measure(
             "test and pictures",
             "from the final text",
@@ -101,52 +102,45 @@ class Measurement:
                 "other findings",
                 "fresh processes",
                 lambda: reduced.others.confirm(
-                    Path(self.captured.surroundings.python), 4 * self.pool.time_limit, self.warm
+                    Path(self.captured.surroundings.python),
+                    4 * self.pool.time_limit,
+                    self.workers.warm,
                 ),
                 (),
             )
+        search = SearchResult(
+            reduced.counts,
+            (*reduced.history, (reduced.counts.settled, *_size(reduced.candidate, text))),
+            tuple(replace(other, text=format_program(other.text)) for other in others),
+            reduced.others.all(),
+            reduced.different,
+        )
         return BuiltRepro(
-            candidate=reduced.candidate,
-            text=text,
-            harness=harness,
-            signature=self.wanted,
-            cold=cold,
-            reproduced=(verified.hits, len(cold)),
-            ablation=rows,
-            culprit=culprit,
-            counts=reduced.counts,
-            others=tuple(replace(other, text=format_program(other.text)) for other in others),
-            unverified=reduced.others.all(),
-            differs_from=verified.differs_from,
-            different=reduced.different,
-            history=(
-                *reduced.history,
-                (reduced.counts.settled, *_size(reduced.candidate, text)),
-            ),
-            summary=summary,
-            measured=shown,
-            neighbours=near,
-            numbers_left=numbers_left(text, verified.needed),
+            reduced.candidate,
+            verified.program,
+            cold,
+            search,
+            ReproDetails(rows, culprit, near, shown),
+            summary,
+            verified.differs_from,
+            numbers_left(text, verified.needed),
         )
 
     def _measurements(self, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
-        verified = self.verified
-        seconds = max(answer.seconds for answer in verified.cold)
+        program = self.verified.program
+        seconds = max(answer.seconds for answer in self.verified.cold.answers)
         verdict = {
             "kind": str(self.wanted.kind),
             "layer": str(self.captured.verdict.layer),
             "summary": summary,
         }
         subject = FinalText(
-            verified.text,
-            verified.harness,
-            {"verdict": verdict, "repro": {"operators": operators(verified.harness)}},
-            self.fresh,
-            self.pool,
-            tuple(self.contrasts),
+            program,
+            {"verdict": verdict, "repro": {"operators": operators(program.harness)}},
+            self.workers,
             matcher(self.wanted),
         )
         limit = process_limit(self.captured, self.run, self.pool)

@@ -228,7 +228,7 @@ class TorchProgram:
             "inductor's kernels, compiled for GPUs that need not be there",
             lambda: generated.of_repro(
                 self.run.info.path,
-                built.text,
+                built.program.text,
                 self.run.within(self.run.work.evidence),
                 private / "triton",
             ),
@@ -243,11 +243,11 @@ class TorchProgram:
         of_call = None
         if self._call_session is not None:
             of_call = ask_of_call(self._call_session, private / "call", budget)
-        failure = next((answer.failure for answer in built.cold if answer.failure), None)
+        failure = built.cold.failure
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
         found = of_repro(
             self.run.info.path,
-            built.text,
+            built.program.text,
             ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),
             budget,
             keep=private / "repro",
@@ -275,7 +275,7 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
     """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as
     `frexp`.
     """
-    blamed = built.culprit.operator if built.culprit else None
+    blamed = built.details.culprit.operator if built.details.culprit else None
     parts = [
         part for part in (blamed or "").split(".") if part not in ("torch", "ops", "aten", "prims")
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import COMPILE, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
@@ -22,8 +22,9 @@ from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.reduce.contrast import verify
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
+from reporter.verify.cold_runs import ColdRuns
 from reporter.verify.numbers import private_numbers, with_generic_numbers
-from reporter.verify.plain import PlainSearch
+from reporter.verify.plain import PlainRepro, PlainSearch
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,8 @@ class VerifiedRepro:
     """The final text and what fresh processes showed of it: here (`cold`), and elsewhere."""
 
     reduced: ReducedProgram
-    text: str
-    #: The same program in the harness, which the pictures are measured with.
-    harness: str
-    parts: tuple[ReproBody, ReproCheck]
-    cold: tuple[Answer, ...]
-    hits: int
+    program: PlainRepro
+    cold: ColdRuns
     differs_from: tuple[Json, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
@@ -79,9 +76,9 @@ class Verification:
         """
         self.fresh.prepare(self._compiles_with_inductor(reduced.candidate.check))
         verified = self._verify(reduced)
-        if verified.hits:
+        if verified.cold.hits:
             return verified
-        if all(answer.outcome == "timeout" for answer in verified.cold):
+        if all(answer.outcome == "timeout" for answer in verified.cold.answers):
             raise CannotJudgeError(
                 f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
                 " program is not reported; give them longer with --timeout"
@@ -93,7 +90,7 @@ class Verification:
         earlier = reduced.accepted.last_that(self._is_shown_cold)
         if earlier is not None:
             verified = self._verify(replace(reduced, candidate=earlier))
-        if not verified.hits:
+        if not verified.cold.hits:
             raise CannotJudgeError(
                 f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
                 " processes, so it is not reported; the candidates are kept in the private folder"
@@ -107,7 +104,7 @@ class Verification:
         )
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
-        """One candidate in fresh processes; without `hits` where none of them shows the failure."""
+        """One candidate in fresh processes; no hit where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
@@ -120,38 +117,25 @@ class Verification:
         search = PlainSearch(self.pool, matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        text, hits = harness, 0
-        cold: tuple[Answer, ...] = ()
+        program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
         if found is not None:
-            text, harness, parts = found.text, found.harness, found.parts
-            cold, hits = self._fresh(text)
-        if hits < FRESH_PROCESSES:  # the harness may show it more surely
-            judged = self._fresh(harness)
-            if found is None or judged[1] > hits:
-                text, (cold, hits) = harness, judged
+            cold = self._fresh(found.text)
+        if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
+            judged = self._fresh(program.harness)
+            if found is None or judged.hits > cold.hits:
+                program, cold = replace(program, text=program.harness), judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
-        runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
-        differs_from = verify(self.contrasts, text, runs, self.work.jobs) if hits else ()
-        return VerifiedRepro(
-            reduced,
-            text,
-            harness,
-            parts,
-            cold,
-            hits,
-            differs_from,
-            needed,
-            self._watched.get(text),
-        )
+        runs = 1 if cold.hits == FRESH_PROCESSES else FRESH_PROCESSES
+        text = program.text
+        differs_from = verify(self.contrasts, text, runs, self.work.jobs) if cold.hits else ()
+        return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
 
-    def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
-        """What fresh processes showed of a text, and how often it was the failure; never where its
-        control run does not pass.
-        """
-        cold, control = self._cold(text)
+    def _fresh(self, text: str) -> ColdRuns:
+        """What fresh processes showed of a text; no hit where its control run does not pass."""
+        answers, control = self._cold(text)
         if control is not None and control.outcome != "passes":
-            return cold, 0
-        return cold, sum(matcher(self.wanted)(answer) for answer in cold)
+            return ColdRuns(answers, 0)
+        return ColdRuns(answers, sum(matcher(self.wanted)(answer) for answer in answers))
 
     def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a

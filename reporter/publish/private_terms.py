@@ -66,7 +66,7 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     )
     private = private_terms({}, captured.surroundings.public_words(), sizes=captured.sizes())
     identifying = {*private.numbers, *private.code_numbers}
-    for text in (built.text, *(other.text for other in built.others)):
+    for text in (built.program.text, *(other.text for other in built.search.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
         # torch.arange(648.0) has the size as a floating-point number
         plain = (float(n) for n in numbers if isinstance(n, (int, float)))

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.plain import Json
-from reporter.core.signature import Signature
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
@@ -23,7 +21,9 @@ from reporter.report.sections import (
     RungRow,
     TestSection,
 )
+from reporter.verify.cold_runs import ColdRuns
 from reporter.verify.neighbours import NeighbourResult
+from reporter.verify.plain import PlainRepro
 from reporter.whole_model.source_model import Difference
 
 if TYPE_CHECKING:
@@ -53,30 +53,50 @@ class Measurements:
 
 
 @dataclass(frozen=True)
+class ReproDetails:
+    """What is measured on a repro; what there was no time for is empty."""
+
+    ablation: tuple[RungRow, ...] = ()
+    culprit: CulpritSection | None = None
+    neighbours: tuple[NeighbourResult, ...] = ()
+    measured: Measurements | None = None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What the search for the smallest program knows beside it.
+
+    Attributes:
+        history: (candidates settled, tensor operations, lines), each time the program got smaller.
+        others: failures of other sorts that fresh processes showed.
+        unverified: all those that a candidate showed, if only in a warm worker.
+        different: how a whole model differs from stock layers.
+    """
+
+    counts: Counts
+    history: tuple[tuple[int, int, int], ...] = ()
+    others: tuple[Other, ...] = ()
+    unverified: tuple[Other, ...] = ()
+    different: Difference | None = None
+
+
+@dataclass(frozen=True)
 class BuiltRepro:
-    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was
-    reached.
+    """A reduced repro, what fresh processes showed of its text, how it was reached, and what was
+    measured on it.
+
+    `summary` is the sentence of the verdict, `differs_from` has a row for each interpreter in which
+    the repro passes, `numbers_left` are the numbers of the private program without which the
+    failure is not there.
     """
 
     candidate: Candidate
-    text: str
-    harness: str
-    signature: Signature
-    cold: tuple[Answer, ...]
-    reproduced: tuple[int, int]
-    ablation: tuple[RungRow, ...]
-    culprit: CulpritSection | None
-    counts: Counts
-    others: tuple[Other, ...]
-    unverified: tuple[Other, ...]
+    program: PlainRepro
+    cold: ColdRuns
+    search: SearchResult
+    details: ReproDetails
+    summary: str
     differs_from: tuple[Json, ...] = ()
-    different: Difference | None = None
-    #: Candidates settled, tensor operations and lines, each time the program got smaller.
-    history: tuple[tuple[int, int, int], ...] = ()
-    summary: str = ""
-    measured: Measurements | None = None
-    neighbours: tuple[NeighbourResult, ...] = ()
-    #: Numbers of the private program without which the failure is not there.
     numbers_left: tuple[float, ...] = ()
 
 

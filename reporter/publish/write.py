@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from anonymizer.leakcheck.audit import Identity, count_terms
-from reporter.core.answer import Answer
-from reporter.core.candidate import find_failure
 from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
@@ -69,7 +66,6 @@ from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import describe_equivalence, mapping
 from templates.forms import IssueForm
-from templates.log import last_words
 from templates.material import IssueMaterial
 from templates.regression import render_test
 from templates.releases import regressions
@@ -141,7 +137,7 @@ def audit(
             identity=identity,
             allowed=(
                 *allowing.allowed,
-                key_of(built.text),
+                key_of(built.program.text),
                 *(checksums(shown.trace) if shown else ()),
             ),
         )
@@ -185,26 +181,26 @@ def _report(
     repro = ReproInfo(
         path="repro.py",
         statements=count,
-        lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=name_operators(built.harness, captured.verdict.layer),
-        verified_cold=built.reproduced[0] > 0,
-        candidates=built.counts.settled,
+        lines=len([line for line in built.program.text.splitlines() if line.strip()]),
+        operators=name_operators(built.program.harness, captured.verdict.layer),
+        verified_cold=built.cold.hits > 0,
+        candidates=built.search.counts.settled,
         seconds=round(run.seconds, 1),
         neighbours=tuple(
-            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.neighbours
+            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
         ),
         compiler=Compiler(built.candidate.check.compiler),
-        control=tuple(control.command(built.text) or ()) or None,
+        control=tuple(control.command(built.program.text) or ()) or None,
     )
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
-        for number, other in enumerate(built.others, 1)
+        for number, other in enumerate(built.search.others, 1)
     ]
-    shown, measured = _shown_crash(captured, built), built.measured
-    whole, stock = captured.material.whole is not None, built.different
+    shown, measured = _shown_crash(captured, built), built.details.measured
+    whole, stock = captured.material.whole is not None, built.search.different
     return Report(
         verdict=_verdict(captured, built),
-        ladder=built.ablation,
+        ladder=built.details.ablation,
         torch=info.torch,
         python=info.version,
         device=captured.device,
@@ -214,14 +210,14 @@ def _report(
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
-        culprit=built.culprit,
+        culprit=built.details.culprit,
         sizes_left=(sizes := tuple(find_left_over(captured, built))),
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=section(StockDifference, stock) if whole and stock else None,
         failure=section(FailureSection, shown.to_json()) if shown else None,
         fingerprint=_fingerprint(captured, built).section(),
-        reduction=built.history,
+        reduction=built.search.history,
         evidence=found.section() if found else None,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
@@ -235,9 +231,9 @@ def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     return fingerprint(
         captured.verdict.kind,
         captured.verdict.layer,
-        operators(built.harness),
-        _failure(built),
-        _signal(built),
+        operators(built.program.harness),
+        built.cold.failure,
+        built.cold.signal,
     )
 
 
@@ -245,46 +241,26 @@ def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
-    if captured.verdict.kind not in CRASHES:
+    if captured.verdict.kind not in CRASHES or captured.verdict.signature is None:
         return None
-    shown = (find_failure(answer, built.signature) for answer in built.cold if answer.failure)
-    return next(shown, None)
-
-
-def _failure(built: BuiltRepro) -> Mapping[str, Any]:
-    """What a fresh process said of the final text."""
-    return next((answer.failure for answer in built.cold if answer.failure), {})
-
-
-def _death(built: BuiltRepro) -> tuple[str, str | None]:
-    """The summary for a repro that kills its process, with what eager mode does, and what a library
-    said before.
-    """
-    said = next((answer for answer in built.cold if answer.signal), Answer("died"))
-    raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
-    more = f"; eager raises {raised.group(1)}." if raised else "."
-    return built.summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
-
-
-def _signal(built: BuiltRepro) -> str | None:
-    return next((answer.signal for answer in built.cold if answer.signal), None)
+    return built.cold.find_crash(captured.verdict.signature)
 
 
 def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
-    failure = _failure(built)
+    failure = built.cold.failure
     crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, str(failure.get("message", "")) or None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
-        summary, message = _death(built)
+        summary, message = built.cold.describe_death(built.summary)
     return Verdict(
         kind=captured.verdict.kind,
         layer=captured.verdict.layer,
         is_bug=True,
         summary=summary,
         signature=_public_signature(captured),
-        exception=str(failure.get("exception")) if crash else _signal(built),
+        exception=str(failure.get("exception")) if crash else built.cold.signal,
         message=_message(failure) if crash else message,
-        reproduced=built.reproduced,
+        reproduced=built.cold.reproduced,
         explanation=explanation(captured.verdict.kind, captured.verdict.layer),
         command="python repro.py",
     )
@@ -304,8 +280,8 @@ def _requires(built: BuiltRepro) -> Requires:
 
 
 def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
-    failure = _failure(built)
-    outcome = {row.rung: row.outcome for row in built.ablation}
+    failure = built.cold.failure
+    outcome = {row.rung: row.outcome for row in built.details.ablation}
     given = dict(built.candidate.check.arguments)
     right = outcome.get("inductor, dynamic=False")
     wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
@@ -319,8 +295,8 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
         and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and given.get("dynamic") == "True",
         earlier_release_right=bool(regressions(torch, built.differs_from)),
-        signal=_signal(built),
-        operators=operators(built.harness),
+        signal=built.cold.signal,
+        operators=operators(built.program.harness),
     )
 
 
@@ -348,15 +324,17 @@ def _files(
 
     Raises UsageError.
     """
-    shown = built.measured
+    shown = built.details.measured
     return render(
         report,
         material,
         form,
-        shown.test if shown else format_program(render_test(report.to_json(), built.text)),
+        shown.test if shown else format_program(render_test(report.to_json(), built.program.text)),
         note,
         cells=shown.cells if shown else (),
-        others={_other_path(number): other.text for number, other in enumerate(built.others, 1)},
+        others={
+            _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
+        },
     )
 
 
@@ -368,31 +346,22 @@ def _material(
     found: ReproEvidence | None,
 ) -> IssueMaterial:
     """What the issue says beside the report's numbers."""
-    log = str(_failure(built).get("traceback", "")) or _stacks(built)
+    log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
     return IssueMaterial(
-        repro=built.text,
+        repro=built.program.text,
         environment={
             **captured.surroundings.environment,
             **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
         },
         version=version(),
         error_log=log,
-        culprit=suspect.location(built.culprit) if built.culprit else "",
+        culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
         workaround=_workaround(built),
         human_words=options.summary or "",
-        key=key_of(built.text),
+        key=key_of(built.program.text),
         form=form.name if form.folder is None else "own",
         excerpt=asdict(found.excerpt) if found and found.excerpt else None,
     )
-
-
-def _stacks(built: BuiltRepro) -> str:
-    """What the process wrote before it died, and Python's stacks at that moment."""
-    for answer in built.cold:
-        if answer.detail:
-            said = tidy_log(answer.stderr).strip()
-            return f"{said}\n\n{answer.detail}" if last_words(said) else answer.detail
-    return ""
 
 
 def _other_path(number: int) -> str:
@@ -403,7 +372,7 @@ def _workaround(built: BuiltRepro) -> str:
     """The smallest set of settings under which the repro is right and still compiled; empty where
     there is none.
     """
-    culprit = built.culprit
+    culprit = built.details.culprit
     if culprit is None or not culprit.workaround or culprit.confirmed is False:
         return ""
     if any("suppress_errors" in setting for setting in culprit.workaround):
@@ -434,10 +403,10 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
             indent=2,
         ),
     }
-    if built.measured is not None:
-        private["pictures.json"] = json.dumps({"cells": built.measured.cells})
-    if built.unverified:
-        rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
+    if built.details.measured is not None:
+        private["pictures.json"] = json.dumps({"cells": built.details.measured.cells})
+    if built.search.unverified:
+        rows = [{**other.to_json(), "candidate": other.text} for other in built.search.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)
     content = built.candidate.content
     names: Json = {}
@@ -451,9 +420,9 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
         private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
     if captured.material.whole is not None:
         private["side_by_side.html"] = side_by_side(
-            built.text, classes, captured.material.sources, _facts(captured, built)
+            built.program.text, classes, captured.material.sources, _facts(captured, built)
         )
-    for number, answer in enumerate(built.cold):
+    for number, answer in enumerate(built.cold.answers):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private
 

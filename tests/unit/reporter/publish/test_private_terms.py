@@ -28,5 +28,8 @@ FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 def test_a_size_of_the_program_is_listed(text: str, left: list[int]) -> None:
     graph: Any = {"inputs": [{"shape": [2, 648]}]}
     material = replace(FOOBAR.material, captures=((graph, {"replay": False}),))
-    built = cast(BuiltRepro, SimpleNamespace(text=text, others=()))
+    built = cast(
+        BuiltRepro,
+        SimpleNamespace(program=SimpleNamespace(text=text), search=SimpleNamespace(others=())),
+    )
     assert find_left_over(replace(FOOBAR, material=material), built) == left
