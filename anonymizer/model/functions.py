@@ -7,7 +7,7 @@ Functions of equal text are one class.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.ir import Recipe
@@ -16,7 +16,7 @@ from anonymizer.model.body.body_writer import BodyWriter, name_parameters
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.phrases import last_value
 from anonymizer.trace.ownership import Ownership
-from anonymizer.trace.tree import ROOT, Function, GivenTensor, ModuleCall, TracedProgram
+from anonymizer.trace.tree import ROOT, Backward, Function, GivenTensor, ModuleCall, TracedProgram
 
 _NOTHING = Recipe("randn")
 
@@ -36,52 +36,55 @@ def lines(found: Function, program: TracedProgram, model: ModelNames, name: str)
     Raises:
         NotPublic: it holds what may not leave.
     """
-    wanted = (*found.results, *found.saved, *found.extra)
+    ctx = found.context
+    wanted = (*found.results, *ctx.kept)
     context = _context(found.forward, found.parameters, wanted, program, model)
     forward = BodyWriter(context)
     _begin(forward, context, {})
-    kept = {name: forward.read(name) for name in (*found.saved, *found.extra)}
+    kept = {name: forward.read(name) for name in ctx.kept}
     parameters = ", ".join(("ctx", *map(forward.read, found.parameters)))
     made = [f"class {name}(torch.autograd.Function):", "    @staticmethod"]
     made += [f"    def forward({parameters}):", *("        " + line for line in forward.lines)]
-    if found.dirty:
-        made.append(f"        ctx.mark_dirty({', '.join(map(forward.read, found.dirty))})")
-    if found.constant:
-        shown = ", ".join(map(forward.read, found.constant))
+    if ctx.dirty:
+        made.append(f"        ctx.mark_dirty({', '.join(map(forward.read, ctx.dirty))})")
+    if ctx.constant:
+        shown = ", ".join(map(forward.read, ctx.constant))
         made.append(f"        ctx.mark_non_differentiable({shown})")
-    if not found.materialize:
+    if not ctx.materialize:
         made.append("        ctx.set_materialize_grads(False)")
-    if found.saved and found.backward is not None:
-        made.append(f"        ctx.save_for_backward({', '.join(kept[n] for n in found.saved)})")
+    if ctx.saved and found.backward is not None:
+        made.append(f"        ctx.save_for_backward({', '.join(kept[n] for n in ctx.saved)})")
     attributes: dict[str, str] = {}
-    for value in found.extra:
+    for value in ctx.extra:
         attributes[value] = f"ctx.{_identifier(kept[value], len(attributes))}"
         made.append(f"        {attributes[value]} = {kept[value]}")
     made.append(f"        return {', '.join(map(forward.read, found.results))}")
     if found.backward is not None:
-        given = (*found.saved, *found.extra, *found.grads)
-        returned = tuple(name for name in found.returned if name)
-        context = _context(found.backward, given, returned, program, model)
+        grads = found.backward.grads
+        given = (*ctx.kept, *grads)
+        returned = tuple(name for name in found.backward.returned if name)
+        context = _context(found.backward.call, given, returned, program, model)
         # no name of the forward stands for something else here
         backward = BodyWriter(context, forward.variables.counts)
-        several = len(found.grads) > 1
-        text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(found.grads)}
-        text.update((name, _identifier(kept[name], at)) for at, name in enumerate(found.saved))
+        several = len(grads) > 1
+        text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(grads)}
+        text.update((name, _identifier(kept[name], at)) for at, name in enumerate(ctx.saved))
         _begin(backward, context, {**text, **attributes})
-        made += ["", *_backward(found, backward, text)]
+        made += ["", *_backward(found.backward, ctx.saved, backward, text)]
     return made
 
 
-def _backward(found: Function, body: BodyWriter, text: Mapping[str, str]) -> list[str]:
+def _backward(
+    found: Backward, saved: Sequence[str], body: BodyWriter, text: Mapping[str, str]
+) -> list[str]:
     """The static method; `text` is what gradients and saved tensors are called in it."""
-    assert found.backward is not None
     results = tuple(name for name in found.returned if name)
-    read = {name for step in found.backward.steps() for name in step.refs()} | set(results)
+    read = {name for step in found.call.steps() for name in step.refs()} | set(results)
     head = ", ".join(("ctx", *(text[name] for name in found.grads)))
     made = ["    @staticmethod", f"    def backward({head}):"]
-    if read.intersection(found.saved):
-        names = ", ".join(text[n] if n in read else "_" for n in found.saved)
-        made.append(f"        {names}{',' if len(found.saved) == 1 else ''} = ctx.saved_tensors")
+    if read.intersection(saved):
+        names = ", ".join(text[n] if n in read else "_" for n in saved)
+        made.append(f"        {names}{',' if len(saved) == 1 else ''} = ctx.saved_tensors")
     shown = [body.read(name) if name else "None" for name in found.returned]
     if len(results) == 1:
         only = last_value(body.lines, body.read(results[0]))

@@ -201,7 +201,7 @@ class _Resizer:
     def _function(self, found: Function | None) -> Function | None:
         if found is None:
             return None
-        backward = None if found.backward is None else self._call(found.backward)
+        backward = found.backward and replace(found.backward, call=self._call(found.backward.call))
         return replace(found, forward=self._call(found.forward), backward=backward)
 
     def _module(self, module: Module) -> Module:

@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.graph.ir import Json, Ref
 from anonymizer.trace.flow import flat, prune, readers, unpack
-from anonymizer.trace.tree import Function, ModuleCall, Step
+from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
 
 
 def function(
@@ -56,16 +56,16 @@ def function(
     found = Function(
         data["number"],
         forward,
-        backward,
+        Backward(backward, grads, (*returned, *([None] * len(captured)))) if backward else None,
         (*parameters, *captured),
         results,
-        saved,
-        extra,
-        tuple(table.get(name, name) for name in data["dirty"]),
-        tuple(table.get(name, name) for name in data["constant"]),
-        data["materialize"],
-        grads,
-        (*returned, *([None] * len(captured))) if back else (),
+        FunctionContext(
+            saved,
+            extra,
+            tuple(table.get(name, name) for name in data["dirty"]),
+            tuple(table.get(name, name) for name in data["constant"]),
+            data["materialize"],
+        ),
     )
     return found, tuple(map(Ref, captured))
 

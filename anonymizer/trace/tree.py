@@ -133,34 +133,58 @@ class ModuleCall:
 
 
 @dataclass(frozen=True)
-class Function:
-    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls
-    without modules in them.
-
-    `saved` is what it saves for the backward and `extra` what it keeps on `ctx` besides; `dirty`
-    and `constant` what it marks as changed and as not differentiable. `returned` are the gradients
-    of its `parameters`. `number` says which class it was.
+class FunctionContext:
+    """What a forward leaves on its `ctx`: `saved` for the backward, `extra` attributes, what it
+    marks as changed (`dirty`) and as not differentiable (`constant`), and whether gradients that
+    are None are materialized.
     """
 
-    number: int
-    forward: ModuleCall
-    backward: ModuleCall | None
-    parameters: tuple[str, ...]
-    results: tuple[str, ...]
     saved: tuple[str, ...]
     extra: tuple[str, ...]
     dirty: tuple[str, ...]
     constant: tuple[str, ...]
     materialize: bool
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Names of the values that the backward finds again."""
+        return (*self.saved, *self.extra)
+
+
+@dataclass(frozen=True)
+class Backward:
+    """The backward of a user's `autograd.Function`: its body, the gradients it is given, and what
+    it returns for each parameter of the forward.
+    """
+
+    call: ModuleCall
     grads: tuple[str, ...]
     returned: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls
+    without modules in them.
+
+    `number` says which class it was.
+    """
+
+    number: int
+    forward: ModuleCall
+    backward: Backward | None
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    context: FunctionContext
 
     @property
     def changes(self) -> bool:
         """Whether it changes what it was given."""
-        given = {*self.parameters, *self.saved, *self.extra}
-        steps = [*self.forward.steps(), *(self.backward.steps() if self.backward else ())]
-        return bool(self.dirty) or any(step.same in given and step.in_place for step in steps)
+        given = {*self.parameters, *self.context.kept}
+        steps = [*self.forward.steps(), *(self.backward.call.steps() if self.backward else ())]
+        return bool(self.context.dirty) or any(
+            step.same in given and step.in_place for step in steps
+        )
 
 
 @dataclass(frozen=True)

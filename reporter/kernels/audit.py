@@ -35,18 +35,24 @@ from templates.material import IssueMaterial
 
 
 @dataclass(frozen=True)
+class KernelTexts:
+    """The repro, its regression test, and what the compiler wrote when it failed."""
+
+    repro: str
+    test: str
+    log: str
+
+
+@dataclass(frozen=True)
 class FinishedKernel:
-    """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on
-    this machine.
+    """A reduced kernel: the report's numbers, the texts, and what stays on this machine.
 
     `source` is the private script, `compiled` the target's answer about it (see
     `collectors.triton.run`).
     """
 
     report: Report
-    repro: str
-    test: str
-    log: str
+    texts: KernelTexts
     source: str
     compiled: Mapping[str, object]
     private: Mapping[str, str]
@@ -82,15 +88,15 @@ def audit(
         not_measured=to.not_measured or None,
     )
     material = IssueMaterial(
-        repro=finished.repro,
+        repro=finished.texts.repro,
         environment=environment,
         version=version(),
-        error_log=finished.log,
+        error_log=finished.texts.log,
         human_words=options.summary or "",
-        key=key_of(finished.repro),
+        key=key_of(finished.texts.repro),
         form=form.name if form.folder is None else "own",
     )
-    report, files = render(report, material, form, finished.test, note)
+    report, files = render(report, material, form, finished.texts.test, note)
     result = check_outgoing(
         files,
         terms,
@@ -116,7 +122,9 @@ def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Term
     terms = private_terms({script: finished.source}, public)
     identifying = {*terms.numbers, *terms.code_numbers}
     constants = (
-        node.value for node in ast.walk(ast.parse(finished.repro)) if isinstance(node, ast.Constant)
+        node.value
+        for node in ast.walk(ast.parse(finished.texts.repro))
+        if isinstance(node, ast.Constant)
     )
     numbers = {abs(float(value)) for value in constants if isinstance(value, (int, float))}
     left = sorted(numbers & identifying)

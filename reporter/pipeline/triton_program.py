@@ -21,7 +21,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.audit import FinishedKernel, audit, launch_text
+from reporter.kernels.audit import FinishedKernel, KernelTexts, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.extras import Extras
@@ -238,9 +238,9 @@ class TritonProgram:
             "mapping.json": json.dumps(mapping, indent=2),
             "kernels.json": launch_text(compiled["launches"]),
         }
-        log, source = verified.hits[0].stderr, found.answers.source
+        texts = KernelTexts(verified.text, test, verified.hits[0].stderr)
         return FinishedKernel(
-            report, verified.text, test, log, source, compiled, private, tuple(extras.left_out)
+            report, texts, found.answers.source, compiled, private, tuple(extras.left_out)
         )
 
     def audit(self, finished: FinishedKernel) -> Outgoing:

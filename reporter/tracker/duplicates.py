@@ -21,10 +21,10 @@ from reporter.core.plain import Json
 from reporter.store.database import open_store
 from reporter.store.filings import State, filings
 from reporter.store.reports import alike
+from reporter.tracker.failure import ReportedFailure
 from reporter.tracker.plain_text import plain, plain_line
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
-from reporter.tracker.submission import Submission
 from reporter.tracker.weighing import (
     LIKELY,
     exception_of,
@@ -93,7 +93,7 @@ class Duplicates:
 def find_duplicates(
     session: TrackerSession | None,
     repository: Repository,
-    draft: Submission,
+    failure: ReportedFailure,
     store: Path | None = None,
 ) -> Duplicates:
     """Searches the store, and the tracker where there is a session.
@@ -103,13 +103,13 @@ def find_duplicates(
     found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []
     try:
-        found.update((item.url, item) for item in _in_store(draft, repository, store))
+        found.update((item.url, item) for item in _in_store(failure, repository, store))
     except BugreportError as error:
         trouble.append(str(error))
-    for query in queries(repository, draft) if session is not None else ():
+    for query in queries(repository, failure) if session is not None else ():
         assert session is not None
         try:
-            items, gave_up = _on_tracker(session, query, draft)
+            items, gave_up = _on_tracker(session, query, failure)
             for item in items:
                 found.setdefault(item.url, item)
                 if item.score > found[item.url].score:
@@ -124,33 +124,33 @@ def find_duplicates(
     return Duplicates(tuple(shown), tuple(trouble))
 
 
-def queries(repository: Repository, draft: Submission) -> list[str]:
+def queries(repository: Repository, failure: ReportedFailure) -> list[str]:
     """What the tracker is asked, the most telling first; each within the limit of the search
     API.
     """
     scope = f"repo:{repository.full_name} is:issue"
     asked = []
-    if draft.stored.fingerprint:
-        digits = draft.stored.fingerprint.partition(":")[2]
+    if failure.stored.fingerprint:
+        digits = failure.stored.fingerprint.partition(":")[2]
         asked.append(f'{scope} in:body "{digits}"')
-    exception, words = exception_of(draft), words_of(draft)
+    exception, words = exception_of(failure), words_of(failure)
     if exception and words:
         asked.append(_within(f"{scope} {exception}", words[:5]))
-    operators = list_rare_operators(draft)
+    operators = list_rare_operators(failure)
     if operators:
         asked.append(_within(f"{scope} torch.compile", [last(name) for name in operators[:4]]))
     return asked
 
 
 def _in_store(
-    draft: Submission, repository: Repository, path: Path | None
+    failure: ReportedFailure, repository: Repository, path: Path | None
 ) -> Iterator[PossibleDuplicate]:
     """Reports of one's own with the same fingerprint, filed or not."""
     reason = (
         "your own report of the same failure: layer, exception and torch frames or operators agree"
     )
     with open_store(path) as store:
-        for report in alike(store, draft.stored):
+        for report in alike(store, failure.stored):
             known = [
                 item
                 for item in filings(store, report.key)
@@ -167,19 +167,19 @@ def _in_store(
 
 
 def _on_tracker(
-    session: TrackerSession, query: str, draft: Submission
+    session: TrackerSession, query: str, failure: ReportedFailure
 ) -> tuple[list[PossibleDuplicate], bool]:
     """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
-        found = [_weigh(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
+        found = [_weigh(issue, failure) for issue in itertools.islice(results, _PER_SEARCH)]
         return found, is_incomplete(results)
 
 
-def _weigh(issue: Issue, draft: Submission) -> PossibleDuplicate:
+def _weigh(issue: Issue, failure: ReportedFailure) -> PossibleDuplicate:
     labels = [plain_line(label.name) for label in issue.labels]
     title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
-    score, reasons = weigh(draft, title, body, labels)
+    score, reasons = weigh(failure, title, body, labels)
     return PossibleDuplicate(
         score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
     )

@@ -103,8 +103,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
             " --yes out to be asked"
         )
     checked = _recheck(draft, options)
-    if draft.report is not None:
-        draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
+    draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
     if options.dry_run:
         return dry_run(wanted.repository, options, draft, notes)
@@ -126,7 +125,8 @@ def _draft(folder: Path, options: FilingOptions) -> Submission:
         return read_submission(folder, words)
     form = choose(options)
     draft = read_submission(folder, words, in_form(folder, form))
-    return replace(draft, labels=form.allow(draft.labels))
+    allowed = replace(draft.failure, labels=form.allow(draft.failure.labels))
+    return replace(draft, failure=allowed)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class _Filer:
         if there is not None:
             landed = submitter.deliver(post)  # writes it down, and sends nothing
             return self._finish("already_filed", submitter, post, landed, Duplicates(), notes)
-        found = find_duplicates(self.session, self.repository, draft)
+        found = find_duplicates(self.session, self.repository, draft.failure)
         for line in duplicate_lines(found):
             self.user.say(line)
         target = found.to_comment_on
@@ -247,7 +247,7 @@ class _Filer:
             self.project,
             f"{self.repository}#{number}",
             number,
-            f"<!-- {draft.marker} -->",
+            f"<!-- {draft.failure.marker} -->",
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
@@ -357,10 +357,10 @@ class _Filer:
         """The labels to ask for, and notes on those left out: a label that a project lacks would be
         made anew.
         """
-        if self.wanted.options.labels or not draft.labels:
+        if self.wanted.options.labels or not draft.failure.labels:
             return self.wanted.options.labels, ()
         known, notes = [], []
-        for label in draft.labels:
+        for label in draft.failure.labels:
             try:
                 with self.session.calling(f"read the label {label!r}"):
                     self.project.get_label(label)

@@ -47,7 +47,7 @@ def dry_run(
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
     duplicates.
     """
-    labels = options.labels or draft.labels
+    labels = options.labels or draft.failure.labels
     if not has_words(draft):
         notes += ("a sentence of your own is still missing; --summary adds it",)
     would_send = {

@@ -18,6 +18,7 @@ from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG, TRACE
 from reporter.report.sections import Report, read_report
 from reporter.store.reports import StoredReport, describe, key_of
+from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.recognisable import Recognisable
 from templates.issue import BODY_LIMIT
 from templates.text import fence, shorten, size
@@ -38,36 +39,11 @@ _MARGIN = 256
 
 
 @dataclass(frozen=True)
-class FailureFacts:
-    """A failure as far as issues are compared by it.
-
-    `exception` is the class, or the signal that ended the process; `parts` are those of the
-    fingerprint.
-    """
-
-    exception: str = ""
-    message: str = ""
-    operators: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, report: Report) -> FailureFacts:
-        """What a report says."""
-        return cls(
-            report.verdict.exception or "",
-            report.verdict.message or "",
-            report.repro.operators if report.repro else (),
-            report.fingerprint.parts if report.fingerprint else (),
-        )
-
-
-@dataclass(frozen=True)
 class Submission:
     """A report on its way out.
 
-    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `stored` is the
-    row of the local store. `report` is None for what is only compared with issues, and so is
-    `recognisable`.
+    `log` is the text that did not fit, or empty; `words` what the reporter wrote; `failure` what it
+    is compared with issues by.
     """
 
     folder: Path
@@ -75,22 +51,20 @@ class Submission:
     body: str
     log: str
     words: str
-    labels: tuple[str, ...]
-    failure: FailureFacts
-    stored: StoredReport
+    failure: ReportedFailure
+    report: Report
     notes: tuple[str, ...] = ()
-    report: Report | None = None
     recognisable: Recognisable | None = None
+
+    @property
+    def stored(self) -> StoredReport:
+        """The row of the local store."""
+        return self.failure.stored
 
     @property
     def key(self) -> str:
         """The report's key in the local store, 16 hexadecimal digits."""
         return self.stored.key
-
-    @property
-    def marker(self) -> str:
-        """What the issue is found by."""
-        return f"bugreport-key: {self.key}"
 
     def texts(self) -> dict[str, str]:
         """Everything that leaves, by name; the names are those that a finding of the leak check
@@ -138,11 +112,9 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         body=body,
         log=_text(folder, ERROR_LOG) if log_file.is_file() else "",
         words="",
-        labels=report.labels,
-        failure=FailureFacts.of(report),
-        stored=stored,
-        notes=notes,
+        failure=ReportedFailure(FailureFacts.of(report), report.labels, stored),
         report=report,
+        notes=notes,
     )
     return with_words(draft, words)
 
@@ -172,7 +144,6 @@ def comment_with_environment(draft: Submission, number: int) -> str:
     and the smaller repro.
     """
     report = draft.report
-    assert report is not None
     seen, runs = report.verdict.reproduced
     versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", draft.body, re.M | re.S)
     own = [draft.words] if draft.words else []
@@ -190,7 +161,7 @@ def comment_with_environment(draft: Submission, number: int) -> str:
             "_This comment was written by the tool bugreport"
             f" {VERSION}{_WITH_WORDS if own else _NO_WORDS}._"
         ),
-        f"<!-- {draft.marker} -->",
+        f"<!-- {draft.failure.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
     if size(text) > BODY_LIMIT:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise
-from reporter.tracker.submission import Submission
+from reporter.tracker.failure import ReportedFailure
 
 #: From here on a candidate is called likely.
 LIKELY = 0.6
@@ -103,7 +103,11 @@ _RAISED = re.compile(
 
 
 def weigh(
-    draft: Submission, title: str, body: str, labels: Iterable[str], weights: Weights = WEIGHTS
+    failure: ReportedFailure,
+    title: str,
+    body: str,
+    labels: Iterable[str],
+    weights: Weights = WEIGHTS,
 ) -> tuple[float, list[str]]:
     """How much speaks for an issue being the same bug, between 0 and 1, and what.
 
@@ -111,39 +115,39 @@ def weigh(
         title, body, labels: of the issue, as plain text.
         weights: how much each part counts; the default was fitted to real duplicates (see above).
     """
-    if f"<!-- {draft.marker} -->" in body:
+    if f"<!-- {failure.marker} -->" in body:
         return 1.0, ["it is this report"]
     mark = _KEY.search(body)
-    if mark and mark.group(1) == draft.stored.fingerprint:
+    if mark and mark.group(1) == failure.stored.fingerprint:
         return 0.95, [
             "a report of the same failure: layer, exception and torch frames or operators agree"
         ]
     text = f"{title}\n{body}"
-    said = _message_in(draft, text, weights)
+    said = _message_in(failure, text, weights)
     parts = [
         said,
-        _frames_in(draft, text, said[0] > weights.words, weights),
-        _operators_in(draft, title, text, weights),
-        _labels_in(draft, title, labels, weights),
+        _frames_in(failure, text, said[0] > weights.words, weights),
+        _operators_in(failure, title, text, weights),
+        _labels_in(failure, title, labels, weights),
     ]
     score = sum(part for part, _ in parts)
     reasons = [reason for part, reason in parts if part and reason]
     if score > 0:
-        factor, more, reason = _sort_of(draft, text, said[0] > 0, weights)
+        factor, more, reason = _sort_of(failure, text, said[0] > 0, weights)
         score = score * factor + more
         reasons += [reason] if reason else []
     return min(score, _MOST), reasons
 
 
-def _message_in(draft: Submission, text: str, weights: Weights) -> tuple[float, str]:
+def _message_in(failure: ReportedFailure, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
-    message = _line_of(draft)
-    if not exception_of(draft) or not message:
+    message = _line_of(failure)
+    if not exception_of(failure) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
     if any(message in line for line in _normal(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
-    wanted = words_of(draft)
+    wanted = words_of(failure)
     if plain or len(wanted) < 3:
         return 0.0, ""
     spoken = {word.lower() for word in _WORD.findall(text)}
@@ -156,14 +160,16 @@ def _normal(text: str) -> tuple[str, ...]:
     return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
 
 
-def _frames_in(draft: Submission, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
+def _frames_in(
+    failure: ReportedFailure, text: str, is_said: bool, weights: Weights
+) -> tuple[float, str]:
     """The place in torch. It counts with the exception or the message beside it."""
-    exception = exception_of(draft)
+    exception = exception_of(failure)
     if not exception:
         return 0.0, ""
     is_raised = re.search(rf"\b{re.escape(exception)}\b", text) is not None
     innermost = next(
-        (part for part in draft.failure.parts if re.match(r"torch/.*:\w+$", part)), None
+        (part for part in failure.facts.parts if re.match(r"torch/.*:\w+$", part)), None
     )
     if innermost is not None and (is_raised or is_said):
         file, _, function = innermost.rpartition(":")
@@ -174,11 +180,13 @@ def _frames_in(draft: Submission, text: str, is_said: bool, weights: Weights) ->
     return (weights.exception, f"`{exception}`") if is_raised else (0.0, "")
 
 
-def _operators_in(draft: Submission, title: str, text: str, weights: Weights) -> tuple[float, str]:
+def _operators_in(
+    failure: ReportedFailure, title: str, text: str, weights: Weights
+) -> tuple[float, str]:
     """Operators that few programs have, each in the text; the more of them agree, the more it
     says.
     """
-    wanted = list_rare_operators(draft)
+    wanted = list_rare_operators(failure)
     there = {name: found for name in wanted if (found := _is_in(last(name), text))}
     if not there:
         return 0.0, ""
@@ -212,36 +220,36 @@ def _rarity(name: str) -> float:
 
 
 def _labels_in(
-    draft: Submission, title: str, labels: Iterable[str], weights: Weights
+    failure: ReportedFailure, title: str, labels: Iterable[str], weights: Weights
 ) -> tuple[float, str]:
-    own = {label.lower() for label in draft.labels if ":" in label}
+    own = {label.lower() for label in failure.labels if ":" in label}
     shared = sorted(set(map(str.lower, labels)) & own)
     if shared:
         return weights.label * min(2, len(shared)), "the labels " + ", ".join(shared)
-    layer = draft.stored.layer
+    layer = failure.stored.layer
     if layer not in (None, Layer.NONE) and layer in title.lower():
         return weights.label, f"{layer} in the title"
     return 0.0, ""
 
 
 def _sort_of(
-    draft: Submission, text: str, is_said: bool, weights: Weights
+    failure: ReportedFailure, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
-    kind = draft.stored.kind
+    kind = failure.stored.kind
     dies, raises = _find_failures(text)
     if kind == Kind.PROCESS_DEATH:
-        pattern = _SIGNALS.get(exception_of(draft))
+        pattern = _SIGNALS.get(exception_of(failure))
         if pattern is not None and pattern.search(text):
             return 1.0, weights.sort + weights.signal, "the way the process dies"
         return (1.0, weights.sort, "") if dies else (weights.other_sort, 0.0, "")
     if kind in CRASHES:
         if dies and not raises:
             return weights.other_sort, 0.0, ""
-        if exception_of(draft) not in text:
+        if exception_of(failure) not in text:
             return (1.0 if is_said else weights.silent_crash), 0.0, ""
         # the issue shows such an exception, but with other words
-        return (1.0 if is_said or not _line_of(draft) else weights.other_message), 0.0, ""
+        return (1.0 if is_said or not _line_of(failure) else weights.other_message), 0.0, ""
     if dies or raises:
         return weights.other_sort, 0.0, ""
     return 1.0, weights.sort, ""
@@ -253,20 +261,20 @@ def _find_failures(text: str) -> tuple[bool, bool]:
     return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 
 
-def exception_of(draft: Submission) -> str:
+def exception_of(failure: ReportedFailure) -> str:
     """The class of the exception, without its module, or the signal; empty where there was
     neither.
     """
-    return draft.failure.exception.rpartition(".")[2]
+    return failure.facts.exception.rpartition(".")[2]
 
 
-def words_of(draft: Submission) -> list[str]:
+def words_of(failure: ReportedFailure) -> list[str]:
     """The words of the message that do not change from program to program, without repetition:
     quoted ones may be the program's own.
     """
-    if not exception_of(draft):
+    if not exception_of(failure):
         return []
-    message = draft.failure.message
+    message = failure.facts.message
     # what a C++ compiler quotes is the compiler's
     for text in (message if "error: " in message else _QUOTED.sub(" ", message), message):
         words = [word for word in _WORD.findall(text) if not re.search(r"\d", word)]
@@ -275,9 +283,9 @@ def words_of(draft: Submission) -> list[str]:
     return list(dict.fromkeys(words))[:10]
 
 
-def list_rare_operators(draft: Submission) -> list[str]:
+def list_rare_operators(failure: ReportedFailure) -> list[str]:
     """The operators of the reduced program that not every program has."""
-    return [name for name in draft.failure.operators if name not in _EVERYDAY]
+    return [name for name in failure.facts.operators if name not in _EVERYDAY]
 
 
 def last(name: str) -> str:
@@ -285,9 +293,9 @@ def last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _line_of(draft: Submission) -> str:
+def _line_of(failure: ReportedFailure) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """
-    lines = (_WRAPPERS.sub("", normalise(part)) for part in draft.failure.message.split(" | "))
+    lines = (_WRAPPERS.sub("", normalise(part)) for part in failure.facts.message.split(" | "))
     return next((line for line in lines if len(line) >= _SHORTEST), "")

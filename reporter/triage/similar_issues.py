@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from pathlib import Path
 
 from reporter.core.errors import BugreportError
 from reporter.report.fingerprint import Fingerprint
 from reporter.store.database import now
 from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates
+from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
-from reporter.tracker.submission import FailureFacts, Submission
 from reporter.triage.result import Triage
 
 #: What programs that show a bug call around the operators.
@@ -38,7 +37,7 @@ def with_duplicates(
     if result.judged is None or place is None:
         return result
     try:
-        found = find_duplicates(session, place, _draft(result))
+        found = find_duplicates(session, place, _failure(result))
     except BugreportError as error:
         return replace(result, notes=(*result.notes, str(error)))
     number = address.number if address else None
@@ -46,7 +45,7 @@ def with_duplicates(
     return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
 
 
-def _draft(result: Triage) -> Submission:
+def _failure(result: Triage) -> ReportedFailure:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""
@@ -64,8 +63,8 @@ def _draft(result: Triage) -> Submission:
         text,
     )
     operators = judged.operators or (operators_of(result.repro.text) if result.repro else ())
-    failure = FailureFacts(judged.exception, judged.message, tuple(operators), mark.parts)
-    return Submission(Path(), result.thread.title, "", "", "", result.labels, failure, stored)
+    facts = FailureFacts(judged.exception, judged.message, tuple(operators), mark.parts)
+    return ReportedFailure(facts, result.labels, stored)
 
 
 def operators_of(text: str) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def tracker_answers(document: object) -> None:
     answers = document if isinstance(document, dict) else {}
     with answering.session(answers) as session:
         draft = read_submission(DATA / "reports" / "foobar")
-        find_duplicates(session, PYTORCH, draft)
+        find_duplicates(session, PYTORCH, draft.failure)
         fetch(session, IssueAddress(PYTORCH, 1))
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from reporter.report.labels import labels
 from reporter.store.reports import StoredReport
-from reporter.tracker.submission import FailureFacts, Submission
+from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
 from tests.support.places import DATA
 
@@ -59,9 +58,9 @@ def text(row: dict[str, Any]) -> str:
     return _FORM.format(code=row["says"] + log)
 
 
-def draft(row: dict[str, Any]) -> Submission:
+def reported(row: dict[str, Any]) -> ReportedFailure:
     """The row as a report of ours."""
-    failure = FailureFacts(
+    facts = FailureFacts(
         row.get("exception") or row.get("signal") or "",
         row.get("message") or "",
         tuple(row["operators"]),
@@ -70,7 +69,7 @@ def draft(row: dict[str, Any]) -> Submission:
     name = f"{row['issue']}{row['title']}"
     stored = StoredReport(name, "", "", row["title"], row["kind"], row["layer"], "", "", "2.13", "")
     asked = labels(row["kind"], row["layer"], True, signal=row.get("signal"))
-    return Submission(Path(), row["title"], "", "", "", tuple(asked), failure, stored)
+    return ReportedFailure(facts, tuple(asked), stored)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Pair:
 def pairs(weights: Weights = WEIGHTS) -> Iterator[Pair]:
     """All pairs of two rows but the unsure ones."""
     for row in ROWS:
-        sent = draft(row)
+        sent = reported(row)
         for other in ROWS:
             if other is row or _unsure(row, other):
                 continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.tracker.weighing import LIKELY, weigh
-from tests.support.github.weighing import ROWS, draft, measure, pairs, text
+from tests.support.github.weighing import ROWS, measure, pairs, reported, text
 
 
 def test_the_ranking_of_real_issues() -> None:
@@ -28,7 +28,7 @@ def test_no_pair_is_likely_for_its_form_alone() -> None:
     for row in ROWS:
         for kind in ("crash", "wrong_result", "process_death"):
             body = text({**empty, "kind": kind})
-            score, reasons = weigh(draft(row), "torch.compile fails", body, ["oncall: pt2"])
+            score, reasons = weigh(reported(row), "torch.compile fails", body, ["oncall: pt2"])
             assert score <= 0.15, (row["issue"], kind, reasons)
 
 
@@ -48,5 +48,5 @@ def test_a_failure_of_another_sort_is_another_bug(says: str, likely: bool) -> No
         "message": "AssertionError: dilation of 2 dims", "frames": ["torch/_inductor/lowering.py:pool"],
         "operators": ["torch.fold"],
     }  # fmt: skip
-    score, reasons = weigh(draft(row), "it fails", says, [])
+    score, reasons = weigh(reported(row), "it fails", says, [])
     assert (score >= LIKELY) is likely, (score, reasons)

@@ -1,0 +1,61 @@
+"""What fresh processes showed of the final text; only this is reported of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.core.answer import Answer
+from reporter.core.candidate import find_failure
+from reporter.core.signature import Signature
+from templates.log import last_words
+from templates.text import tidy_log
+
+
+@dataclass(frozen=True)
+class ColdRuns:
+    """The answers of fresh processes, and how many of them showed the wanted failure (`hits`)."""
+
+    answers: tuple[Answer, ...]
+    hits: int
+
+    @property
+    def reproduced(self) -> tuple[int, int]:
+        """(runs that showed the failure, runs)."""
+        return self.hits, len(self.answers)
+
+    @property
+    def failure(self) -> Mapping[str, Any]:
+        """The exception of the first run that raised one; empty where none did."""
+        return next((answer.failure for answer in self.answers if answer.failure), {})
+
+    @property
+    def signal(self) -> str | None:
+        """The signal that ended the first run that one ended."""
+        return next((answer.signal for answer in self.answers if answer.signal), None)
+
+    def find_crash(self, wanted: Signature) -> Signature | None:
+        """The crash as a run showed it, in the form in which `check` compares it on other
+        releases.
+        """
+        shown = (find_failure(answer, wanted) for answer in self.answers if answer.failure)
+        return next(shown, None)
+
+    def describe_death(self, summary: str) -> tuple[str, str | None]:
+        """The summary of a process that ended, with what eager mode does, and what a library said
+        before.
+        """
+        said = next((answer for answer in self.answers if answer.signal), Answer("died"))
+        raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
+        more = f"; eager raises {raised.group(1)}." if raised else "."
+        return summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
+
+    def stacks(self) -> str:
+        """What a process wrote before it ended, and Python's stacks at that moment."""
+        for answer in self.answers:
+            if answer.detail:
+                said = tidy_log(answer.stderr).strip()
+                return f"{said}\n\n{answer.detail}" if last_words(said) else answer.detail
+        return ""
