@@ -32,6 +32,8 @@ _WORDS: dict[type[ast.AST], str] = {
     ast.Global: "global",
     ast.Lambda: "lambda",
 }
+#: What reading a part of a tensor is called, which Python writes as `x[…]`.
+READS = frozenset(("index", "select", "slice"))
 #: How many words of Python are told before the operations.
 _MOST_WORDS = 2
 
@@ -76,6 +78,7 @@ def operators(text: str) -> tuple[str, ...]:
     are none.
     """
     found: dict[str, None] = {}
+    read: dict[str, None] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
             contexts = {
@@ -92,12 +95,22 @@ def operators(text: str) -> tuple[str, ...]:
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
                     found[_assignment_name(inner)] = None
                 elif isinstance(inner, ast.Subscript):
-                    found["__getitem__"] = None
+                    read[_reading_name(inner)] = None
     # Python's arithmetic is told only where there is nothing else to tell, and that a part was read
     # only where not even that
-    named = [name for name in found if name and name != "__getitem__"]
+    named = [name for name in found if name]
     told = [name for name in named if name not in _ARITHMETIC]
-    return tuple(told or named or [name for name in found if name])
+    return tuple(told or named or read)
+
+
+def _reading_name(part: ast.Subscript) -> str:
+    """The operator that reads a part of a tensor: `slice`, `select`, or `index` where an index is
+    itself a tensor.
+    """
+    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    if any(isinstance(each, (ast.Name, ast.Call)) for each in parts):
+        return "index"
+    return "slice" if any(isinstance(each, ast.Slice) for each in parts) else "select"
 
 
 def _assignment_name(target: ast.Subscript) -> str:

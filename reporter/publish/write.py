@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -71,6 +72,11 @@ from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
 from templates.text import tidy_log
+
+#: What torch tells a user to set, at the end of a line that names a problem.
+_ADVICE = re.compile(r"\s*(?:For more information, run with|Set) TORCH\w*=.*$")
+#: `Constraints violated (d0)!`, and the first of the points below it.
+_POINT = re.compile(r"^(?P<heading>\S.*[:!.])\n\s+- (?P<first>.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,19 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     return RunResult(summary.report, 0, lines, summary.output, summary)
 
 
+def short_message(failure: Mapping[str, Any]) -> str:
+    """The line of an exception that names the problem, without the advice behind it; of a heading
+    with a list below it the first point as well. Empty where there is no exception.
+
+    At most 500 characters.
+    """
+    line = _ADVICE.sub("", str(failure.get("first_line", "")))
+    point = _POINT.match(str(failure.get("message", "")))
+    if point and line and line == _ADVICE.sub("", point["heading"]):
+        line = f"{line.rstrip(':')} {point['first']}"
+    return tidy_log(line)[:500]
+
+
 def _report(
     captured: CapturedCall,
     built: BuiltRepro,
@@ -259,7 +278,7 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         summary=summary,
         signature=_public_signature(captured),
         exception=str(failure.get("exception")) if crash else built.cold.signal,
-        message=_message(failure) if crash else message,
+        message=short_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
         explanation=explanation(captured.verdict.kind, captured.verdict.layer),
         command="python repro.py",
@@ -290,7 +309,7 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
         captured.verdict.layer,
         True,
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
-        or _message(failure).startswith("error:"),
+        or short_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
         and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and given.get("dynamic") == "True",
@@ -307,10 +326,6 @@ def _public_signature(captured: CapturedCall) -> str:
         if captured.verdict.signature
         else captured.verdict.kind
     )
-
-
-def _message(failure: Mapping[str, Any]) -> str:
-    return tidy_log(str(failure.get("first_line", "")))[:500]
 
 
 def _files(

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from reporter.core.operators import READS
+
 #: Packages with models or layers, and the folder that holds them.
 PACKAGES = {
     "torch": "nn",
@@ -131,7 +133,7 @@ def _callee(node: ast.expr) -> str:
 def _word(name: str) -> str:
     """`torch.nn.functional.relu_`, `self.relu1` and `nn.ReLU` are all `relu`."""
     last = name.rpartition(".")[2]
-    return "" if last.startswith("__") else re.sub(r"[_\d]", "", last).lower()
+    return "" if last.startswith("__") or last in READS else re.sub(r"[_\d]", "", last).lower()
 
 
 def _follow(operations: Sequence[str], wanted: Sequence[str]) -> bool:

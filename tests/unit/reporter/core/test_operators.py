@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reporter.core.kinds import Layer
 from reporter.core.operators import name_operators, operators
 from tests.support.scripts import text
@@ -15,6 +17,20 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert written == ("index_put_", "__setitem__")
     numbered = "def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)"
     assert operators(numbered) == ("conj", "conv")
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        ("x[:, ::2]", "slice"),
+        ("x[0, 1:]", "slice"),
+        ("x[..., -1]", "select"),
+        ("x[:, rows]", "index"),
+        ("x[torch.tensor([0])] + y", "torch.tensor"),
+    ],
+)
+def test_a_part_that_is_read_is_named_where_nothing_else_is(read: str, name: str) -> None:
+    assert operators(f"def repro(x, y):\n    return {read}") == (name,)
 
 
 def test_where_dynamo_is_at_fault_python_is_named_first() -> None:

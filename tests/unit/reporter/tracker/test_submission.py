@@ -37,14 +37,14 @@ def test_a_comment_says_how_often_the_failure_was_seen_and_has_the_versions(repo
     assert text.index("seen in") < text.index(WORDS) < text.index("```python")
     versions = text[text.index("<summary>Versions") : text.index("</details>")]
     assert "PyTorch version: 2.13.0" in versions and "bugreport-key" not in versions
-    assert text.rstrip().endswith(f"<!-- {read_submission(report).marker} -->")
+    assert text.rstrip().endswith(f"<!-- {read_submission(report).failure.marker} -->")
 
 
 def test_a_comment_past_the_limit_is_refused_with_the_way_out(report: Path) -> None:
     draft = read_submission(report)
     long = replace(draft.stored, repro="x = 0\n" * (BODY_LIMIT // 6))
     with pytest.raises(UsageError, match="the comment on #7 is past .* limit; file an issue"):
-        comment_with_environment(replace(draft, stored=long), 7)
+        comment_with_environment(replace(draft, failure=replace(draft.failure, stored=long)), 7)
 
 
 def test_a_text_that_does_not_show_its_repro_is_pointed_out(report: Path) -> None:

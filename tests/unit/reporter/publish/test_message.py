@@ -1,0 +1,31 @@
+"""The line of an exception that stands in the title and beside "Actual"."""
+
+from __future__ import annotations
+
+import pytest
+
+from reporter.publish.write import short_message
+
+_LIST = (
+    'Constraints violated (d0)! For more information, run with TORCH_LOGS="+dynamic".\n'
+    "  - Not all values of d0 satisfy the generated guard d0 != 1.\n"
+    "  - Not all values of d1 satisfy the generated guard d1 != 1."
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("a dtype that is not known\n  - and a list", "a dtype that is not known"),
+        ("it fails. Set TORCHDYNAMO_VERBOSE=1 for the stack", "it fails."),
+        (
+            _LIST,
+            "Constraints violated (d0)!"
+            " Not all values of d0 satisfy the generated guard d0 != 1.",
+        ),
+        ("Found these faults:\n  - one\n  - two", "Found these faults one"),
+    ],
+)
+def test_a_message_is_what_is_wrong_and_no_advice(message: str, said: str) -> None:
+    failure = {"message": message, "first_line": message.split("\n")[0]}
+    assert short_message(failure) == said
