@@ -12,6 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.plain.makers import (
+    MAKERS,
+    dimensions,
+    find_makers,
+    parse_inputs,
+    sizes_of,
+    with_inputs,
+    with_size,
+)
 
 #: Operators that stand for each other in a program without further changes.
 FAMILIES: tuple[tuple[str, ...], ...] = (
@@ -39,16 +48,6 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
 )
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
-#: Makers of tensors, with the dtype that they have by default.
-_MAKERS = {
-    "torch.randn": "float32",
-    "torch.rand": "float32",
-    "torch.ones": "float32",
-    "torch.zeros": "float32",
-    "torch.randint": "int64",
-    "torch.full": "",
-    "torch.arange": "",
-}
 #: Different sizes of a program that are varied, and sizes that a dimension is given at most.
 _SIZES, _LARGEST = 3, 4096
 
@@ -77,25 +76,6 @@ def neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
     yield from _layouts(body)
 
 
-def _tree(body: ReproBody) -> ast.Module:
-    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
-
-
-def _with_inputs(body: ReproBody, tree: ast.Module) -> ReproBody:
-    function = ast.fix_missing_locations(tree).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    lines = "\n".join(ast.unparse(statement) for statement in function.body).splitlines()
-    return replace(body, inputs=tuple(lines))
-
-
-def _makers(tree: ast.AST) -> list[ast.Call]:
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in _MAKERS
-    ]
-
-
 def _dtype(maker: ast.Call) -> str:
     """The dtype of a new tensor; empty where it cannot be told."""
     named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
@@ -105,7 +85,7 @@ def _dtype(maker: ast.Call) -> str:
     if name == "torch.arange":
         end = maker.args[0].value if isinstance(maker.args[0], ast.Constant) else None
         return "float32" if isinstance(end, float) else "int64"
-    return _MAKERS[name]
+    return MAKERS[name]
 
 
 class _MakerWrapping(ast.NodeTransformer):
@@ -117,15 +97,15 @@ class _MakerWrapping(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        made = self.wrap(node) if ast.unparse(node.func) in _MAKERS else None
+        made = self.wrap(node) if ast.unparse(node.func) in MAKERS else None
         self.done |= made is not None
         return made or node
 
 
 def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
     change = _MakerWrapping(wrap)
-    tree = change.visit(_tree(body))
-    return _with_inputs(body, tree) if change.done else None
+    tree = change.visit(parse_inputs(body))
+    return with_inputs(body, tree) if change.done else None
 
 
 def _method(value: ast.expr, text: str) -> ast.expr:
@@ -146,7 +126,7 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {_dtype(maker) for maker in _makers(_tree(body))} & {*_FLOATS, *_WHOLE}
+    found = {_dtype(maker) for maker in find_makers(parse_inputs(body))} & {*_FLOATS, *_WHOLE}
     for dtype in sorted(found):
         others = _FLOATS if dtype in _FLOATS else (*_WHOLE, "float32")
         if body.is_module and dtype not in _FLOATS:
@@ -192,41 +172,6 @@ def _sizes(body: ReproBody) -> Iterator[Neighbour]:
             yield Neighbour(f"size {size}", str(size), str(other), with_size(body, size, other))
 
 
-def sizes_of(body: ReproBody) -> list[int]:
-    """The different sizes of the dimensions of the inputs, the largest first."""
-    dimensions = [node for maker in _makers(_tree(body)) for node in _dimensions(maker)]
-    return sorted({size for node in dimensions if (size := _size(node)) is not None}, reverse=True)
-
-
-def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
-    """The program with inputs in which every dimension of one size has another one."""
-    tree = _tree(body)
-    for maker in _makers(tree):
-        for node in _dimensions(maker):
-            if _size(node) == old and isinstance(node, ast.Constant):
-                node.value = new
-    return _with_inputs(body, tree)
-
-
-def _dimensions(maker: ast.Call) -> list[ast.expr]:
-    name = ast.unparse(maker.func)
-    given = maker.args
-    if name == "torch.randint":
-        given = maker.args[2:]
-    elif name == "torch.full":
-        given = maker.args[:1]
-    elif name == "torch.arange":
-        return []  # its shape is that of what follows
-    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
-        return given[0].elts
-    return list(given)
-
-
-def _size(node: ast.expr) -> int | None:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _layouts(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of two dimensions or more transposed in memory, or all of them strided."""
     if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
@@ -234,11 +179,11 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
 
     def transpose(maker: ast.Call) -> ast.expr | None:
         swap = "transpose(-1, -2)"
-        is_matrix = len(_dimensions(maker)) > 1
+        is_matrix = len(dimensions(maker)) > 1
         return _method(maker, f"{swap}.contiguous().{swap}") if is_matrix else None
 
     def stride(maker: ast.Call) -> ast.expr | None:
-        if not _dimensions(maker):
+        if not dimensions(maker):
             return None
         return _fill("torch.stack([_, _], -1)[..., 0]", maker)
 

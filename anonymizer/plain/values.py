@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.plain.makers import parse_inputs
 
 #: A plainer maker of a tensor, from the random one; None where it has none.
 _Plain = Callable[[ast.Call], "ast.expr | None"]
@@ -21,7 +22,7 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
     """
-    tree = _parse(body)
+    tree = parse_inputs(body)
     count = sum(_is_random(node) for node in ast.walk(tree))
     if not count:
         return
@@ -31,13 +32,9 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
         choices += [{index: maker} for index in range(count) for maker in makers]
     for chosen in choices:
         changed = _MakerSubstitution(chosen)
-        rewritten = changed.visit(_parse(body))
+        rewritten = changed.visit(parse_inputs(body))
         if changed.done:
             yield replace(body, inputs=tuple(_lines(rewritten)))
-
-
-def _parse(body: ReproBody) -> ast.Module:
-    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
 
 
 def _lines(tree: ast.Module) -> Iterator[str]:

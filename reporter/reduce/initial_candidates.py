@@ -17,6 +17,7 @@ from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
+from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol import (
     CaptureWay,
     CompileOptions,
@@ -303,7 +304,7 @@ def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     """The checks of an exported program: through torch.compile where that is the faulty part, then
     with sizes as they are, then with dynamic ones.
     """
-    dynamic = (*check.arguments, ("dynamic_shapes", _DYNAMIC_SHAPES))
+    dynamic = (*check.arguments, ("dynamic_shapes", EVERY_DIMENSION))
     variants = [check, replace(check, arguments=dynamic)]
     if layer in INDUCTOR_LAYERS:
         compiled = replace(check, compiler=Compiler.COMPILE.value, steps=(), arguments=())
@@ -311,10 +312,6 @@ def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     return variants
 
 
-#: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
-_DYNAMIC_SHAPES = (
-    '[{i: torch.export.Dim(f"d{n}") for i, n in enumerate(arg.shape) if n > 1} for arg in args]'
-)
 #: The cheapest backend that shows a fault of a layer.
 QUICKER: Mapping[Layer, Backend] = {
     Layer.DYNAMO: Backend.EAGER,

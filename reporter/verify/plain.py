@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.plain.dynamic_shapes import written_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
-from anonymizer.plain.neighbours import sizes_of, with_size
+from anonymizer.plain.makers import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
@@ -84,6 +85,10 @@ class PlainSearch:
                 bare = without_seed(form)
                 if self._text(body, check, bare) != self._text(body, check, form):
                     form = bare if self._holds(self._text(body, check, bare)) else form
+            for spelled in written_out(body, check):
+                if self._holds(self._text(body, spelled, form)):
+                    check = spelled
+                    break
         text = self._text(body, check, form)
         assert text is not None
         return PlainRepro(text, format_program(boilerplate.render(body, check)), (body, check))

@@ -30,7 +30,7 @@ PUBLIC = ("Model", "backward", "grad")
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            *("export/strided_slice_dynamic", "crash", {"export"}, 14, "slice"),
+            *("export/strided_slice_dynamic", "crash", {"export"}, 7, "slice"),
             marks=pytest.mark.slow,
         ),
         pytest.param(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from anonymizer.plain.neighbours import Neighbour, neighbours, sizes_of, with_size
+from anonymizer.plain.makers import sizes_of, with_size
+from anonymizer.plain.neighbours import Neighbour, neighbours
 
 MIN = ReproBody(
     "def repro(x):\n    return torch.min(x, 1).values",

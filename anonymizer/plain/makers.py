@@ -1,0 +1,78 @@
+"""The calls that make the inputs of a program, and the sizes that they are given."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from anonymizer.graph.boilerplate import ReproBody
+
+#: Makers of tensors, with the dtype that they have by default.
+MAKERS = {
+    "torch.randn": "float32",
+    "torch.rand": "float32",
+    "torch.ones": "float32",
+    "torch.zeros": "float32",
+    "torch.randint": "int64",
+    "torch.full": "",
+    "torch.arange": "",
+}
+
+
+def parse_inputs(body: ReproBody) -> ast.Module:
+    """The statements of the inputs, as the body of one function."""
+    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
+
+
+def with_inputs(body: ReproBody, tree: ast.Module) -> ReproBody:
+    """The program with other inputs, as `parse_inputs` gives them."""
+    function = ast.fix_missing_locations(tree).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    lines = "\n".join(ast.unparse(statement) for statement in function.body).splitlines()
+    return replace(body, inputs=tuple(lines))
+
+
+def find_makers(tree: ast.AST) -> list[ast.Call]:
+    """The calls that make a tensor."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in MAKERS
+    ]
+
+
+def sizes_of(body: ReproBody) -> list[int]:
+    """The different sizes of the dimensions of the inputs, the largest first."""
+    found = [node for maker in find_makers(parse_inputs(body)) for node in dimensions(maker)]
+    return sorted({size for node in found if (size := size_of(node)) is not None}, reverse=True)
+
+
+def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
+    """The program with inputs in which every dimension of one size has another one."""
+    tree = parse_inputs(body)
+    for maker in find_makers(tree):
+        for node in dimensions(maker):
+            if size_of(node) == old and isinstance(node, ast.Constant):
+                node.value = new
+    return with_inputs(body, tree)
+
+
+def dimensions(maker: ast.Call) -> list[ast.expr]:
+    """The expressions of the sizes that a call is given; none for one of another shape."""
+    name = ast.unparse(maker.func)
+    given = maker.args
+    if name == "torch.randint":
+        given = maker.args[2:]
+    elif name == "torch.full":
+        given = maker.args[:1]
+    elif name == "torch.arange":
+        return []  # its shape is that of what follows
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        return given[0].elts
+    return list(given)
+
+
+def size_of(node: ast.expr) -> int | None:
+    """A size that is written as a number."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,32 @@
+"""Program texts as people read them."""
+
+from __future__ import annotations
+
+from reporter.core.formatting import format_program
+
+UNPARSED = """import torch
+class Model(torch.nn.Module):
+
+    def forward(self, x):
+        return x
+
+    @staticmethod
+    def scale():
+        return 2
+"""
+SHOWN = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+    @staticmethod
+    def scale():
+        return 2
+"""
+
+
+def test_the_first_method_stands_right_below_the_head_of_its_class() -> None:
+    assert format_program(UNPARSED) == SHOWN
+    assert format_program(SHOWN) == SHOWN
