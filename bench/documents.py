@@ -17,7 +17,7 @@ from typing import Any
 
 from anonymizer.leakcheck.audit import Identity, private_terms
 from reporter.lint.run import lint
-from reporter.lint.subject import of_texts
+from reporter.lint.subject import collect_texts
 from reporter.publish.allow_list import check_outgoing
 from templates import forms
 from templates.issue import render_issue
@@ -56,7 +56,7 @@ def makers_of(report: dict[str, Any], repro: str) -> dict[str, Callable[[], obje
         "test_repro.py": lambda: render_test(report, repro),
         "report.html": lambda: render_page(report, evidence),
         "report.html, largest map": lambda: render_page(_with_map(report), evidence, cells),
-        "lint": lambda: lint(of_texts(form, issue, repro, "", report)),
+        "lint": lambda: lint(collect_texts(form, issue, repro, "", report)),
         "leak check": lambda: check_outgoing(files, terms, identity=who),
     }
 

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from reporter.evidence.repro import TOOLS, ReproEvidence, ShownFailure, of_repro  # noqa: E402
+from reporter.evidence.repro import TOOLS, ReproEvidence, ShownFailure, collect_evidence  # noqa: E402
 from reporter.publish.versions import collect  # noqa: E402
 from tests.conftest import RELEASES, python_in  # noqa: E402
 
@@ -45,7 +45,7 @@ def measure(python: Path, backend: str, tools: tuple[str, ...]) -> ReproEvidence
     """One fresh process with the given tools."""
     text = REPRO.replace("BACKEND", repr(backend))
     with tempfile.TemporaryDirectory() as folder:
-        return of_repro(
+        return collect_evidence(
             python,
             text,
             ShownFailure("crash", "dynamo"),

@@ -40,7 +40,7 @@ def session(request: ToolsRequest) -> ToolSession:
     )
 
 
-def of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceAnswer:
+def ask_of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceAnswer:
     """Repeats a recorded call in this (forked) process, compiled afresh as the user did, with the
     tools on.
     """
@@ -59,7 +59,7 @@ def of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceAnswe
     return {"outcome": "ok", "found": tools.stop(), "raised": raised}
 
 
-def of_script(spec: ScriptEvidenceSpec) -> ScriptEvidenceAnswer:
+def ask_of_script(spec: ScriptEvidenceSpec) -> ScriptEvidenceAnswer:
     """Runs a repro as `__main__` in this process with the tools on."""
     import torch._dynamo  # noqa: F401  the tools patch what the program will use
 
@@ -85,7 +85,7 @@ def main(arguments: List[str]) -> int:
     """
     with open(arguments[0], encoding="utf-8") as source:
         spec: ScriptEvidenceSpec = json.load(source)
-    answer = of_script(spec)
+    answer = ask_of_script(spec)
     path = os.path.join(spec["folder"], "answer.json")
     with open(path + ".part", "w", encoding="utf-8") as out:
         json.dump(answer, out)

@@ -29,7 +29,7 @@ def is_higher_order(node: Any) -> bool:
     return node.op == "call_function" and isinstance(node.target, higher)
 
 
-def of_call(target: Any, args: Tuple[Any, ...]) -> List[Body]:
+def find_bodies(target: Any, args: Tuple[Any, ...]) -> List[Body]:
     """The graphs of one call of a higher-order operator that are run with operands of the call, or
     with a slice of them.
 

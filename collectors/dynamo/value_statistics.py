@@ -127,7 +127,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
     def run_node(self, n: Any) -> Any:
         if bodies.is_higher_order(n) and len(self.bodies) < bodies.MOST:
             args, _ = self.fetch_args_kwargs_from_env(n)
-            self.bodies += bodies.of_call(n.target, args)
+            self.bodies += bodies.find_bodies(n.target, args)
         value = super().run_node(n)
         if "example_value" not in n.meta:
             self.results[n.name] = _without_data(value)

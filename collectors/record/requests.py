@@ -117,10 +117,10 @@ KINDS: Dict[Operation, _Doing] = {
     "equivalence": _of("trace.equivalence", "check"),
     "source_equivalence": _of("source.equivalence", "check"),
     "divergence": _of("dynamo.divergence", "divergence"),
-    "gather": _of("source.source", "of_call"),
+    "gather": _of("source.source", "gather_call"),
     "subsystems": _subsystems,
     "graph_breaks": _of("dynamo.graph_breaks", "collect"),
     "guards": _of("dynamo.guards", "find"),
-    "evidence": _of("debugtools.run", "of_call"),
+    "evidence": _of("debugtools.run", "ask_of_call"),
     "environment": _environment,
 }

@@ -41,7 +41,7 @@ class TooMuch(Exception):
     """What is reached is no program that anybody could rewrite, let alone read."""
 
 
-def of_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
+def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
     given = call.options.get("backend")
     backend = given if callable(given) else None

@@ -153,7 +153,7 @@ def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cel
     return found
 
 
-def of_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]:
+def list_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]:
     """What a repro showed in the builds judged last, one result for each commit and build; the
     newest first.
     """

@@ -22,7 +22,7 @@ import msgspec
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
-from reporter.core.signature import Signature, normalise, of_assertion
+from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.sections import Report, read_report
 from reporter.triage.reading.stated import StatedException, StatedFailure
 
@@ -204,7 +204,7 @@ def failure_of(report: Report) -> Signature | None:
         return Signature(verdict.kind, signal=verdict.exception)
     if verdict.kind == Kind.HANG:
         return Signature(verdict.kind)
-    return of_assertion(str(verdict.message)) or _of_text(verdict.kind, verdict.signature)
+    return sign_assertion(str(verdict.message)) or _of_text(verdict.kind, verdict.signature)
 
 
 def _of_row(row: sqlite3.Row) -> Signature | None:

@@ -17,7 +17,7 @@ from anonymizer.graph.ir import Graph
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import SILENT, Kind, assert_never
-from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
+from reporter.core.signature import Signature, same_failure, sign_assertion, sign_crash
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
 _RANDOM = (
@@ -118,14 +118,14 @@ def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature |
 def _from_exception(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
     """The failure that the exception of an answer shows: the repro's own check, or a crash."""
     if failure["exception"] == "AssertionError":
-        own = of_assertion(failure["message"], wanted)
+        own = sign_assertion(failure["message"], wanted)
         if own is not None:
             return replace(own, undefined=answer.undefined)
         functions = [frame["function"] for frame in failure.get("frames") or ()]
         is_own = functions[-1:] == ["<module>"] or functions and functions[-1].startswith("test_")
         if is_own and wanted is not None and wanted.kind in SILENT:
             return Signature(wanted.kind, property=wanted.property)
-    return of_crash(Kind.CRASH, None, failure)
+    return sign_crash(Kind.CRASH, None, failure)
 
 
 def matcher(wanted: Signature) -> Callable[[Answer], bool]:

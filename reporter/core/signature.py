@@ -100,7 +100,7 @@ def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(reversed(names))[:_FRAMES]
 
 
-def of_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> Signature:
+def sign_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> Signature:
     """The signature of an exception raised by compiling or running the compiled code.
 
     A message that user code composed (a backend of the user's own, say) names the user's program,
@@ -211,7 +211,7 @@ _STRUCTURE = re.compile(r"The (?:length of the sequences|keys of the mappings) (
 _NOT_RAISED = re.compile(r"\w+ not raised")
 
 
-def of_assertion(message: str, wanted: Signature | None = None) -> Signature | None:
+def sign_assertion(message: str, wanted: Signature | None = None) -> Signature | None:
     """The signature of an assertion message written by a repro's own check, or None if it is
     somebody else's.
 

@@ -12,7 +12,7 @@ import signal
 
 from collectors.protocol import Failure
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
-from reporter.core.signature import Signature, of_crash
+from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
@@ -81,7 +81,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
             Layer.EAGER,
             _sentence(internal[0]) + f"{describe_frequency(seen)}.",
             (EAGER, AGAIN),
-            signature=of_crash(Kind.CRASH, Layer.EAGER, internal[0]),
+            signature=sign_crash(Kind.CRASH, Layer.EAGER, internal[0]),
             failure=internal[0],
             reproduced=seen,
         )
@@ -103,7 +103,7 @@ def judge_script(recording: Recording) -> Diagnosis | None:
         Kind.CRASH,
         Layer.EAGER,
         _sentence(failure) + ".",
-        signature=of_crash(Kind.CRASH, Layer.EAGER, failure),
+        signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
         failure=failure,
         reproduced=(1, 1),
     )

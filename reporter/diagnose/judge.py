@@ -15,7 +15,7 @@ from dataclasses import replace
 from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import EXPORTERS, Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
-from reporter.core.signature import Signature, of_crash
+from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference, stale_gradient
 from reporter.diagnose.eager_faults import judge_operator
@@ -324,7 +324,7 @@ def _crash(climber: Climber) -> Diagnosis:
         layer,
         f"{what} raises {failure.get('exception')}; eager runs{describe_frequency(seen)}.",
         (EAGER, *names),
-        signature=of_crash(kind, layer, failure),
+        signature=sign_crash(kind, layer, failure),
         failure=failure,
         reproduced=seen,
     )

@@ -69,7 +69,7 @@ def ask_of_call(
     return PendingEvidence(asked, folder, budget)
 
 
-def of_call(
+def collect_call_evidence(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
     """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer."""

@@ -121,7 +121,7 @@ class ShownFailure:
     error: str = ""
 
 
-def of_repro(
+def collect_evidence(
     python: Path,
     text: str,
     failure: ShownFailure,

@@ -24,7 +24,7 @@ _BROKEN: tuple[KernelOutcome, ...] = ("raises", "died")
 _FAILED = (*_BROKEN, REFUSED)
 
 
-def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:
+def compile_kernels(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:
     """The part of report.json: `kernels`, each with its arguments and an outcome for each target,
     and `interpreter`, or `skipped`.
 

@@ -76,7 +76,7 @@ class LintSubject:
                 yield statement
 
 
-def of_texts(
+def collect_texts(
     form: IssueForm, issue: str, repro: str, test: str, report: Mapping[str, Any]
 ) -> LintSubject:
     """A report that is not written yet."""
@@ -117,7 +117,7 @@ def _folder(path: Path, form: IssueForm | None) -> LintSubject:
     if form is None:
         form = forms.load(name) if name in forms.names() else IssueForm(name)
     test = path / "test_repro.py"
-    return of_texts(
+    return collect_texts(
         form,
         _text(path / "issue.md"),
         _text(path / "repro.py"),

@@ -12,7 +12,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
-from reporter.evidence.call import CallEvidence, of_call
+from reporter.evidence.call import CallEvidence, collect_call_evidence
 from reporter.pipeline.record import record
 from reporter.pipeline.run import prepare, working_folder
 from reporter.recording.call_session import CallSession
@@ -60,7 +60,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
             progress.stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}
             return EvidenceResult(
-                of_call(_call_session(recording), folder, options.timeout, wanted)
+                collect_call_evidence(_call_session(recording), folder, options.timeout, wanted)
             )
         finally:
             recording.close()

@@ -17,7 +17,7 @@ from reporter.core.kinds import INDUCTOR_LAYERS
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explanation
 from reporter.evidence.call import ask_of_call
-from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
+from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
@@ -226,7 +226,7 @@ class TorchProgram:
         kernels = extras.measure(
             "triton",
             "inductor's kernels, compiled for GPUs that need not be there",
-            lambda: generated.of_repro(
+            lambda: generated.compile_kernels(
                 self.run.info.path,
                 built.program.text,
                 self.run.within(self.run.work.evidence),
@@ -245,7 +245,7 @@ class TorchProgram:
             of_call = ask_of_call(self._call_session, private / "call", budget)
         failure = built.cold.failure
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
-        found = of_repro(
+        found = collect_evidence(
             self.run.info.path,
             built.program.text,
             ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),

@@ -18,7 +18,7 @@ from anonymizer.leakcheck.audit import Audit
 from reporter.core.errors import LeakError, UsageError
 from reporter.core.version import VERSION
 from reporter.lint.run import lint
-from reporter.lint.subject import of_texts
+from reporter.lint.subject import collect_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
 from reporter.publish.form import refusal_of
 from reporter.report.folder import write_private
@@ -69,7 +69,7 @@ def render(
         issue = render_issue(document, material, form)
     except (FormError, ValueError) as error:
         raise refusal_of(FormError(str(error))) from None
-    result = lint(of_texts(form, issue, material.repro, test, document))
+    result = lint(collect_texts(form, issue, material.repro, test, document))
     for finding in result.findings:
         if finding.weight == "error":
             note(f"lint: {finding.sentence()}")

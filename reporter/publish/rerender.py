@@ -20,7 +20,7 @@ from msgspec import structs
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.lint.run import lint
-from reporter.lint.subject import of_texts
+from reporter.lint.subject import collect_texts
 from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
@@ -121,7 +121,7 @@ def _add_checks(folder: Path) -> list[str]:
         files[_ISSUE] = render_issue(fresh.to_json(), new, form)
         test = folder / "test_repro.py"
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
-        result = lint(of_texts(form, files[_ISSUE], repro, text, fresh.to_json()))
+        result = lint(collect_texts(form, files[_ISSUE], repro, text, fresh.to_json()))
         fresh = structs.replace(fresh, lint=section(LintSection, result.brief()))
     files[_PAGE] = render_page(fresh.to_json(), new, _cells(folder))
     files[_DOCUMENT] = fresh.dumps()

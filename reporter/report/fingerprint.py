@@ -67,7 +67,7 @@ class Fingerprint:
         return found if found.value == data.get("value") else cls()
 
 
-def of_section(section: FingerprintSection | None) -> Fingerprint:
+def read_section(section: FingerprintSection | None) -> Fingerprint:
     """The fingerprint of a report; one of another version, or none, is empty."""
     if section is None:
         return Fingerprint()

@@ -25,7 +25,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
-from reporter.sandbox.view import View, of_interpreter, of_tool
+from reporter.sandbox.view import View, view_interpreter, view_tool
 
 Ending = Literal["exited", "signal", "timeout", "memory", "tasks", "disk", "cpu", "flood"]
 _INTERVAL = 0.05
@@ -362,9 +362,9 @@ def prepare(
     """
     if not trust:
         bubblewrap.program()
-    view = of_tool() if with_tool else View()
+    view = view_tool() if with_tool else View()
     for path in [python] if isinstance(python, Path) else python:
-        view = view + of_interpreter(path)
+        view = view + view_interpreter(path)
     more = {"PYTHONPATH": ":".join(view.search)} if view.search else {}
     return Sandbox(
         command,

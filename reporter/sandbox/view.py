@@ -78,7 +78,7 @@ def system() -> View:
 
 
 @functools.lru_cache(maxsize=64)
-def of_interpreter(python: Path) -> View:
+def view_interpreter(python: Path) -> View:
     """What `python` needs to start and to import torch. Raises UsageError if it cannot be asked."""
     facts = interpreter.ask(python, _ASK)
     prefixes = list(dict.fromkeys([*facts["prefixes"], *map(os.path.realpath, facts["prefixes"])]))
@@ -92,13 +92,13 @@ def of_interpreter(python: Path) -> View:
     return View(_apart(paths), _links(python, paths), tuple(hidden))
 
 
-def of_tool() -> View:
+def view_tool() -> View:
     """The tool itself with its interpreter, for those measurements that need all of it next to the
     foreign code.
     """
     root = Path(__file__).resolve().parents[2]
     parts = [str(root / name) for name in ("reporter", "anonymizer", "templates", "collectors")]
-    return of_interpreter(Path(sys.executable)) + View(tuple(parts))
+    return view_interpreter(Path(sys.executable)) + View(tuple(parts))
 
 
 def _parts(prefix: str) -> list[str]:

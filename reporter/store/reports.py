@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from reporter.core.kinds import Kind, Layer
-from reporter.report.fingerprint import of_section
+from reporter.report.fingerprint import read_section
 from reporter.report.sections import Report
 from reporter.store.database import now, open_store
 
@@ -54,7 +54,7 @@ def describe(folder: Path, report: Report, title: str, repro: str) -> StoredRepo
         kind=report.verdict.kind,
         layer=report.verdict.layer,
         signature=report.verdict.signature,
-        fingerprint=of_section(report.fingerprint).value,
+        fingerprint=read_section(report.fingerprint).value,
         torch=report.torch,
         repro=repro,
     )

@@ -68,7 +68,7 @@ class Whole:
         return self.program.statements
 
 
-def of_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> Whole:
+def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> Whole:
     """The model of a trace, the values that it was given made at one of `values.LEVELS`.
 
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
@@ -110,7 +110,7 @@ def _collect(
         return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
     trace = answer["trace"]
     try:
-        written = of_trace(trace).written
+        written = read_trace(trace).written
     except NotPublic as reason:
         return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
     modules = {module["id"]: module for module in trace["modules"]}
@@ -187,7 +187,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
             f"the rewritten model does not use the operators of the private one: {changed} are not"
             " as often in it"
         )
-    opaque = of_trace(whole["trace"]).written.operators
+    opaque = read_trace(whole["trace"]).written.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
     return section(
         EquivalenceSection,
@@ -208,7 +208,7 @@ def _location(trace: TraceJson, path: str | None) -> str:
     """
     if path is None:
         return ""
-    number = of_trace(trace).written.blocks.get(path)
+    number = read_trace(trace).written.blocks.get(path)
     name = (trace["private"]["modules"].get(str(number)) or [path])[0]
     return f", first in {name or path}"
 
@@ -241,7 +241,7 @@ def _trace_candidates(
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
     for weights in ("", *values.weight_recipes(stats)):
         for level in values.levels(t.get("stats") for t in trace["tensors"]):
-            content = replace(of_trace(trace, level, several), weights=weights)
+            content = replace(read_trace(trace, level, several), weights=weights)
             for form in _forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}
                 for item in checks:
@@ -262,7 +262,7 @@ def mapping(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
     assert captured.material.whole is not None
     trace = captured.material.whole["trace"]
-    written = of_trace(trace).written
+    written = read_trace(trace).written
     modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
     functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
 
@@ -324,7 +324,7 @@ def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
     if not isinstance(candidate.content, Whole):
         return []  # its text is read for them
     assert captured.material.whole is not None
-    before = of_trace(captured.material.whole["trace"]).program
+    before = read_trace(captured.material.whole["trace"]).program
     left = resize.common_sizes(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
 

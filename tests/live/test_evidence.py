@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from reporter.core.kinds import Kind, Layer
-from reporter.evidence.call import of_call
-from reporter.evidence.repro import ShownFailure, of_repro
+from reporter.evidence.call import collect_call_evidence
+from reporter.evidence.repro import ShownFailure, collect_evidence
 from tests.support import interpreter
 from tests.support.created import command
 from tests.support.evidence import of_breaks
@@ -39,7 +39,7 @@ def test_every_tool_says_something_of_a_repro(tmp_path: Path) -> None:
 
 
 def test_a_repro_that_does_not_end_is_no_evidence() -> None:
-    found = of_repro(
+    found = collect_evidence(
         interpreter.WARM,
         "import time\nwhile True:\n    time.sleep(1)\n",
         ShownFailure(Kind.HANG, Layer.INDUCTOR),
@@ -53,7 +53,7 @@ def test_the_evidence_of_a_private_call_stays_in_a_private_folder(tmp_path: Path
     recording = watch(text("evidence/private"), tmp_path)
     try:
         call_session = recording.findings[0].call_session
-        found = of_call(call_session, tmp_path / "evidence", PATIENCE)
+        found = collect_call_evidence(call_session, tmp_path / "evidence", PATIENCE)
     finally:
         recording.close()
     outcomes = {item.name: item.outcome for item in found.collected}

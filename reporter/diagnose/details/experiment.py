@@ -37,7 +37,7 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.plain import Json
-from reporter.core.signature import Signature, of_crash, same_crash
+from reporter.core.signature import Signature, same_crash, sign_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.rungs import EAGER, EXACT, OTHER_RUNS
 from reporter.diagnose.verdict import Diagnosis
@@ -210,7 +210,7 @@ def _exception(
 ) -> tuple[bool | None, str]:
     """What an exception of the varied call says."""
     if wanted.kind in CRASHES:
-        same = same_crash(wanted, of_crash(wanted.kind, None, failure))
+        same = same_crash(wanted, sign_crash(wanted.kind, None, failure))
         return (True, "raises") if same else (None, "another exception")
     if eager_failure is not None and _refuses(failure, eager_failure):
         return False, "refuses the call as eager does"

@@ -15,7 +15,7 @@ import pytest
 from collectors.protocol import Rung
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
-from reporter.core.signature import Signature, of_assertion
+from reporter.core.signature import Signature, sign_assertion
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.details.experiment import (
     Abilities,
@@ -77,7 +77,7 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
 
 
 def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
-    wanted = of_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
+    wanted = sign_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
     assert wanted is not None
     abilities = Abilities(((SPEC["backend"], SPEC["subsystem"]),), {})
     with WorkerPool(
@@ -108,7 +108,7 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
 def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_them(
     tmp_path: Path, name: str, operator: str
 ) -> None:
-    wanted = of_assertion("wrong result: max abs error 1 against eager")
+    wanted = sign_assertion("wrong result: max abs error 1 against eager")
     assert wanted is not None
     abilities = Abilities((("inductor", "lowerings"),), {})
     settings = WorkerSettings("inductor")

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind, Layer
-from reporter.evidence.repro import TOOLS, ShownFailure, of_repro
+from reporter.evidence.repro import TOOLS, ShownFailure, collect_evidence
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded import PreloadedProcess
 from tests.support import interpreter
@@ -110,7 +110,7 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
         fresh.again(program, PATIENCE)
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
-    found = of_repro(Path(os.devnull), program, shown, 0.0, tmp_path / "kept", watched=into)
+    found = collect_evidence(Path(os.devnull), program, shown, 0.0, tmp_path / "kept", watched=into)
     outcomes = {item.name: item.outcome for item in found.collected}
     assert outcomes["logs"] == outcomes["trace"] == outcomes["explain"] == "ok"
     assert '["repro.py", ' in found.trace and (tmp_path / "kept" / "logs").is_dir()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reporter.lint.run import lint
-from reporter.lint.subject import of_texts
+from reporter.lint.subject import collect_texts
 from templates import forms
 from templates.material import IssueMaterial
 from templates.page import render_page
@@ -35,7 +35,7 @@ def test_an_issue_is_what_its_tracker_asks_for(kind: str) -> None:
     report, repro = document(kind), text_of(kind, "repro.py")
     form = forms.load(report["issue"]["form"])
     text = text_of(kind, "issue.md")
-    result = lint(of_texts(form, text, repro, text_of(kind, "test_repro.py"), report))
+    result = lint(collect_texts(form, text, repro, text_of(kind, "test_repro.py"), report))
     assert [finding.rule for finding in result.findings] == ["human-words"]
     assert headings(text) == list(form.headings)
     assert report["verdict"]["kind"] == kind and repro.strip() in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reporter.core.answer import Answer
 from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind, Layer
-from reporter.core.signature import of_crash
+from reporter.core.signature import sign_crash
 
 
 def test_an_answer_survives_json() -> None:
@@ -22,4 +22,4 @@ def test_a_program_whose_bug_is_the_memory_it_takes_is_recognised() -> None:
     }
     answer = Answer("fails", failure)
     assert answer.out_of_memory
-    assert matcher(of_crash(Kind.CRASH, Layer.INDUCTOR, failure))(answer)
+    assert matcher(sign_crash(Kind.CRASH, Layer.INDUCTOR, failure))(answer)

@@ -15,10 +15,10 @@ from reporter.core.signature import (
     Signature,
     frames_of,
     normalise,
-    of_assertion,
-    of_crash,
     same_crash,
     same_failure,
+    sign_assertion,
+    sign_crash,
 )
 
 
@@ -34,7 +34,7 @@ def crash(
         ],
         "innermost_is_torch": True,
     }
-    return of_crash(Kind.CRASH, Layer.INDUCTOR, failure)
+    return sign_crash(Kind.CRASH, Layer.INDUCTOR, failure)
 
 
 SAME = [
@@ -78,7 +78,7 @@ def test_a_violated_constraint_for_which_torch_knows_a_way_out_is_another_failur
             "frames": [],
             "innermost_is_torch": True,
         }
-        return of_crash(Kind.CRASH, Layer.EXPORT, failure)
+        return sign_crash(Kind.CRASH, Layer.EXPORT, failure)
 
     without, fixed = violated("They cannot hold."), violated("Suggested fixes:\n  batch = 4")
     assert without.message == "Constraints violated, without any fix"
@@ -101,13 +101,13 @@ def test_a_message_of_user_code_is_no_part_of_the_signature() -> None:
         "frames": [],
         "innermost_is_torch": False,
     }
-    assert of_crash(Kind.CRASH, Layer.BACKEND, failure).message is None
+    assert sign_crash(Kind.CRASH, Layer.BACKEND, failure).message is None
 
 
 def test_wrong_values_must_stand_out_from_rounding() -> None:
     wanted = Signature(Kind.WRONG_RESULT, Layer.INDUCTOR)
-    clear = of_assertion("wrong result: eager is off by 1e-07 from float64, compiled by 0.5")
-    noise = of_assertion("wrong result: eager is off by 0.01 from float64, compiled by 0.03")
+    clear = sign_assertion("wrong result: eager is off by 1e-07 from float64, compiled by 0.5")
+    noise = sign_assertion("wrong result: eager is off by 0.01 from float64, compiled by 0.03")
     assert clear is not None and noise is not None
     assert same_failure(wanted, clear)
     assert not same_failure(wanted, noise)
@@ -115,13 +115,13 @@ def test_wrong_values_must_stand_out_from_rounding() -> None:
 
 def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
     text = "wrong result: eager is off by 1e-07 from float64, compiled by 0.5"
-    assert of_assertion(f"False is not true : {text}") == of_assertion(text) is not None
+    assert sign_assertion(f"False is not true : {text}") == sign_assertion(text) is not None
 
 
 def test_a_kind_never_slips_into_another() -> None:
-    seen = of_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
+    seen = sign_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
     assert seen is not None and not same_failure(Signature(Kind.WRONG_RESULT), seen)
-    metadata = of_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
+    metadata = sign_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
     assert metadata is not None and metadata.property == "dtype"
     assert not same_failure(Signature(Kind.WRONG_METADATA, property="shape"), metadata)
 
@@ -155,7 +155,7 @@ CLOSE = "Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)"
 def test_the_comparison_of_a_plain_repro_tells_what_differs(
     message: str, wanted: Kind | None, found: Signature | None
 ) -> None:
-    assert of_assertion(message, Signature(wanted) if wanted else None) == found
+    assert sign_assertion(message, Signature(wanted) if wanted else None) == found
 
 
 def assertion(function: str, is_torch: bool = False) -> Answer:
@@ -176,7 +176,7 @@ def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
 
 
 def test_somebody_elses_assertion_is_not_ours() -> None:
-    assert of_assertion("incorrect out shape") is None
+    assert sign_assertion("incorrect out shape") is None
 
 
 def test_normalising_keeps_the_words_that_tell_bugs_apart() -> None:
@@ -216,11 +216,11 @@ def test_what_user_code_says_counts_only_where_a_c_compiler_said_it() -> None:
         "frames": [],
         "innermost_is_torch": False,
     }
-    assert of_crash(Kind.CRASH, Layer.INDUCTOR, failure).message == "error: no match for QUOTED"
+    assert sign_crash(Kind.CRASH, Layer.INDUCTOR, failure).message == "error: no match for QUOTED"
     assert (
-        of_crash(Kind.CRASH, Layer.INDUCTOR, {"exception": "E", "first_line": "x"}).message == "x"
+        sign_crash(Kind.CRASH, Layer.INDUCTOR, {"exception": "E", "first_line": "x"}).message == "x"
     )
-    assert of_crash(Kind.CRASH, None, {}) == Signature(Kind.CRASH, None, "None", "")
+    assert sign_crash(Kind.CRASH, None, {}) == Signature(Kind.CRASH, None, "None", "")
 
 
 def test_the_frames_of_a_failure_are_torchs_innermost_first_and_at_most_six() -> None:
@@ -337,8 +337,8 @@ def test_a_death_is_known_by_its_signal_and_metadata_by_their_property() -> None
     ["wrong result", "wrong gradient", "wrong metadata", "accepts invalid", "stale graph"],
 )
 def test_the_beginning_of_a_repros_message_says_the_kind(prefix: str) -> None:
-    assert of_assertion(f"{prefix}: x") == Signature(prefix.replace(" ", "_"))
-    assert of_assertion(prefix) is None and of_assertion(f"a {prefix}: x") is None
+    assert sign_assertion(f"{prefix}: x") == Signature(prefix.replace(" ", "_"))
+    assert sign_assertion(prefix) is None and sign_assertion(f"a {prefix}: x") is None
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_the_beginning_of_a_repros_message_says_the_kind(prefix: str) -> None:
     ],
 )
 def test_the_property_of_metadata_is_the_first_word(rest: str, named: str | None) -> None:
-    seen = of_assertion(f"wrong metadata: {rest}")
+    seen = sign_assertion(f"wrong metadata: {rest}")
     assert seen is not None and seen.property == named
 
 
@@ -373,7 +373,7 @@ def test_the_property_of_metadata_is_the_first_word(rest: str, named: str | None
     ],
 )
 def test_the_ratio_of_the_errors_is_read_from_the_message(rest: str, ratio: float | None) -> None:
-    seen = of_assertion(f"wrong result: {rest}")
+    seen = sign_assertion(f"wrong result: {rest}")
     assert seen is not None
     assert seen.error_ratio == (None if ratio is None else pytest.approx(ratio, rel=1e-12))
 

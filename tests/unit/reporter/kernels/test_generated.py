@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reporter.kernels import generated
-from reporter.kernels.generated import failing_repro, of_repro
+from reporter.kernels.generated import compile_kernels, failing_repro
 from templates.kernel import TARGETS
 
 KERNEL = """\
@@ -67,7 +67,7 @@ def told(folder: Path, keep: Path | None = None, **answers: Any) -> Any:
     python = folder / "python"
     python.write_text(_PYTHON.format(python=sys.executable, answers=str(folder / "answers.json")))
     python.chmod(0o755)
-    return of_repro(python, "import torch\n", 60, keep)
+    return compile_kernels(python, "import torch\n", 60, keep)
 
 
 def test_each_kernel_is_reported_with_its_outcome_for_each_target(tmp_path: Path) -> None:

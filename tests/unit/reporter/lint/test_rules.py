@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reporter.lint.run import RULES, lint
-from reporter.lint.subject import LintSubject, of_texts
+from reporter.lint.subject import LintSubject, collect_texts
 from templates import forms
 from templates.issue import render_issue
 from templates.material import IssueMaterial
@@ -26,7 +26,7 @@ def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     )
     report["issue"] = evidence.to_json()
     issue = render_issue(report, evidence)
-    return replace(of_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
+    return replace(collect_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
 
 
 def found(what: LintSubject) -> list[str]:

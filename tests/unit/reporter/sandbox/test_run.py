@@ -329,8 +329,8 @@ def test_the_interpreters_are_shown_and_searched(
         Path("/one"): View(("/opt/one",), (), ("/s1",)),
         Path("/two"): View(("/opt/two",), (), ("/s2",)),
     }
-    monkeypatch.setattr(module, "of_interpreter", views.__getitem__)
-    monkeypatch.setattr(module, "of_tool", lambda: View(("/opt/tool",)))
+    monkeypatch.setattr(module, "view_interpreter", views.__getitem__)
+    monkeypatch.setattr(module, "view_tool", lambda: View(("/opt/tool",)))
     box = prepare(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
     assert set(box.contents.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
     assert box.environment == {"PYTHONPATH": "/s1:/s2"}

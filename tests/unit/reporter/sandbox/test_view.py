@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.execution import interpreter
-from reporter.sandbox.view import View, of_interpreter, of_tool, system
+from reporter.sandbox.view import View, system, view_interpreter, view_tool
 from tests.support.places import ROOT
 
 
@@ -19,9 +19,9 @@ def facts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     """What the interpreter says of itself; it is not remembered for other tests."""
     said: dict[str, list[str]] = {"prefixes": [], "sites": [], "packages": []}
     monkeypatch.setattr(interpreter, "ask", lambda python, code: said)
-    of_interpreter.cache_clear()
+    view_interpreter.cache_clear()
     yield said
-    of_interpreter.cache_clear()
+    view_interpreter.cache_clear()
 
 
 def made(*paths: Path) -> None:
@@ -39,7 +39,7 @@ def test_of_a_prefix_only_the_parts_of_an_environment_are_shown(
     (prefix / "pyvenv.cfg").write_text("")
     (prefix / "bin" / "python").write_text("")
     facts["prefixes"] = [str(prefix)]
-    shown = of_interpreter(prefix / "bin" / "python").shown
+    shown = view_interpreter(prefix / "bin" / "python").shown
     names = ("bin", "include", "lib", "pyvenv.cfg", "x86_64-linux-gnu")
     assert sorted(shown) == [str(prefix / name) for name in names]
 
@@ -48,7 +48,7 @@ def test_the_whole_machine_is_no_prefix(tmp_path: Path, facts: dict[str, list[st
     python = tmp_path / "python"
     python.write_text("")
     facts["prefixes"] = ["/", str(tmp_path / "gone")]
-    assert of_interpreter(python).shown == (str(python),)
+    assert view_interpreter(python).shown == (str(python),)
 
 
 def test_packages_outside_the_environment_are_shown_and_searched(
@@ -62,7 +62,7 @@ def test_packages_outside_the_environment_are_shown_and_searched(
     facts["prefixes"] = [str(prefix)]
     facts["sites"] = [str(site), str(user), "/usr/lib/python3/dist-packages"]
     facts["packages"] = [str(site / "triton"), str(editable), str(tmp_path / "gone")]
-    view = of_interpreter(python)
+    view = view_interpreter(python)
     assert sorted(view.shown) == sorted(map(str, (prefix / "lib", user, editable, python)))
     assert view.search == (str(user),)
 
@@ -76,7 +76,7 @@ def test_the_real_place_of_a_prefix_is_shown_as_well(
     python = tmp_path / "python"
     python.write_text("")
     facts["prefixes"] = [str(link)]
-    shown = of_interpreter(python).shown
+    shown = view_interpreter(python).shown
     assert {str(real / "lib"), str(link / "lib")} <= set(shown)
 
 
@@ -90,7 +90,7 @@ def test_the_links_to_an_interpreter_are_made_where_nothing_is_shown(
     (env / "bin" / "python").symlink_to("../../bin/python3")
     (tmp_path / "bin" / "python3").symlink_to(base / "bin" / "python3")
     facts["prefixes"] = [str(base)]
-    view = of_interpreter(env / "bin" / "python")
+    view = view_interpreter(env / "bin" / "python")
     assert view.links == (
         ("../../bin/python3", str(env / "bin" / "python")),
         (str(base / "bin" / "python3"), str(tmp_path / "bin" / "python3")),
@@ -101,7 +101,7 @@ def test_the_links_to_an_interpreter_are_made_where_nothing_is_shown(
 def test_links_that_go_round_come_to_an_end(tmp_path: Path, facts: dict[str, list[str]]) -> None:
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
-    links = of_interpreter(tmp_path / "one").links
+    links = view_interpreter(tmp_path / "one").links
     assert set(links) == {("two", str(tmp_path / "one")), ("one", str(tmp_path / "two"))}
 
 
@@ -153,7 +153,7 @@ def test_a_folder_of_programs_that_is_no_link_is_shown(monkeypatch: pytest.Monke
 
 
 def test_the_tool_shows_its_packages_and_its_interpreter(facts: dict[str, list[str]]) -> None:
-    shown = of_tool().shown
+    shown = view_tool().shown
     for name in ("reporter", "anonymizer", "templates", "collectors"):
         assert str(ROOT / name) in shown
     assert str(ROOT) not in shown and str(ROOT / "tests") not in shown
