@@ -62,14 +62,6 @@ class Terms:
     def __len__(self) -> int:
         return sum(len(getattr(self, name)) for name in self.__dataclass_fields__)
 
-    def is_private(self, name: str) -> bool:
-        """Whether a generated identifier would be taken for one of the private program's."""
-        return (
-            name in self.names
-            or name in self.code_names
-            or not self.words.isdisjoint(subwords(name))
-        )
-
     def without_numbers(self, numbers: Iterable[float]) -> Terms:
         """The terms but for numbers that may leave: they are listed as left over, or their owner
         has allowed them.

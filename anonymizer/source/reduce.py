@@ -56,17 +56,6 @@ def candidate(
     return None if same and made.callable_expression == program.callable_expression else made
 
 
-def edits(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Every single-step smaller program, coarse passes first, without repetition."""
-    seen = {_key(program)}
-    for each in PASSES:
-        for made in _proposals(program, each):
-            key = _key(made)
-            if key not in seen:
-                seen.add(key)
-                yield made
-
-
 def _key(program: SourceProgram) -> tuple[str, str, str]:
     return (
         program.definitions_text(),

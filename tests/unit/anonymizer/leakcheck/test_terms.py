@@ -84,26 +84,12 @@ def test_the_path_and_what_the_user_calls_private_are_terms() -> None:
     assert run({"issue.md": "train the model"}, terms).passed
 
 
-def test_generated_names_can_ask_beforehand() -> None:
-    terms = terms_of("class MarloweNet:\n  def f(self): self.conv1 = 1")
-    assert [
-        terms.is_private(name) for name in ("MarloweNet", "conv1", "marlowe_2", "conv2", "x")
-    ] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
-
-
 def test_a_program_in_a_string_is_a_program() -> None:
     """What `exec` runs is told by its names, comments and strings; the grammar it shares with every
     program tells nothing.
     """
     code = text("leaks/in_a_string")
     terms = terms_of(f"SOURCE = {code!r}\nexec(SOURCE)")
-    assert terms.is_private("GrainFurnace") and terms.is_private("kiln_rate")
     assert run({"repro.py": text("leaks/shared_grammar")}, terms).passed
     for leak in ("GrainFurnace", "self.kiln_rate", "hearth of embers", "zorblax"):
         assert not run({"issue.md": f"it says {leak} here"}, terms).passed, leak
@@ -416,10 +402,10 @@ def test_a_number_that_may_leave_is_excused_whatever_its_sign() -> None:
         ("gatenet", False),
     ],
 )
-def test_a_generated_name_is_compared_by_its_whole_and_its_rare_words(
+def test_a_name_of_the_repro_is_compared_by_its_whole_and_its_rare_words(
     name: str, private: bool
 ) -> None:
-    assert TERMS.is_private(name) is private
+    assert run({"repro.py": f"{name} = 1"}, TERMS).passed is not private
 
 
 def test_words_of_prose_keep_their_digits() -> None:
