@@ -7,10 +7,11 @@ from __future__ import annotations
 import builtins
 import re
 import signal
+from dataclasses import replace
 
 from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signature import normalise
 from reporter.diagnose import limits
 from reporter.diagnose.eager_faults import judge_script, may_be_torch
@@ -110,11 +111,7 @@ def without_finding(recording: Recording) -> Diagnosis:
         if found is not None:
             return found
     if raised is not None and recording.fails_uncompiled:
-        summary = (
-            f"The program fails in the same way without the compiler: {raised['class']}"
-            f"{_in(raised)}. What its compiled calls returned agrees with eager."
-        )
-        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
+        return blame_program(recording, Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, ""))
     if not recording.compared:
         raise CannotJudgeError(
             f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
@@ -122,6 +119,22 @@ def without_finding(recording: Recording) -> Diagnosis:
             " about them"
         )
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
+
+
+def blame_program(recording: Recording, excused: Diagnosis) -> Diagnosis:
+    """The verdict on a script that its own exception ends with and without the compiler, where the
+    compiled calls agree with eager or differ from it by rounding (`excused`).
+    """
+    raised = recording.script_exception
+    assert raised is not None
+    differ = (
+        "differs from eager by rounding only" if excused.kind in ROUNDED else "agrees with eager"
+    )
+    summary = (
+        f"The program fails in the same way without the compiler: {raised['class']}{_in(raised)}."
+        f" What its compiled calls returned {differ}."
+    )
+    return replace(excused, kind=Kind.INVALID_PROGRAM, layer=Layer.EAGER, summary=summary)
 
 
 def judge_stated_limit(recording: Recording) -> Diagnosis | None:

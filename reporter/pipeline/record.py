@@ -90,6 +90,17 @@ def record(
     return recording
 
 
+def fails_uncompiled(run: Run, recording: Recording) -> bool | None:
+    """Whether a script whose compiled calls are excused ends in the same exception with the
+    compiler switched off; None where that cannot be told or the script takes too long.
+    """
+    if not may_fail_uncompiled(recording):
+        return None
+    entry = entry_point_of(run.program, run.info.path)
+    script = _Script(run.asked, entry, run.info.path, run.folder, run.progress)
+    return _FurtherRuns(script).fails_uncompiled(recording)
+
+
 def _account(recording: Recording) -> Json:
     """How a stranger's program ended, as its supervisor saw it and as it says itself."""
     raised = recording.script_exception
@@ -214,7 +225,7 @@ class _FurtherRuns:
         that run did not come to its end.
         """
         self.script.progress.note(
-            "the script fails, and no compiled call differs: once more, without the compiler"
+            "the script fails by no fault of a compiled call: once more, without the compiler"
         )
         found = self.script.run_again(self.script.watching(), **{VARIABLE: "1"})
         found.close()

@@ -128,6 +128,15 @@ def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
     assert not created.folder.exists()
 
 
+def test_rounding_does_not_explain_a_check_that_fails_without_the_compiler(tmp_path: Path) -> None:
+    created = create("counts_its_calls", tmp_path)
+    assert created.code == 1, created.talk[-3000:]
+    verdict = created.document["verdict"]
+    assert verdict["kind"] == "invalid_program"
+    assert "without the compiler: AssertionError" in verdict["summary"]
+    assert verdict["summary"].endswith("differs from eager by rounding only.")
+
+
 def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path: Path) -> None:
     options = ["--json", "--python", interpreter.WARM]
     done = bugreport("diagnose", *options, SCRIPTS / "toy.py", cwd=tmp_path)
