@@ -5,9 +5,10 @@ Every search asks through one callable and follows one path: which question come
 the answers alone, never on how many are answered at a time, so the result is the same for any
 number of workers.
 
-    minimise_list   ask a batch, get the index of the first interesting proposal     chunks, then
-    single items bisect_prefix   ask one, with hints about what would be asked next
-    binary search bisect_suffix   the same from the other end
+- `minimise_list` asks a batch and gets the index of the first interesting proposal; chunks first,
+  then single items.
+- `bisect_prefix` asks one question, with hints about what would be asked next; a binary search.
+- `bisect_suffix` does the same from the other end.
 """
 
 from __future__ import annotations
