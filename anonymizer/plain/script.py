@@ -36,9 +36,8 @@ class Script:
     """The parts of a flat script; every text is one or more complete statements.
 
     `callee` is the expression that is compiled, `setup` makes it where it is an object. `arguments`
-    are (name, expression) in the order of the call; `statements` come before them. `leaves` are the
-    arguments whose gradients are asked for. `sizes` names what changes from call to call, with
-    `rows` of values, one for each call.
+    are (name, expression) in the order of the call; `statements` come before them. `sizes` names
+    what changes from call to call, with `rows` of values, one for each call.
     """
 
     definitions: str
@@ -47,10 +46,15 @@ class Script:
     is_module: bool
     statements: tuple[str, ...]
     arguments: tuple[tuple[str, str], ...]
-    leaves: tuple[str, ...]
-    imports: tuple[str, ...]
+    imports: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     rows: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The arguments whose gradients are asked for."""
+        made = self.statements
+        return tuple(name for name, text in self.arguments if _is_leaf(name, text, made))
 
     @property
     def draws_inputs(self) -> bool:
@@ -100,7 +104,6 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
         is_module=is_module,
         statements=tuple(statements),
         arguments=tuple(arguments),
-        leaves=tuple(name for name, text in arguments if _is_leaf(name, text, statements)),
         imports=body.imports,
         sizes=tuple(name for name, _ in body.sizes) if check.calls else (),
         rows=rows,
