@@ -640,6 +640,8 @@ class TensorNumbers(TypedDict, total=False):
     nan: List[int]
     inf: List[int]
     nan_moved: bool
+    #: Elements where eager is not finite, while float64 and a compiled value close to it are.
+    overflowed: int
     #: Indices that differ only where what they index ties.
     tied: bool
 

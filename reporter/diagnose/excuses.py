@@ -359,9 +359,15 @@ def harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     text = describe(comparison)
     if _agrees_emulated(climber):
         return _precision_cast(climber, text, comparison)
-    if any(item.get("tied") for item in (comparison["values"] if comparison else ())):
+    values = comparison["values"] if comparison else []
+    if any(item.get("tied") for item in values):
         summary = (
             f"The results differ only in which of several tied values an index names ({text})."
+        )
+    elif any(item.get("overflowed") for item in values):
+        summary = (
+            "The compiled result agrees with float64 where eager is not finite"
+            f" ({text}): eager overflows, or one of its operators is wrong."
         )
     elif climber.ladder[EXACT].good and (far := _eager_far_off(comparison)):
         summary = (

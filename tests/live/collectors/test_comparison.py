@@ -55,6 +55,36 @@ def test_what_is_infinite_on_all_sides_leaves_the_rest_to_float64() -> None:
     assert not judged(eager, compiled, exact)["same"]
 
 
+@pytest.mark.parametrize(
+    ("eager", "compiled", "exact", "same"),
+    [
+        (math.inf, 3.47, 3.4704, True),
+        (math.nan, 3.47, 3.4704, True),
+        (math.inf, 3.47, 9.0, False),
+        (math.inf, 3.47, math.inf, False),
+        (3.47, math.inf, 3.4704, False),
+        (3.47, math.nan, 3.4704, False),
+    ],
+)
+def test_where_eager_alone_overflows_float64_is_the_judge(
+    eager: float, compiled: float, exact: float, same: bool
+) -> None:
+    half = torch.tensor([1.0, eager]).half(), torch.tensor([1.0, compiled]).half()
+    found = judged(*half, torch.tensor([1.0, exact], dtype=torch.float64))
+    assert found["same"] is same and found.get("overflowed", 0) == same
+    assert not same or found["eager_error_vs_fp64"] == math.inf
+
+
+def test_an_overflow_excuses_no_other_element() -> None:
+    exact = torch.linspace(0, 1, 2000, dtype=torch.float64)
+    eager = exact.float()
+    eager[0] = math.inf
+    compiled = exact.float()
+    assert judged(eager, compiled, exact)["same"]
+    compiled[7] += 1
+    assert not judged(eager, compiled, exact)["same"]
+
+
 def test_float64_is_no_judge_where_it_drew_other_random_numbers() -> None:
     eager, exact = torch.randn(2000), torch.randn(2000, dtype=torch.float64)
     assert judged(eager, eager + 0.8, exact)["same"]
