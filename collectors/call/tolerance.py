@@ -4,8 +4,9 @@ The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py`): two floating-
 if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half precision or below
 1000 elements) as far from float64, by root mean square, as eager is. The target's own `same` is
 asked where it has one; the copy below answers elsewhere and gives the numbers. What `same` does not
-know is added: NaN must stay where they are; where both sides are infinite alike the others are
-judged, and so they are where eager alone overflows and the compiled value is float64's; an integer or boolean result that is nearer to the float64 run's than eager's is not wrong;
+know is added: NaN must stay where they are; where both sides are infinite alike, or eager alone
+overflows and the compiled value is float64's, the others are judged; an integer or boolean result
+that is nearer to the float64 run's than eager's is not wrong;
 indices may differ where the values tie; float64 is no judge of a program that drew other random
 numbers there.
 """
