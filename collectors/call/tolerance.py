@@ -6,9 +6,8 @@ if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half 
 asked where it has one; the copy below answers elsewhere and gives the numbers. What `same` does not
 know is added: NaN must stay where they are; where both sides are infinite alike, or eager alone
 overflows and the compiled value is float64's, the others are judged; an integer or boolean result
-that is nearer to the float64 run's than eager's is not wrong;
-indices may differ where the values tie; float64 is no judge of a program that drew other random
-numbers there.
+that is nearer to the float64 run's than eager's is not wrong; indices may differ where the values
+tie; float64 is no judge of a program that drew other random numbers there.
 """
 
 from __future__ import annotations

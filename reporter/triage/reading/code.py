@@ -73,11 +73,19 @@ class IssueProgram:
     modules: tuple[str, ...]
     statements: int
     acts: bool
-    compiles: bool
     uses_torch: bool
-    generated: bool
     added: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it names a part of the compiler."""
+        return _COMPILERS.search(self.source) is not None
+
+    @property
+    def generated(self) -> bool:
+        """Whether torch has written it."""
+        return any(mark in self.text for mark in _GENERATED)
 
     @property
     def source(self) -> str:
@@ -194,9 +202,7 @@ def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssuePro
             for node in ast.walk(tree)
         ),
         acts=any(_acts(node) for node in tree.body),
-        compiles=_COMPILERS.search(text) is not None,
         uses_torch="torch" in modules or "torch" in names,
-        generated=any(mark in text for mark in _GENERATED),
         added=added,
         changes=changes + tuple(f"added `{line}`" for line in added),
     )
