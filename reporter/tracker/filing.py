@@ -319,7 +319,7 @@ class _Filer:
         self, submitter: SubmissionService, draft: Submission, number: int
     ) -> tuple[str | None, tuple[str, ...]]:
         """The log that did not fit, as the first comment. Its failure does not undo the issue."""
-        if not draft.log:
+        if not draft.text.log:
             return None, ()
         post = CommentPost(
             self.session,

@@ -37,14 +37,14 @@ def form(repository: Repository, draft: Submission) -> ManualForm:
     address = f"{repository.url}/issues/new?"
     if template:
         address += f"template={quote(template)}&"
-    title = draft.title
+    title = draft.text.title
     while len(address) + len(quote(title, safe="")) + len("title=") > URL_LIMIT - _MARGIN:
         title = title[: len(title) * 3 // 4]
     url = f"{address}title={quote(title, safe='')}"
     if template:
-        return ManualForm(url, tuple(_sections(draft.body)))
-    with_body = f"{url}&body={quote(draft.body, safe='')}"
-    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", draft.body),))
+        return ManualForm(url, tuple(_sections(draft.text.body)))
+    with_body = f"{url}&body={quote(draft.text.body, safe='')}"
+    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", draft.text.body),))
 
 
 def _sections(body: str) -> list[tuple[str, str]]:

@@ -133,21 +133,21 @@ def submission_lines(
     repository: Repository, draft: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
     """Exactly what leaves, between rules, with where it goes."""
-    bytes_of_body = len(draft.body.encode())
+    bytes_of_body = len(draft.text.body.encode())
     lines = [
         f"── what leaves, to {repository.url} ──",
-        f"title:     {draft.title}",
+        f"title:     {draft.text.title}",
         f"labels:    {', '.join(labels) or 'none'}",
         f"assignees: {', '.join(assignees) or 'none'}",
         f"body:      {bytes_of_body:,} bytes",
         "",
-        *draft.body.rstrip().split("\n"),
+        *draft.text.body.rstrip().split("\n"),
     ]
-    if draft.log:
+    if draft.text.log:
         lines += [
             "",
-            f"── and as the first comment, the error log ({len(draft.log.encode()):,} bytes) ──",
-            *draft.log.rstrip().split("\n"),
+            f"── and as the first comment, the error log ({len(draft.text.log.encode()):,} bytes) ──",
+            *draft.text.log.rstrip().split("\n"),
         ]
     lines.append("── end of what leaves ──")
     return [*lines, *(draft.recognisable.lines() if draft.recognisable else ())]
@@ -183,6 +183,6 @@ def _head(action: str, repository: Repository, draft: Submission) -> Json:
         "action": action,
         "repository": str(repository),
         "key": draft.key,
-        "title": draft.title,
+        "title": draft.text.title,
         "recognisable": draft.recognisable.to_json() if draft.recognisable else None,
     }

@@ -62,7 +62,9 @@ class IssuePost:
                 more["labels"] = list(self.labels)
             if self.assignees:
                 more["assignees"] = list(self.assignees)
-            issue = self.project.create_issue(title=self.draft.title, body=self.draft.body, **more)
+            issue = self.project.create_issue(
+                title=self.draft.text.title, body=self.draft.text.body, **more
+            )
             return _arrival(issue.number, issue.html_url)
 
 
@@ -130,7 +132,7 @@ class LogText:
             with self.session.calling("create a secret gist for the error log", writes=True):
                 gist = self.session.github.get_user().create_gist(
                     False,
-                    {name: github.InputFileContent(self.draft.log)},
+                    {name: github.InputFileContent(self.draft.text.log)},
                     f"Error log of bug report {self.draft.key}",
                 )
                 return _arrival(1, gist.html_url).url

@@ -51,11 +51,11 @@ def dry_run(
     if not has_words(draft):
         notes += ("a sentence of your own is still missing; --summary adds it",)
     would_send = {
-        "title": draft.title,
-        "body": draft.body,
+        "title": draft.text.title,
+        "body": draft.text.body,
         "labels": list(labels),
         "assignees": list(options.assignee),
-        "log": draft.log or None,
+        "log": draft.text.log or None,
     }
     lines = submission_lines(repository, draft, labels, options.assignee)
     return PreviewResult(

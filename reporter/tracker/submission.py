@@ -39,17 +39,23 @@ _MARGIN = 256
 
 
 @dataclass(frozen=True)
+class IssueText:
+    """The issue as it will stand on the tracker; `log` is what did not fit into its body."""
+
+    title: str
+    body: str
+    log: str = ""
+
+
+@dataclass(frozen=True)
 class Submission:
     """A report on its way out.
 
-    `log` is the text that did not fit, or empty; `words` what the reporter wrote; `failure` what it
-    is compared with issues by.
+    `words` is what the reporter wrote, `failure` what the report is compared with issues by.
     """
 
     folder: Path
-    title: str
-    body: str
-    log: str
+    text: IssueText
     words: str
     failure: ReportedFailure
     report: Report
@@ -70,9 +76,9 @@ class Submission:
         """Everything that leaves, by name; the names are those that a finding of the leak check
         gives.
         """
-        found = {"issue.md": f"{self.title}\n\n{self.body}"}
-        if self.log:
-            found[ERROR_LOG] = self.log
+        found = {"issue.md": f"{self.text.title}\n\n{self.text.body}"}
+        if self.text.log:
+            found[ERROR_LOG] = self.text.log
         return found
 
 
@@ -108,9 +114,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
     log_file = folder / ERROR_LOG
     draft = Submission(
         folder=folder,
-        title=title,
-        body=body,
-        log=_text(folder, ERROR_LOG) if log_file.is_file() else "",
+        text=IssueText(title, body, _text(folder, ERROR_LOG) if log_file.is_file() else ""),
         words="",
         failure=ReportedFailure(FailureFacts.of(report), report.labels, stored),
         report=report,
@@ -121,7 +125,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
 
 def has_words(draft: Submission) -> bool:
     """Whether a person has written something: at `create`, here, or into the text itself."""
-    return bool(draft.words) or _WITH_WORDS in draft.body
+    return bool(draft.words) or _WITH_WORDS in draft.text.body
 
 
 def with_words(draft: Submission, words: str) -> Submission:
@@ -130,13 +134,14 @@ def with_words(draft: Submission, words: str) -> Submission:
     Raises UsageError if it does not fit.
     """
     words = words.strip()
-    body = draft.body
+    body = draft.text.body
     if words and words not in body:
         before, fence_line, after = _split_at_repro(body)
         body = f"{before.rstrip()}\n\n{words}\n\n{fence_line}{after}"
     if words:
         body = body.replace(_NO_WORDS, _WITH_WORDS)
-    return _fit(replace(draft, body=_disclose(body, bool(words)), words=words))
+    text = replace(draft.text, body=_disclose(body, bool(words)))
+    return _fit(replace(draft, text=text, words=words))
 
 
 def comment_with_environment(draft: Submission, number: int) -> str:
@@ -145,7 +150,9 @@ def comment_with_environment(draft: Submission, number: int) -> str:
     """
     report = draft.report
     seen, runs = report.verdict.reproduced
-    versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", draft.body, re.M | re.S)
+    versions = re.search(
+        r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", draft.text.body, re.M | re.S
+    )
     own = [draft.words] if draft.words else []
     parts = [
         (
@@ -177,12 +184,12 @@ def log_comment(draft: Submission, gist: str | None = None) -> str:
     if gist:
         return f"{_LONG_LOG} {gist}\n\n{mark}"
     room = BODY_LIMIT - size(_LONG_LOG) - size(mark) - _MARGIN
-    return f"{_LONG_LOG}\n\n{fence(shorten(draft.log, room))}\n\n{mark}"
+    return f"{_LONG_LOG}\n\n{fence(shorten(draft.text.log, room))}\n\n{mark}"
 
 
 def log_needs_gist(draft: Submission) -> bool:
     """Whether a comment cannot hold the whole log."""
-    return bool(draft.log) and draft.log.rstrip() not in log_comment(draft)
+    return bool(draft.text.log) and draft.text.log.rstrip() not in log_comment(draft)
 
 
 def _fit(draft: Submission) -> Submission:
@@ -190,16 +197,17 @@ def _fit(draft: Submission) -> Submission:
 
     Raises UsageError if that is not enough.
     """
-    if size(draft.body) <= BODY_LIMIT:
+    if size(draft.text.body) <= BODY_LIMIT:
         return draft
-    found = _LOGS.search(draft.body)
+    found = _LOGS.search(draft.text.body)
     if found and found["log"].strip():
-        before, after = draft.body[: found.start("log")], draft.body[found.end("log") :]
+        before, after = draft.text.body[: found.start("log")], draft.text.body[found.end("log") :]
         body = f"{before}\n{_IN_COMMENT}\n\n{after}"
-        draft = replace(draft, body=body, log=draft.log or _strip_fence(found["log"]))
-    if size(draft.body) > BODY_LIMIT:
+        log = draft.text.log or _strip_fence(found["log"])
+        draft = replace(draft, text=replace(draft.text, body=body, log=log))
+    if size(draft.text.body) > BODY_LIMIT:
         raise UsageError(
-            f"the text of {draft.folder / 'issue.md'} has {size(draft.body):,} bytes, but the"
+            f"the text of {draft.folder / 'issue.md'} has {size(draft.text.body):,} bytes, but the"
             f" tracker takes {BODY_LIMIT:,}; shorten it"
         )
     return draft

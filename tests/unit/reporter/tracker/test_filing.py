@@ -228,7 +228,8 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
 
 
 def test_an_address_stays_short_whatever_the_title(report: Path) -> None:
-    long = replace(read_submission(report), title="ü" * 5000)
+    draft = read_submission(report)
+    long = replace(draft, text=replace(draft.text, title="ü" * 5000))
     for repository in ("pytorch/pytorch", "a/b"):
         owner, _, name = repository.partition("/")
         assert size(form(Repository("github.com", owner, name), long).url) < 8192
@@ -382,14 +383,17 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
     """The text that `create --summary` writes and the one that `file --summary` makes of it are the
     same.
     """
-    before = with_words(read_submission(report), WORDS).body
+    before = with_words(read_submission(report), WORDS).text.body
     assert (
-        with_words(read_submission(report), WORDS).body
-        == with_words(with_words(read_submission(report), WORDS), WORDS).body
+        with_words(read_submission(report), WORDS).text.body
+        == with_words(with_words(read_submission(report), WORDS), WORDS).text.body
     )
     # the disclosure is the templates' and has two endings; with words it has to get the other one
     assert submission._NO_WORDS in own_text() and submission._WITH_WORDS in own_text()
-    assert submission._NO_WORDS in read_submission(report).body and submission._WITH_WORDS in before
+    assert (
+        submission._NO_WORDS in read_submission(report).text.body
+        and submission._WITH_WORDS in before
+    )
     paragraphs = before.split("\n\n")
     assert paragraphs[2] == WORDS and paragraphs[0] == "### 🐛 Describe the bug"
 

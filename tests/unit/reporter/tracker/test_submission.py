@@ -11,6 +11,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.tracker.submission import (
+    Submission,
     comment_with_environment,
     has_words,
     read_submission,
@@ -22,6 +23,10 @@ from tests.support.github.submitter import WORDS
 
 DISCLOSURE = "_This report was reduced and written by the tool bugreport._"
 MOVED = "The log is in the first comment."
+
+
+def with_body(draft: Submission, body: str) -> Submission:
+    return replace(draft, text=replace(draft.text, body=body))
 
 
 def test_words_that_stand_in_the_text_alone_are_words_too(report: Path) -> None:
@@ -63,12 +68,12 @@ def test_a_body_of_exactly_the_limit_keeps_its_log_and_one_byte_more_moves_it(
     log = "a line of the log " * 3
     head = f"{DISCLOSURE}\n\n### Error logs\n\n{log}\n\n### Versions\n"
     body = head + "v" * (BODY_LIMIT + beyond - size(head))
-    fitted = with_words(replace(read_submission(report), body=body), "")
+    fitted = with_words(with_body(read_submission(report), body), "")
     if beyond:
-        assert MOVED in fitted.body and log not in fitted.body
-        assert fitted.log == log.strip() + "\n"
+        assert MOVED in fitted.text.body and log not in fitted.text.body
+        assert fitted.text.log == log.strip() + "\n"
     else:
-        assert fitted.body == body and fitted.log == ""
+        assert fitted.text.body == body and fitted.text.log == ""
 
 
 @pytest.mark.parametrize("beyond", [0, 1])
@@ -78,16 +83,16 @@ def test_without_its_log_a_body_may_be_exactly_as_long_as_the_limit(
     head, tail = f"{DISCLOSURE}\n\n### Error logs\n", "### Versions\n"
     kept = f"{head}\n{MOVED}\n\n{tail}"
     rest = "v" * (BODY_LIMIT + beyond - size(kept))
-    draft = replace(read_submission(report), body=f"{head}\n{'a long log ' * 9}\n\n{tail}{rest}")
+    draft = with_body(read_submission(report), f"{head}\n{'a long log ' * 9}\n\n{tail}{rest}")
     if beyond:
         with pytest.raises(UsageError, match=f"has {BODY_LIMIT + 1:,} bytes"):
             with_words(draft, "")
     else:
-        assert with_words(draft, "").body == kept + rest
+        assert with_words(draft, "").text.body == kept + rest
 
 
 def test_a_log_in_a_fence_leaves_as_plain_text(report: Path) -> None:
     log = "frame one\nframe two\n" * 5
     head = f"{DISCLOSURE}\n\n### Error logs\n\n```\n{log}```\n\n### Versions\n"
-    draft = replace(read_submission(report), body=head + "v" * (BODY_LIMIT + 1 - size(head)))
-    assert with_words(draft, "").log == log
+    draft = with_body(read_submission(report), head + "v" * (BODY_LIMIT + 1 - size(head)))
+    assert with_words(draft, "").text.log == log
