@@ -69,10 +69,9 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
             "outcome": "raises",
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
-    ids = {label: id(tensor) for label, tensor in tracer.given.items()}
 
     def compare(exact: Optional[SavedRun]) -> EquivalenceAnswer:
-        return _RunComparison(private, public, request, ids, tracer, model, exact).document()
+        return _RunComparison(private, public, request, tracer, model, exact).document()
 
     found = compare(None)
     if _differ(found) and referee.run():
@@ -281,7 +280,6 @@ class _RunComparison:
     private: SavedRun
     public: EquivalenceRun
     request: EquivalenceRequest
-    ids: Mapping[str, int]
     tracer: Tracer
     model: Any
     exact: Optional[SavedRun]
@@ -290,12 +288,12 @@ class _RunComparison:
         """How alike they are."""
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
-        exact = self.exact
+        exact, ids = self.exact, {label: id(t) for label, t in self.tracer.given.items()}
         results = same(expected, actual, exact["results"] if exact else None)
         pairs: List[Tuple[Any, int]] = [
-            (path, self.ids[label]) for path, label in self.request["mapping"].items()
+            (path, ids[label]) for path, label in self.request["mapping"].items()
         ]
-        pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
+        pairs += [(index, ids[label]) for index, label in enumerate(self.request["arguments"])]
         both = list(dict.fromkeys([*self.private["gradients"], *(i for _, i in pairs)]))
         keys = {identity: key for key, identity in reversed(pairs)}
         gradients = same(
