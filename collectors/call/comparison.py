@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Literal, Optional, Sequence, cast
+from typing import Any, List, Literal, Mapping, Optional, Sequence, cast
 
 import torch
 
@@ -47,32 +47,49 @@ def _metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[Metadata
     return found
 
 
+@dataclass(frozen=True)
+class Circumstances:
+    """What is known of a call beside its two snapshots.
+
+    Attributes:
+        exact: the call in float64.
+        origin: the dtype that the program had, as text.
+        baseline: the inputs before the call.
+        ties: what an index output indexes, by the number of the output.
+        random: whether the program draws random numbers.
+        again: other eager runs, whose side effects tell which of the call's can be compared.
+    """
+
+    exact: Optional[Snapshot] = None
+    origin: Optional[str] = None
+    baseline: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    ties: Mapping[int, IndexedValues] = field(default_factory=dict)
+    random: bool = False
+    again: Sequence[Snapshot] = ()
+
+    @property
+    def dtype(self) -> Optional[torch.dtype]:
+        """`origin` as torch has it."""
+        return getattr(torch, self.origin.split(".")[-1]) if self.origin else None
+
+
 @dataclass
 class _Comparison:
-    """Collects the differences of one pair of snapshots; `origin` is the dtype that the program
-    had, as text.
-    """
+    """Collects the differences of one pair of snapshots."""
 
     reference: Snapshot
     actual: Snapshot
-    exact: Optional[Snapshot]
-    origin: Any
-    baseline: Dict[str, torch.Tensor]
-    ties: Dict[int, IndexedValues]
-    random: bool
-    again: Sequence[Snapshot]
+    known: Circumstances
     metadata: List[MetadataDifference] = field(default_factory=list)
     values: List[ValueDifference] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.origin:
-            self.origin = getattr(torch, self.origin.split(".")[-1])
 
     def result(self) -> Comparison:
         self._leaves()
         self._compare_written()
         self._gradients()
-        self.metadata += effect_comparison.differences(self.reference, self.actual, self.again)
+        self.metadata += effect_comparison.differences(
+            self.reference, self.actual, self.known.again
+        )
         metadata, values = self.metadata, self.values
         return {
             "rule": RULE,
@@ -97,7 +114,7 @@ class _Comparison:
         pair = self.reference["leaves"], self.actual["leaves"]
         if len(pair[0]) != len(pair[1]):
             self._differs("outputs", "structure", len(pair[0]), len(pair[1]))
-        exact = self.exact["leaves"] if self.exact else []
+        exact = self.known.exact["leaves"] if self.known.exact else []
         fine: Sequence[Optional[SavedLeaf]] = [None] * len(pair[0])
         fine = exact if len(exact) == len(pair[0]) else fine
         for index, (a, b, x) in enumerate(zip(pair[0], pair[1], fine)):
@@ -114,7 +131,7 @@ class _Comparison:
                     a["tensor"],
                     b["tensor"],
                     x and x.get("tensor"),
-                    self.ties.get(index),
+                    self.known.ties.get(index),
                 )
             elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
                 self._differs(where, "python value", a["value"], b["value"])
@@ -134,7 +151,8 @@ class _Comparison:
             if not bool((~tolerance.alike(tolerance.wide(a), tolerance.wide(b))).any()):
                 return None
             b = b.to(a.dtype)
-        judged = tolerance.judge_values(a, b, exact, self.origin, tie, self.random)
+        known = self.known
+        judged = tolerance.judge_values(a, b, exact, known.dtype, tie, known.random)
         if judged["equal"]:
             return None
         difference = cast(ValueDifference, {"where": where, "property": what, **judged})
@@ -147,7 +165,7 @@ class _Comparison:
         One that only one side wrote to is held against its value before the call.
         """
         sides = self.reference["changed"], self.actual["changed"]
-        exact = self.exact["changed"] if self.exact else {}
+        exact = self.known.exact["changed"] if self.known.exact else {}
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
             entries = [side.get(label) or self._before(label) for side in sides]
             a, b = entries
@@ -163,12 +181,12 @@ class _Comparison:
                 found["label"] = label
 
     def _before(self, label: str) -> Optional[SavedTensor]:
-        tensor = self.baseline.get(label)
+        tensor = self.known.baseline.get(label)
         return None if tensor is None else outputs.entry(tensor)
 
     def _gradients(self) -> None:
         sides = self.reference["grads"], self.actual["grads"]
-        exact = self.exact["grads"] if self.exact else {}
+        exact = self.known.exact["grads"] if self.known.exact else {}
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
             where = "gradient {}".format(number)
             a, b = (side.get(label) for side in sides)
@@ -205,23 +223,10 @@ def _same_python(a: Any, b: Any) -> bool:
 
 
 def compare(
-    reference: Snapshot,
-    actual: Snapshot,
-    exact: Optional[Snapshot] = None,
-    origin: Optional[str] = None,
-    baseline: Optional[Dict[str, torch.Tensor]] = None,
-    ties: Optional[Dict[int, IndexedValues]] = None,
-    random: bool = False,
-    again: Sequence[Snapshot] = (),
+    reference: Snapshot, actual: Snapshot, known: Optional[Circumstances] = None
 ) -> Comparison:
     """All differences between two snapshots.
 
     `equal`: none at all; `same`: none that the rule above minds.
-
-    `baseline` holds the inputs before the call; `ties`, by output, what an index output indexes;
-    `random` says that the program draws random numbers; `again` are other eager runs, whose side
-    effects tell which of the call's can be compared.
     """
-    return _Comparison(
-        reference, actual, exact, origin, baseline or {}, ties or {}, random, again
-    ).result()
+    return _Comparison(reference, actual, known or Circumstances()).result()

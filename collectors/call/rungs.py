@@ -46,8 +46,8 @@ class RecordedCall:
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]
     options: CompileOptions
-    history: List[Tuple[Any, Any]]
     state: ContextState
+    history: List[Tuple[Any, Any]] = field(default_factory=list)
     settings: JsonObject = field(default_factory=dict)
     #: Python seeds anew in every fork
     random: Any = field(default_factory=random.getstate)

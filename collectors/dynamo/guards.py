@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
@@ -108,10 +109,7 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
             return made
 
         earlier.append(_map(call, mix))
-    made_up = rungs.RecordedCall(
-        call.function, call.compiled, call.args, call.kwargs, call.options, earlier, call.state
-    )
-    return sequence(made_up)
+    return sequence(replace(call, history=earlier))
 
 
 def _find_reused(observer: Observer, last: int) -> List[ObservedGraph]:

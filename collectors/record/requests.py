@@ -68,16 +68,15 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
     def load(path: Optional[str]) -> Any:
         return outputs.load(path) if path else None
 
-    result = comparison.compare(
-        load(request["reference"]),
-        load(request["actual"]),
+    known = comparison.Circumstances(
         load(request.get("exact")),
         request.get("origin"),
         context.reachable(call.function, call.args, call.kwargs),
-        load(request.get("ties")),
+        load(request.get("ties")) or {},
         bool(request.get("random")),
         [load(path) for path in request.get("again") or ()],
     )
+    result = comparison.compare(load(request["reference"]), load(request["actual"]), known)
     return {"outcome": "ok", "comparison": result}
 
 

@@ -97,8 +97,8 @@ class WatchedCall:
             args,
             kwargs,
             watched.options,
-            self._history(),
             self.state,
+            self._history(),
             environment.find_changed_settings(),
         )
 

@@ -133,7 +133,7 @@ def submission_lines(
     repository: Repository, draft: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
     """Exactly what leaves, between rules, with where it goes."""
-    bytes_of_body = len(draft.text.body.encode())
+    bytes_of_body, bytes_of_log = (len(each.encode()) for each in (draft.text.body, draft.text.log))
     lines = [
         f"── what leaves, to {repository.url} ──",
         f"title:     {draft.text.title}",
@@ -146,7 +146,7 @@ def submission_lines(
     if draft.text.log:
         lines += [
             "",
-            f"── and as the first comment, the error log ({len(draft.text.log.encode()):,} bytes) ──",
+            f"── and as the first comment, the error log ({bytes_of_log:,} bytes) ──",
             *draft.text.log.rstrip().split("\n"),
         ]
     lines.append("── end of what leaves ──")
