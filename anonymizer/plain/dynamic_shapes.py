@@ -21,7 +21,7 @@ _SAME_SHAPE = frozenset(
 _MOST = 6
 
 
-def written_out(body: ReproBody, check: ReproCheck) -> Iterator[ReproCheck]:
+def write_out(body: ReproBody, check: ReproCheck) -> Iterator[ReproCheck]:
     """The check with its dynamic dimensions written out: one of them alone, then all.
 
     Nothing where the program is not exported with every dimension dynamic, or where the sizes of an

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
-from anonymizer.plain.dynamic_shapes import written_out
+from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
 from anonymizer.plain.makers import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
@@ -85,7 +85,7 @@ class PlainSearch:
                 bare = without_seed(form)
                 if self._text(body, check, bare) != self._text(body, check, form):
                     form = bare if self._holds(self._text(body, check, bare)) else form
-            for spelled in written_out(body, check):
+            for spelled in write_out(body, check):
                 if self._holds(self._text(body, spelled, form)):
                     check = spelled
                     break

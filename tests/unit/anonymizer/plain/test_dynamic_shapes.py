@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, written_out
+from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, write_out
 
 CHECK = ReproCheck("crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export")
 
 
 def spelled(*inputs: str) -> list[str]:
     body = ReproBody("", "Repro()", inputs, True)
-    return [dict(check.arguments)["dynamic_shapes"] for check in written_out(body, CHECK)]
+    return [dict(check.arguments)["dynamic_shapes"] for check in write_out(body, CHECK)]
 
 
 def test_each_dimension_is_tried_as_the_only_dynamic_one_and_then_all() -> None:

@@ -98,7 +98,7 @@ class Repro(nn.Module):
 """
 
 
-def test_a_block_becomes_the_whole_and_its_constant_is_written_out() -> None:
+def test_a_block_becomes_the_whole_and_its_constant_is_write_out() -> None:
     inputs = ast.parse("x = torch.randn(20)\nx1 = torch.randn(20)\nreturn (x, x1)")
     program = SourceProgram(ast.parse(BLOCKS), "Repro().eval()", inputs)
 
