@@ -97,11 +97,11 @@ def describe_equivalence(found: Rewriting) -> EquivalenceSection:
             f" {' and '.join(wrong) or 'operators'} differ"
         )
     return section(
-        EquivalenceSection, {"proved": True, "rewritten_from": "source", **compared(proof)}
+        EquivalenceSection, {"proved": True, "rewritten_from": "source", **select_parts(proof)}
     )
 
 
-def compared(proof: EquivalenceAnswer) -> dict[str, object]:
+def select_parts(proof: EquivalenceAnswer) -> dict[str, object]:
     """What of a proof report.json states."""
     parts: dict[str, object] = {part: proof[part] for part in PARTS}
     return {**parts, "operators": proof["operators"]}

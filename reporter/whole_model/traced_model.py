@@ -36,7 +36,7 @@ from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
 from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import find_generic_numbers
-from reporter.whole_model.source_model import PARTS, Difference, compared, text_of
+from reporter.whole_model.source_model import PARTS, Difference, select_parts, text_of
 
 _OWN_BACKWARD = "torch.autograd.Function"
 #: What is rewritten as other operators on purpose, told in the trace's words.
@@ -193,7 +193,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
         EquivalenceSection,
         {
             "proved": True,
-            **compared(found),
+            **select_parts(found),
             # proved with the private operations in the place of these: of what they compute
             # nothing is claimed
             **({"stand_ins": dict(opaque)} if opaque else {}),
