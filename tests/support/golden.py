@@ -1,9 +1,8 @@
 """Golden files: for each kind of verdict a report of a real run, and the texts that are rendered
 from it.
 
-    python -m tests.support.golden                   renders all texts anew from the stored
-    documents; look at `git diff` python -m tests.support.golden --run KIND…       makes documents
-    anew by real runs, which takes minutes for each
+`python -m tests.support.golden` renders all texts anew from the stored documents; look at `git
+diff`. With `--run KIND…` it makes documents anew by real runs, which takes minutes for each.
 
 The runs need the interpreters of BUGREPORT_TEST_ENVS. A document is stored as the run wrote it, but
 for what is about this machine.
