@@ -228,10 +228,12 @@ def _judge_floats(
     rtol, atol = _TIGHT.get(reference.dtype, (1e-3, 1e-3))
     found["tight"] = _within(actual, reference, rtol, atol)
     off = eager_off = None
+    off_there = 0.0
     if exact is not None:
         over = _overflowed(reference, actual, exact, origin)
         if bool(over.any()):
             found["overflowed"] = int(over.sum().item())
+            off_there = _rmse(actual[over], exact[over])
             reference, actual, exact = reference[~over], actual[~over], exact[~over]
     found["nan_moved"] = bool((torch.isnan(reference) != torch.isnan(actual)).any())
     if exact is not None:
@@ -239,13 +241,15 @@ def _judge_floats(
     if exact is not None:
         off, eager_off = _rmse(actual, exact), _rmse(reference, exact)
         found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
-        found["scale"] = float(wide(exact).abs().square().mean().sqrt().item())
+        if exact.numel():
+            found["scale"] = float(wide(exact).abs().square().mean().sqrt().item())
     same = _receiving(reference, actual, exact)
     if same is None or not same and origin in _COARSE:
         same = _own(reference, actual, off, eager_off, origin)
     found["same"] = bool(same) and not found["nan_moved"]
     if found.get("overflowed"):
         found["eager_error_vs_fp64"] = math.inf
+        found["error_vs_fp64"] = max(off or 0.0, off_there)
     return found
 
 
