@@ -37,7 +37,9 @@ _BUILTINS = {"getattr", "int", "float", "max", "min", "len", "bool", "slice"}
 _STRINGS = frozenset(
     "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest"
     " nearest-exact trilinear linear area ij xy tanh valid same reduced complete left right forward"
-    " backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod zeros border higher lower"
+    " backward ortho fro nuc L U gels gelsy gelsd gelss gesvd gesvda gesvdj raw hamming reflection"
+    " use_mm_for_euclid_dist donot_use_mm_for_euclid_dist use_mm_for_euclid_dist_if_necessary"
+    " medium high highest cpu cuda amax amin prod zeros border higher lower"
     " midpoint add multiply sum max min any all raise clip wrap relu gelu batchmean erf"
     " float32 float64 float16 bfloat16 shape"
     " dtype device T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()

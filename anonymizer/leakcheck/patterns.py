@@ -103,8 +103,8 @@ def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Patt
 
     Args:
         text: what is searched; offsets of the matches are in its characters.
-        allowed: public values that look like an address, such as the release of a package
-            (11.10.3.66).
+        allowed: public values that look like an address: the release of a package (11.10.3.66),
+            documents that messages of torch point to.
     """
     for found in _EMAIL.finditer(text):
         yield PatternMatch(found.start(), found.group(), "e-mail address")
@@ -112,7 +112,7 @@ def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Patt
         if found.group() not in allowed and _is_telling_address(found.group()):
             yield PatternMatch(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
-        if not _PUBLIC_URL.match(found.group()):
+        if not _PUBLIC_URL.match(found.group()) and found.group().rstrip(".,;:") not in allowed:
             yield PatternMatch(found.start(), found.group(), "URL")
     for found in _PATH.finditer(text):
         yield PatternMatch(found.start(), found.group(), "path")

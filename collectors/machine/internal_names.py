@@ -1,4 +1,4 @@
-"""The words of a compiler's own sources, which its tracebacks quote.
+"""The words of a compiler's own sources, which its tracebacks quote, and the addresses in them.
 
 They are read from the modules that are loaded, so this module imports neither torch nor Triton: it
 is there before a script with kernels of its own has said how they are to be imported.
@@ -6,9 +6,10 @@ is there before a script with kernels of its own has said how they are to be imp
 
 from __future__ import annotations
 
+import re
 import sys
 import types
-from typing import List, Set, Tuple
+from typing import Iterator, List, Set, Tuple
 
 _INTERNALS = (
     "torch._dynamo",
@@ -17,14 +18,18 @@ _INTERNALS = (
     "torch.fx",
     "torch._subclasses",
     "torch._ops",
+    "torch._export",
+    "torch.export",
 )
+_ADDRESS = re.compile(r"https?://[^\s\"'<>)\]`]+")
 
 
 def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
     """Names a traceback through a compiler shows: functions, classes and variables of its modules
-    that are loaded now.
+    that are loaded now. With them the addresses of documents that its messages point to.
     """
     words: Set[str] = set()
+    addresses: Set[str] = set()
     for module_name, module in list(sys.modules.items()):
         if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):
             continue
@@ -38,4 +43,14 @@ def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
                 code = getattr(getattr(function, "__func__", function), "__code__", None)
                 if isinstance(code, types.CodeType):
                     words.update((code.co_name, *code.co_varnames, *code.co_names))
-    return sorted(word for word in words if word.isidentifier())
+                    addresses.update(_addresses(code))
+    return sorted((*filter(str.isidentifier, words), *addresses))
+
+
+def _addresses(code: types.CodeType) -> Iterator[str]:
+    """The addresses in the messages of a function, and of those that are defined in it."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _addresses(constant)
+        elif isinstance(constant, str) and "://" in constant:
+            yield from (found.rstrip(".,;:") for found in _ADDRESS.findall(constant))

@@ -23,6 +23,9 @@ _GRAPHS = (
     " nn_module_stack stack_trace tensor_meta val gm graph_module sample_inputs hint expr"
 )
 
+#: A word in quotes: `'gelsd'`, or ‘gelsd’ as older documents write it.
+_QUOTED = re.compile(r"(?<![\w.])['\"‘“]([a-z][a-z0-9_]*)['\"’”](?![\w(])")
+
 
 def vocabulary() -> List[str]:
     """The names of torch's public interface: modules, functions, layers and the names of their
@@ -58,6 +61,9 @@ def vocabulary() -> List[str]:
         "Generator",
     ):
         _add_parameters(getattr(torch, name, None), words)
+    for value in vars(torch.return_types).values():  # such as `solution` of `linalg.lstsq`
+        if inspect.isclass(value):
+            words.update(dir(value))
     for value in (
         torch.fx.Node,
         torch.fx.Graph,
@@ -69,6 +75,7 @@ def vocabulary() -> List[str]:
     words.update(_SIGNATURES.split())
     words.update(_GRAPHS.split())
     words.update(_operator_names())
+    words.update(_documented_options())
     words.update(_config_names())
     words.update(_backend_names())
     words.update(_onnx_names())
@@ -84,6 +91,22 @@ def _operator_names() -> Set[str]:
         namespace, _, name = schema.name.partition("::")
         if namespace in NAMESPACES:
             found.update((name, schema.overload_name))
+    return found
+
+
+def _documented_options() -> Set[str]:
+    """What the documents of functions and layers have in quotes: the texts that they take, such as
+    the drivers of `torch.linalg.lstsq`.
+    """
+    found: Set[str] = set()
+    for name in ("", "Tensor", "nn", "nn.functional", "nn.init", "linalg", "fft", "special"):
+        place: Any = getattr(torch, name, None) if "." not in name else None
+        if place is None:
+            place = sys.modules.get("torch." + name) if name else torch
+        for key in dir(place):
+            text = None if key.startswith("_") else getattr(getattr(place, key), "__doc__", None)
+            if isinstance(text, str):
+                found.update(_QUOTED.findall(text))
     return found
 
 

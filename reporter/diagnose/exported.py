@@ -27,9 +27,18 @@ _ARGUMENTS = re.compile(
     r"|`dynamic_shapes` contains|Expected mod to be an instance of"
     r"|When `dynamic_shapes` is specified"
 )
-#: Torch on a limit of torch.export.
+#: What fake tensors raise for an operator whose shapes or results depend on values, or that has no
+#: implementation for them (`torch/_subclasses/fake_tensor.py`); Dynamo makes a graph break of each.
+_NO_FAKE_TENSOR = frozenset(
+    (
+        "DynamicOutputShapeException",
+        "DataDependentOutputException",
+        "UnsupportedOperatorException",
+    )
+)
 #: What the exporter to ONNX, and ONNX Runtime, raise for an operator that they do not have.
 _NO_OPERATOR = frozenset(("DispatchError", "UnsupportedOperatorError", "NotImplemented"))
+#: Torch on a limit of torch.export.
 _LIMIT = re.compile(
     r"not supported|[Uu]nsupported|only supports|data-dependent|not (?:yet )?implemented"
 )
@@ -57,7 +66,7 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     if _ARGUMENTS.search(message):
         summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
-    refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR
+    refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR | _NO_FAKE_TENSOR
     if refused or _LIMIT.search(failure["first_line"]):
         layer, who = _refusing_layer(climber, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."

@@ -60,10 +60,12 @@ def check_outgoing(
     Args:
         files: relative name -> text.
         terms: from `anonymizer.leakcheck.audit.private_terms`.
-        internals: the words of torch's own tracebacks, from the user's interpreter.
+        internals: the words of torch's own tracebacks and the addresses in its messages, from the
+            user's interpreter.
         identity: this machine's names; found out when not given.
         allowed: public values that look like credentials or addresses (see `public_values`).
     """
+    internals = tuple(internals)
     ours = OwnText(
         code="\n".join(
             (
@@ -85,7 +87,9 @@ def check_outgoing(
         name: _GEOMETRY.sub("", text) if name.endswith(".html") else text
         for name, text in files.items()
     }
-    return audit(read, terms, identity or Identity.of_this_machine(), ours=ours, allowed=allowed)
+    who = identity or Identity.of_this_machine()
+    public = (*allowed, *(word for word in internals if "://" in word))
+    return audit(read, terms, who, ours=ours, allowed=public)
 
 
 @functools.lru_cache(maxsize=1)

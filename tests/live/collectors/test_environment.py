@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 
-from collectors.machine import vocabulary
+from collectors.machine import internal_names, vocabulary
 from reporter.report.environment import list_withheld, public_environment
 from tests.support import interpreter
 from tests.support.environments import check_settings, check_superset, probe
@@ -60,6 +61,20 @@ def test_of_torch_variables_only_registered_words_leave() -> None:
     assert "torch._inductor.config.max_autotune_gemm_search_space" in found["choices"]
     assert found["compiler"] == found["tools"]["compiler"] and found["compiler"].startswith("g++ ")
     assert "falconridge" not in json.dumps(public_environment(found))
+
+
+def test_texts_that_functions_take_and_fields_of_results_are_public() -> None:
+    drivers = {"gels", "gelsy", "gelsd", "gelss", "use_mm_for_euclid_dist", "hamming"}
+    fields = {"solution", "singular_values", "logabsdet", "eigenvectors"}
+    assert drivers | fields <= set(vocabulary.vocabulary())
+
+
+def test_addresses_in_the_messages_of_torch_are_public_and_no_others() -> None:
+    words = internal_names.internals()
+    addresses = [word for word in words if "://" in word]
+    assert any(word.startswith("https://docs.google.com/document/d/") for word in addresses)
+    assert all(re.fullmatch(r"https?://[\w.-]+(/\S*[^.,;:])?", word) for word in addresses)
+    assert all(word.isidentifier() for word in words if word not in addresses)
 
 
 def test_what_higher_order_operators_offer_is_public() -> None:

@@ -111,6 +111,14 @@ def test_an_operator_that_the_exporter_to_onnx_does_not_have_is_a_limit() -> Non
     assert (found.kind, found.layer) == ("unsupported", "onnx")
 
 
+@pytest.mark.parametrize(
+    "exception", ["DynamicOutputShapeException", "DataDependentOutputException"]
+)
+def test_an_operator_without_fake_tensors_is_a_limit_of_an_export(exception: str) -> None:
+    found, _ = judged("aten.linalg_lstsq.default", exception=exception)
+    assert (found.kind, found.layer, found.is_bug) == ("unsupported", "export", False)
+
+
 def test_a_model_that_onnx_runtime_refuses_is_a_bug_of_the_exporter() -> None:
     found, call_session = judged("This is an invalid model.", exception="Fail", options=ONNX)
     assert (found.kind, found.layer, found.is_bug) == ("crash", "onnx", True)

@@ -58,6 +58,17 @@ def test_everyday_names_are_no_evidence() -> None:
         assert run(data.honest_files(honest), terms_of(text("leaks/everyday"))).findings == ()
 
 
+def test_an_address_leaves_only_where_torchs_own_messages_have_it() -> None:
+    help_page, other = "https://docs.example/torch/edit", "https://docs.example/torch/editor"
+    terms, who = terms_of("class MarloweNet: pass"), Identity()
+    log = {"issue.md": f"RuntimeError: no.\nFor more help, see {help_page}."}
+    assert not check_outgoing(log, terms, identity=who).passed
+    assert check_outgoing(log, terms, internals=(help_page,), identity=who).passed
+    log["issue.md"] += f" And {other}"
+    (found,) = check_outgoing(log, terms, internals=(help_page,), identity=who).findings
+    assert (found.term, found.kind) == (other, "URL")
+
+
 def test_refusal_quotes_nothing() -> None:
     terms = terms_of("class MarloweNet: pass")
     with pytest.raises(LeakError) as caught:
