@@ -18,12 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from reporter.evidence.repro import (
+from reporter.evidence.repro import (  # noqa: E402
     TOOLS,
     ReproEvidence,
     ShownFailure,
     collect_evidence,
-)  # noqa: E402
+)
 from reporter.publish.versions import collect  # noqa: E402
 from tests.conftest import RELEASES, python_in  # noqa: E402
 
