@@ -104,8 +104,11 @@ def _documented_options() -> Set[str]:
         if place is None:
             place = sys.modules.get("torch." + name) if name else torch
         for key in dir(place):
-            text = None if key.startswith("_") else getattr(getattr(place, key), "__doc__", None)
-            if isinstance(text, str):
+            member = None if key.startswith("_") else getattr(place, key, None)
+            # what a program has put there is its own; built-in functions name no module
+            origin = getattr(member, "__module__", None) or "torch"
+            text = getattr(member, "__doc__", None)
+            if isinstance(text, str) and str(origin).split(".")[0] == "torch":
                 found.update(_QUOTED.findall(text))
     return found
 

@@ -97,7 +97,8 @@ def fails_uncompiled(run: Run, recording: Recording) -> bool | None:
     if not may_fail_uncompiled(recording):
         return None
     entry = entry_point_of(run.program, run.info.path)
-    script = _Script(run.asked, entry, run.info.path, run.folder, run.progress)
+    options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
+    script = _Script(options, entry, run.info.path, run.folder, run.progress)
     return _FurtherRuns(script).fails_uncompiled(recording)
 
 

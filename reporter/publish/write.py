@@ -183,7 +183,7 @@ def short_message(failure: Mapping[str, Any]) -> str:
     line = _ADVICE.sub("", str(failure.get("first_line", "")))
     point = _POINT.match(str(failure.get("message", "")))
     if point and line and line == _ADVICE.sub("", point["heading"]):
-        line = f"{line.rstrip(':')} {point['first']}"
+        line = f"{line} {point['first']}"
     return tidy_log(line)[:500]
 
 

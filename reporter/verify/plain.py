@@ -86,7 +86,7 @@ class PlainSearch:
                 if self._text(body, check, bare) != self._text(body, check, form):
                     form = bare if self._holds(self._text(body, check, bare)) else form
             for spelled in write_out(body, check):
-                if self._holds(self._text(body, spelled, form)):
+                if self._is_judged(body, spelled) and self._holds(self._text(body, spelled, form)):
                     check = spelled
                     break
         text = self._text(body, check, form)

@@ -7,6 +7,9 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+import torch
+
 from collectors.machine import internal_names, vocabulary
 from reporter.report.environment import list_withheld, public_environment
 from tests.support import interpreter
@@ -67,6 +70,16 @@ def test_texts_that_functions_take_and_fields_of_results_are_public() -> None:
     drivers = {"gels", "gelsy", "gelsd", "gelss", "use_mm_for_euclid_dist", "hamming"}
     fields = {"solution", "singular_values", "logabsdet", "eigenvectors"}
     assert drivers | fields <= set(vocabulary.vocabulary())
+
+
+def test_what_a_program_hangs_into_torch_has_no_public_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def kiln(driver: str) -> None:
+        """Takes 'zorblax' or 'quorum'."""
+
+    monkeypatch.setattr(torch.nn.functional, "kiln", kiln, raising=False)
+    assert not {"zorblax", "quorum"} & set(vocabulary.vocabulary())
 
 
 def test_addresses_in_the_messages_of_torch_are_public_and_no_others() -> None:

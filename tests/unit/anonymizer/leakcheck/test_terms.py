@@ -84,6 +84,15 @@ def test_the_path_and_what_the_user_calls_private_are_terms() -> None:
     assert run({"issue.md": "train the model"}, terms).passed
 
 
+@pytest.mark.parametrize(
+    ("name", "private"),
+    [("MarloweNet", True), ("conv1", True), ("marlowe_2", True), ("conv2", False), ("x", False)],
+)
+def test_a_name_is_private_by_itself_or_by_its_words(name: str, private: bool) -> None:
+    terms = terms_of("class MarloweNet:\n  def f(self): self.conv1 = 1")
+    assert run({"repro.py": f"{name} = 1"}, terms).passed is not private
+
+
 def test_a_program_in_a_string_is_a_program() -> None:
     """What `exec` runs is told by its names, comments and strings; the grammar it shares with every
     program tells nothing.

@@ -14,17 +14,7 @@ class Model(torch.nn.Module):
     def scale():
         return 2
 """
-SHOWN = """import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x
-
-    @staticmethod
-    def scale():
-        return 2
-"""
+SHOWN = UNPARSED.replace("torch\nclass", "torch\n\n\nclass").replace("Module):\n\n", "Module):\n")
 
 
 def test_the_first_method_stands_right_below_the_head_of_its_class() -> None:

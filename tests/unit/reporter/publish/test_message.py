@@ -23,7 +23,7 @@ _LIST = (
             "Constraints violated (d0)!"
             " Not all values of d0 satisfy the generated guard d0 != 1.",
         ),
-        ("Found these faults:\n  - one\n  - two", "Found these faults one"),
+        ("Found these faults:\n  - one\n  - two", "Found these faults: one"),
     ],
 )
 def test_a_message_is_what_is_wrong_and_no_advice(message: str, said: str) -> None:
