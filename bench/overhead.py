@@ -44,9 +44,9 @@ def main() -> None:
             program = WatchedProgram(python, (str(script),), Path(name), Path(name) / "cache")
             session = RecordingSession(program, Watching(300), talk=print)
             recording = session.run()
-            assert recording.exit == 0 and recording.calls == 60, recording.output
-            watched.append(recording.seconds)
-            overhead.append(recording.overhead)
+            assert recording.script.exit == 0 and recording.counts.calls == 60, recording.script.output
+            watched.append(recording.script.seconds)
+            overhead.append(recording.script.overhead)
             recording.close()
     one, two = statistics.median(alone), statistics.median(watched)
     print(f"60 training steps, median of {ROUNDS}: alone {one:.2f} s, watched {two:.2f} s")

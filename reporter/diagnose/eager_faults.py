@@ -32,11 +32,11 @@ def is_internal(failure: Failure) -> bool:
 
 def may_be_torch(recording: Recording) -> bool:
     """Whether a script that ended outside of its compiled calls may have met a fault of torch."""
-    if recording.stopped or recording.exit is None:
+    if recording.script.stopped or recording.script.exit is None:
         return False
-    if recording.exit < 0:
-        return _name(-recording.exit) in _DEADLY
-    raised = recording.script_exception
+    if recording.script.exit < 0:
+        return _name(-recording.script.exit) in _DEADLY
+    raised = recording.script.exception
     return raised is not None and is_internal(raised["failure"])
 
 
@@ -95,7 +95,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
 
 def judge_script(recording: Recording) -> Diagnosis | None:
     """The verdict on an internal assertion that no call could be found for."""
-    raised = recording.script_exception
+    raised = recording.script.exception
     if raised is None or not is_internal(raised["failure"]):
         return None
     failure = raised["failure"]

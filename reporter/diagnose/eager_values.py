@@ -27,13 +27,13 @@ def may_be_eager(recording: Recording) -> bool:
     """Whether the check of a script that compiles nothing failed, and it is short enough to be run
     again.
     """
-    raised = recording.script_exception
+    raised = recording.script.exception
     return (
         raised is not None
-        and recording.calls == 0
-        and not recording.stopped
+        and recording.counts.calls == 0
+        and not recording.script.stopped
         and raised["class"] == "AssertionError"
-        and recording.seconds <= _LONGEST
+        and recording.script.seconds <= _LONGEST
     )
 
 
@@ -65,10 +65,10 @@ def judge_value(climber: Climber) -> Diagnosis:
 
 def explain_check(recording: Recording) -> Diagnosis | None:
     """What explains that the script's own check fails; None where nothing was found."""
-    facts = recording.operators
+    facts = recording.further_runs.operators
     if facts is None:
         return None
-    if recording.right_with_zeros:
+    if recording.further_runs.right_with_zeros:
         return _diagnosis(
             Kind.UNINITIALIZED_MEMORY,
             "The program reads memory that nothing wrote to: with zeros in it the script's own"
@@ -112,7 +112,7 @@ def _ill(found: OperatorError) -> str:
 
 def _is_bitwise(recording: Recording) -> bool:
     """Whether the line of the script that failed compares bit by bit."""
-    raised = recording.script_exception
+    raised = recording.script.exception
     traceback = raised["failure"].get("traceback", "") if raised is not None else ""
     lines = [line for line in traceback.splitlines() if re.match(r"    \S", line)]
     own = [line for line in lines if not line.strip().startswith("raise ")]

@@ -37,7 +37,7 @@ _LOOK = 120.0
 
 def script_failed(recording: Recording) -> bool:
     """Whether the script itself ended badly, by its own check or otherwise."""
-    return recording.exit not in (0, None) and not recording.stopped
+    return recording.script.exit not in (0, None) and not recording.script.stopped
 
 
 def may_fail_uncompiled(recording: Recording) -> bool:
@@ -47,14 +47,14 @@ def may_fail_uncompiled(recording: Recording) -> bool:
     The variable that switches torch.compile off leaves exported programs and packages as they are.
     Nor is there anything to be learnt of a file or a module that is missing.
     """
-    raised = recording.script_exception
+    raised = recording.script.exception
     return (
         raised is not None
         and not _is_about_machine(raised)
-        and recording.compared > 0
-        and not recording.exports
+        and recording.counts.compared > 0
+        and not recording.counts.exports
         and script_failed(recording)
-        and recording.seconds <= _LONGEST
+        and recording.script.seconds <= _LONGEST
     )
 
 
@@ -76,28 +76,29 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
 
 def without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does."""
-    raised, rejected = recording.script_exception, recording.rejected
+    script, calls, rejected = recording.script, recording.counts.calls, recording.rejected
+    raised = script.exception
     internal = judge_script(recording) if may_be_torch(recording) else None
     if internal is not None:
         return internal
-    if may_be_torch(recording) and recording.calls == 0 and recording.script_exception is None:
+    if may_be_torch(recording) and calls == 0 and raised is None:
         raise CannotJudgeError(
-            f"the script is ended by {signal.Signals(-(recording.exit or 0)).name}, in no call of a"
+            f"the script is ended by {signal.Signals(-(script.exit or 0)).name}, in no call of a"
             " torch function that can be watched; `python -X faulthandler` tells where that is"
         )
     explained = explain_check(recording)
     if explained is not None:
         return explained
-    if raised and recording.calls == 0:
+    if raised and calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
         summary = f"The program fails without the compiler: {line}."
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
-    if recording.calls == 0 and recording.stopped:
+    if calls == 0 and script.stopped:
         raise CannotJudgeError(
             "the script was stopped after its time limit and had compiled nothing by then; give it"
             " more with --timeout"
         )
-    if recording.calls == 0:
+    if calls == 0:
         return Diagnosis(
             Kind.NOT_REPRODUCED,
             Layer.NONE,
@@ -110,13 +111,12 @@ def without_finding(recording: Recording) -> Diagnosis:
         found = _error_outside(recording, raised) or _random_check(recording)
         if found is not None:
             return found
-    if raised is not None and recording.fails_uncompiled:
+    if raised is not None and recording.further_runs.fails_uncompiled:
         return blame_program(recording, Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, ""))
-    if not recording.compared:
+    if not recording.counts.compared:
         raise CannotJudgeError(
-            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
-            " inputs or outputs cannot be copied, or eager takes too long), so nothing can be said"
-            " about them"
+            f"none of the {calls} compiled calls can be repeated in eager mode (their inputs or"
+            " outputs cannot be copied, or eager takes too long), so nothing can be said about them"
         )
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
 
@@ -125,7 +125,7 @@ def blame_program(recording: Recording, excused: Diagnosis) -> Diagnosis:
     """The verdict on a script that its own exception ends with and without the compiler, where the
     compiled calls agree with eager or differ from it by rounding (`excused`).
     """
-    raised = recording.script_exception
+    raised = recording.script.exception
     assert raised is not None
     differ = (
         "differs from eager by rounding only" if excused.kind in ROUNDED else "agrees with eager"
@@ -141,7 +141,7 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     """The verdict on a script that ends where torch states a limit, such as a second derivative
     through a compiled function; None for any other end.
     """
-    raised = recording.script_exception
+    raised = recording.script.exception
     if raised is None or not script_failed(recording) or not limits.states_limit(raised["failure"]):
         return None
     is_traced = any(file.startswith("torch/_dynamo/") for file in _torch_files(raised))
@@ -176,7 +176,7 @@ def _error_outside(recording: Recording, raised: ScriptException) -> Diagnosis |
         f"The program fails outside of its compiled calls, with {raised['class']}{_in(raised)}:"
         f" {failure['first_line'].rstrip('.')}."
     )
-    if recording.compared:
+    if recording.counts.compared:
         summary += " What the compiled calls returned agrees with eager."
     return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
 
@@ -191,7 +191,7 @@ def _random_check(recording: Recording) -> Diagnosis | None:
         facts = last.call_session.request(question, _LOOK).get("facts")
         if facts and facts.get("random"):
             summary = (
-                f"The script fails{_in(recording.script_exception)}. Its compiled calls draw random"
+                f"The script fails{_in(recording.script.exception)}. Its compiled calls draw random"
                 " numbers; from the same state of the generator they agree with eager, and two"
                 " calls in turn draw others, compiled or not."
             )
@@ -201,20 +201,21 @@ def _random_check(recording: Recording) -> Diagnosis | None:
 
 def _all_agree(recording: Recording) -> str:
     """What was looked at, and no more."""
-    made = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
-    if recording.compared < recording.calls:
-        made = f"{recording.compared} of {made}, those that were compared,"
+    made = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
+    if recording.counts.compared < recording.counts.calls:
+        made = f"{recording.counts.compared} of {made}, those that were compared,"
     if script_failed(recording):
         return (
-            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees"
+            f"The script fails{_in(recording.script.exception)}, but what {made} returned agrees"
             " with eager on the same inputs: what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures"
             " that these calls can reach were compared; what is printed was not."
-            + (_NOT_ALONE if recording.fails_uncompiled is False else "")
+            + (_NOT_ALONE if recording.further_runs.fails_uncompiled is False else "")
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
-    return f"What {made} returned{until if recording.stopped else ''} agrees with eager{refused}."
+    stopped = until if recording.script.stopped else ""
+    return f"What {made} returned{stopped} agrees with eager{refused}."
 
 
 def _in(raised: ScriptException | None) -> str:

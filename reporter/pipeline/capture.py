@@ -49,7 +49,7 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
         _verdict(run, found, diagnosis),
         _material(run, found, diagnosis, answer),
         _surroundings(run, answer),
-        ScriptRun(command(run.program, diagnosis.cited), found.recording.output),
+        ScriptRun(command(run.program, diagnosis.cited), found.recording.script.output),
     )
     if run.as_whole and found.diagnosis.is_bug:
         captured = _with_model(run, found, captured)

@@ -46,8 +46,10 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     work, progress = run.work, run.progress
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
-    calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
-    watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
+    calls = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
+    watching = (
+        f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
+    )
     progress.stage("diagnose", f"{calls}, {watching}")
     limit = run.within(work.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, run.say, run.asked.rungs, work.jobs)

@@ -70,7 +70,7 @@ def record(
         recording.close()
         watching = replace(watching, gpu=True, reruns=options.jobs)
         recording = script.run(watching)
-    skipped = recording.calls - recording.compared - recording.unchecked
+    skipped = recording.counts.calls - recording.counts.compared - recording.counts.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
         progress.note(
             f"the script fails, and {skipped} of its compiled calls were not compared: once more,"
@@ -79,14 +79,14 @@ def record(
         recording.close()
         recording = script.run(replace(watching, every_call=True))
     again = _FurtherRuns(script)
-    if recording.children and not recording.findings:
+    if recording.script.children and not recording.findings:
         recording = again.with_children(recording)
     if not recording.findings and may_be_torch(recording):
         recording = again.with_operator(recording)
     elif not recording.findings and may_be_eager(recording):
         recording = again.with_measured_operators(recording)
     elif not recording.findings and may_fail_uncompiled(recording):
-        recording.fails_uncompiled = again.fails_uncompiled(recording)
+        recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
     return recording
 
 
@@ -104,13 +104,13 @@ def fails_uncompiled(run: Run, recording: Recording) -> bool | None:
 
 def _account(recording: Recording) -> Json:
     """How a stranger's program ended, as its supervisor saw it and as it says itself."""
-    raised = recording.script_exception
+    raised = recording.script.exception
     return {
-        "exit": recording.ended,
-        "said": recording.exit,
+        "exit": recording.script.ended,
+        "said": recording.script.exit,
         "exception": raised["class"] if raised else None,
-        "calls": recording.calls,
-        "compared": recording.compared,
+        "calls": recording.counts.calls,
+        "compared": recording.counts.compared,
         "reached": list(recording.reached),
     }
 
@@ -170,20 +170,20 @@ class _FurtherRuns:
         """The run in which the child process is watched whose calls fail; the given one, with what
         the others' calls showed, where there is none.
         """
-        count = len(recording.children)
+        count = len(recording.script.children)
         self.script.progress.note(
             f"the script starts processes of its own, and {count} of them"
             f" compile{'s' if count == 1 else ''} something: once more for each of them"
         )
-        for number in recording.children[:_MOST_CHILDREN]:
+        for number in recording.script.children[:_MOST_CHILDREN]:
             found = self._run_otherwise(child=number)
             if found.findings:
                 recording.close()
                 return found
-            recording.calls += found.calls
-            recording.compiles += found.compiles
-            recording.compared += found.compared
-            recording.unchecked += found.unchecked
+            recording.counts.calls += found.counts.calls
+            recording.counts.compiles += found.counts.compiles
+            recording.counts.compared += found.counts.compared
+            recording.counts.unchecked += found.counts.unchecked
             found.close()
         return recording
 
@@ -197,7 +197,7 @@ class _FurtherRuns:
         )
         watch = OperatorWatch(self.script.folder)
         self._run(watch).close()
-        number = watch.last(died=recording.script_exception is None)
+        number = watch.last(died=recording.script.exception is None)
         return recording if number is None else self._watch(recording, number)
 
     def with_measured_operators(self, recording: Recording) -> Recording:
@@ -210,14 +210,14 @@ class _FurtherRuns:
         )
         watch = OperatorWatch(self.script.folder, measured=True)
         self._run(watch).close()
-        recording.operators = watch.facts()
-        if recording.operators is None:
+        recording.further_runs.operators = watch.facts()
+        if recording.further_runs.operators is None:
             return recording
-        if recording.operators["wrong"]:
-            return self._watch(recording, recording.operators["wrong"][0]["function"])
-        if recording.operators["uninitialized"]:
+        if recording.further_runs.operators["wrong"]:
+            return self._watch(recording, recording.further_runs.operators["wrong"][0]["function"])
+        if recording.further_runs.operators["uninitialized"]:
             zeroed = self._run(OperatorWatch(self.script.folder, zeroed=True))
-            recording.right_with_zeros = zeroed.exit == 0
+            recording.further_runs.right_with_zeros = zeroed.script.exit == 0
             zeroed.close()
         return recording
 
@@ -230,9 +230,9 @@ class _FurtherRuns:
         )
         found = self.script.run_again(self.script.watching(), **{VARIABLE: "1"})
         found.close()
-        if found.stopped or found.unsupported is not None or found.exit is None:
+        if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None
-        return same_ending(recording.script_exception, found.script_exception)
+        return same_ending(recording.script.exception, found.script.exception)
 
     def _watch(self, recording: Recording, number: int) -> Recording:
         found = self._run(OperatorWatch(self.script.folder, number))
@@ -240,7 +240,7 @@ class _FurtherRuns:
             found.close()
             return recording
         recording.close()
-        found.operators = recording.operators
+        found.further_runs.operators = recording.further_runs.operators
         return found
 
     def _run(self, watch: OperatorWatch) -> Recording:

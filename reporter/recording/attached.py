@@ -59,8 +59,8 @@ class AttachedSession(RecordingSession):
             raise
         finally:
             server.close()
-        self.recording.seconds = self.clock() - started
-        self._conclude(self.recording.exit)
+        self.recording.script.seconds = self.clock() - started
+        self._conclude(self.recording.script.exit)
         return self.recording
 
     def _is_over(self) -> bool:
@@ -75,7 +75,7 @@ class AttachedSession(RecordingSession):
         except ProcessLookupError:
             # how it died is not for a stranger to know; if it was the call, its repetitions will
             # show the same
-            if call is not None and self.recording.exit is None:
+            if call is not None and self.recording.script.exit is None:
                 self._add(call, Symptom.DIED)
             return True
         except PermissionError:
@@ -127,7 +127,7 @@ class AttachedSession(RecordingSession):
             raise CannotJudgeError(
                 f"the program's calls cannot be repeated in forks: {reason[recording.unsupported]}"
             )
-        calls, compared = recording.calls, recording.compared
+        calls, compared = recording.counts.calls, recording.counts.compared
         summary = f"{compared} of {calls} compiled calls were compared with eager; none differs."
         verdict = Verdict(Kind.NOT_REPRODUCED, Layer.NONE, False, summary)
         assert self.hello is not None

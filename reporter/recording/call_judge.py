@@ -98,7 +98,7 @@ class CallJudge:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
         in a fork.
         """
-        self.recording.unchecked += 1
+        self.recording.counts.unchecked += 1
         self.fork_servers.drop(call)
         self._reply({"keep": False})
 
@@ -147,7 +147,7 @@ class CallJudge:
             self._add(call, Symptom.RAISED, failure=message["failure"])
         elif message["checked"]:
             eager = self._run(call, "eager", {"how": "eager"})
-            self.recording.compared += 1
+            self.recording.counts.compared += 1
             both = eager["outcome"] == "raises"
             if both:
                 self.recording.rejected = eager["failure"]
@@ -177,7 +177,7 @@ class CallJudge:
         if comparison is None:
             self._leave_unchecked(call)
             return
-        self.recording.compared += 1
+        self.recording.counts.compared += 1
         keep = message["differentiable"]
         if not comparison["same"]:
             self._add(call, Symptom.DIFFERS, comparison=comparison, returned=path)
@@ -207,7 +207,7 @@ class CallJudge:
             return
         if exported["outcome"] == "ok":
             comparison = self._compare_with_eager(call, "exported", eager, exported["snapshot"])
-            self.recording.compared += comparison is not None
+            self.recording.counts.compared += comparison is not None
             if comparison is not None and not comparison["same"]:
                 self._add(call, Symptom.DIFFERS, comparison=comparison)
             elif comparison is not None and not comparison["equal"]:

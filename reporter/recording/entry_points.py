@@ -278,17 +278,18 @@ def refuse_run(entry: EntryPoint, recording: Recording) -> None:
 
     Raises UsageError, CannotJudgeError.
     """
-    if recording.unusable:
-        raise UsageError(recording.unusable)
-    if recording.parent_ended_by and not recording.findings:
+    script = recording.script
+    if script.unusable:
+        raise UsageError(script.unusable)
+    if script.parent_ended_by and not recording.findings:
         raise CannotJudgeError(
             "while the script ran, the process that had started it was ended"
-            f" ({recording.parent_ended_by}), so nobody saw how the script ends; leave out what"
-            " kills its parent process"
+            f" ({script.parent_ended_by}), so nobody saw how the script ends; leave out what kills"
+            " its parent process"
         )
     if entry.kind != "module" or entry.command[0] != "pytest" or recording.findings:
         return
-    if recording.other_processes and not recording.calls:
+    if script.other_processes and not recording.counts.calls:
         raise UsageError(
             "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to"
             " pytest's arguments"
@@ -299,9 +300,9 @@ def refuse_run(entry: EntryPoint, recording: Recording) -> None:
         4: "found no such test",
         5: "ran no test",
     }
-    if recording.exit in problems:
+    if script.exit in problems:
         raise UsageError(
-            f"pytest {problems[recording.exit]}{_first_error(recording.output)}; see what `pytest"
+            f"pytest {problems[script.exit]}{_first_error(script.output)}; see what `pytest"
             f" {' '.join(entry.command[1:])}` says"
         )
 

@@ -62,48 +62,78 @@ class Finding:
 
 
 @dataclass
+class ScriptEnd:
+    """How the watched script ended, and what it printed on the way.
+
+    `exit`: its own exit code; `ended`: the one that the supervisor saw. `stopped`: by us, after the
+    time limit. `parent_ended_by`: the signal by which the process ended that had started it, before
+    it did itself. `seconds` of wall time, of which the recorder took `overhead`. `unusable`: why
+    what was asked for could not be started. `other_processes`: its work was done by other
+    processes; `children`: those that it started by multiprocessing and that compiled something.
+    """
+
+    exit: int | None = None
+    ended: int | None = None
+    stopped: bool = False
+    parent_ended_by: str | None = None
+    exception: ScriptException | None = None
+    output: str = ""
+    seconds: float = 0.0
+    overhead: float = 0.0
+    unusable: str | None = None
+    other_processes: bool = False
+    children: tuple[int, ...] = ()
+
+
+@dataclass
+class CallCounts:
+    """How many compiled calls the script made.
+
+    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
+    of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
+    something that was exported is called.
+    """
+
+    calls: int = 0
+    compiles: int = 0
+    compared: int = 0
+    unchecked: int = 0
+    dynamo: DynamoCounts | None = None
+    exports: bool = False
+
+
+@dataclass
+class FurtherRuns:
+    """What other runs of the same script showed, where one was needed.
+
+    `operators`: what was found by holding each operator against float64; `right_with_zeros`: that
+    the script's check passes where memory that nothing writes to holds zeros; `fails_uncompiled`:
+    whether it fails in the same way with the compiler switched off.
+    """
+
+    operators: OperatorFacts | None = None
+    right_with_zeros: bool = False
+    fails_uncompiled: bool | None = None
+
+
+@dataclass
 class Recording:
     """Everything one run of the script showed.
 
-    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
-    of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
-    was asked for could not be started; `other_processes`: the program's work was done by other
-    processes. `operators`: what another run found that held each operator against float64;
-    `right_with_zeros`: that the script's check passes where memory that nothing writes to holds
-    zeros. `children`: the processes that the program started by multiprocessing and that compiled
-    something. `exports`: whether something that was exported is called. `fails_uncompiled`: whether
-    a run of it with the compiler switched off fails in the same way. `parent_ended_by`: the signal
-    by which the process ended that had started the program, before the program did. `ended`: the
-    exit code that the supervisor saw, where `exit` is the program's own word. `reached`: what of
-    its recorder a stranger's program reached for.
+    `unsupported`: what the script uses that a fork server cannot hold; `rejected`: how a call ended
+    that eager mode refuses as well. `reached`: what of its recorder a stranger's program reached
+    for.
     """
 
     folder: Path
     findings: list[Finding] = field(default_factory=list)
-    calls: int = 0
-    compiles: int = 0
-    overhead: float = 0.0
-    seconds: float = 0.0
-    exit: int | None = None
-    stopped: bool = False
-    compared: int = 0
-    unchecked: int = 0
-    script_exception: ScriptException | None = None
-    output: str = ""
-    unsupported: str | None = None
-    rejected: Failure | None = None
+    script: ScriptEnd = field(default_factory=ScriptEnd)
+    counts: CallCounts = field(default_factory=CallCounts)
+    further_runs: FurtherRuns = field(default_factory=FurtherRuns)
     call_sessions: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
-    dynamo: DynamoCounts | None = None
-    unusable: str | None = None
-    other_processes: bool = False
-    operators: OperatorFacts | None = None
-    right_with_zeros: bool = False
-    children: tuple[int, ...] = ()
-    exports: bool = False
-    fails_uncompiled: bool | None = None
-    parent_ended_by: str | None = None
-    ended: int | None = None
+    unsupported: str | None = None
+    rejected: Failure | None = None
     reached: list[str] = field(default_factory=list)
 
     def add(self, finding: Finding) -> bool:

@@ -158,11 +158,11 @@ class RecordingSession:
             server.close()
         pump.join(timeout=2)
         self.finished.wait(timeout=2)
-        self.recording.seconds = self.clock() - started
-        self.recording.output = bytes(self._log).decode(errors="replace")
-        self.recording.parent_ended_by = process.lost
-        stopped = self.recording.stopped or process.lost is not None
-        self.recording.ended = None if stopped else process.returncode
+        self.recording.script.seconds = self.clock() - started
+        self.recording.script.output = bytes(self._log).decode(errors="replace")
+        self.recording.script.parent_ended_by = process.lost
+        stopped = self.recording.script.stopped or process.lost is not None
+        self.recording.script.ended = None if stopped else process.returncode
         self._conclude(process.returncode if process.lost is None else None)
         return self.recording
 
@@ -185,7 +185,7 @@ class RecordingSession:
                 if call is not None:
                     self._add(call, Symptom.HANG)
                 else:
-                    self.recording.stopped = True
+                    self.recording.script.stopped = True
                     self.talk(f"the script was stopped after {now - started:.0f} s (--timeout)")
                 return
 
@@ -293,8 +293,8 @@ class RecordingSession:
         elif message["event"] == "begin":
             call = message["call"]
             self.begun[call] = message
-            self.recording.calls = max(self.recording.calls, call + 1)
-            self.recording.exports |= message["options"].get("compiler") in EXPORTERS
+            self.recording.counts.calls = max(self.recording.counts.calls, call + 1)
+            self.recording.counts.exports |= message["options"].get("compiler") in EXPORTERS
             self.open_call, self.open_since = call, self.clock()
             self.fork_servers.begin(call, message["watched"])
             self._alive = self.clock()
@@ -315,14 +315,14 @@ class RecordingSession:
     def _finish(self, message: FinishedEvent) -> None:
         METER.add(compilations=message["compilations"])
         recording = self.recording
-        recording.calls = message["calls"]
-        recording.compiles = message["compiles"]
-        recording.overhead = message["overhead"]
-        recording.exit = message["exit"]
-        recording.script_exception = message["exception"]
-        recording.dynamo = message.get("dynamo")
-        recording.unusable = message.get("unusable")
-        recording.other_processes = bool(message.get("other_processes"))
+        recording.counts.calls = message["calls"]
+        recording.counts.compiles = message["compiles"]
+        recording.script.overhead = message["overhead"]
+        recording.script.exit = message["exit"]
+        recording.script.exception = message["exception"]
+        recording.counts.dynamo = message.get("dynamo")
+        recording.script.unusable = message.get("unusable")
+        recording.script.other_processes = bool(message.get("other_processes"))
         self.finished.set()
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
@@ -354,9 +354,9 @@ class RecordingSession:
 
     def _conclude(self, code: int | None) -> None:
         recording = self.recording
-        recording.children = _children(recording.folder)
-        if recording.exit is None or self.watching.child is not None:
-            recording.exit = code
+        recording.script.children = _children(recording.folder)
+        if recording.script.exit is None or self.watching.child is not None:
+            recording.script.exit = code
             call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:

@@ -82,11 +82,15 @@ def guarded(text: str, folder: Path) -> RecordingSession:
 @pytest.mark.parametrize(("text", "what"), REACHES)
 def test_a_reach_is_told(text: str, what: str, tmp_path: Path) -> None:
     recording = guarded(text, tmp_path).run()
-    assert what in recording.reached, recording.output
+    assert what in recording.reached, recording.script.output
     recording.close()
 
 
 def test_an_ordinary_program_reaches_for_nothing(tmp_path: Path) -> None:
     recording = guarded(ORDINARY, tmp_path).run()
-    assert (recording.reached, recording.exit, recording.ended) == ([], 0, 0), recording.output
+    assert (recording.reached, recording.script.exit, recording.script.ended) == (
+        [],
+        0,
+        0,
+    ), recording.script.output
     recording.close()

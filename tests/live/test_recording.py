@@ -64,15 +64,15 @@ def symptoms(recording: Recording) -> list[tuple[int, str]]:
 def test_the_script_sees_what_it_always_sees(record: Record, tmp_path: Path) -> None:
     recording = record("what_a_script_sees", "--lr", "3", "-h", python=interpreter.COLD)
     done = alone(tmp_path, "--lr", "3", "-h", python=interpreter.COLD)
-    assert recording.output == done.stdout
-    assert recording.exit == done.returncode == 7
+    assert recording.script.output == done.stdout
+    assert recording.script.exit == done.returncode == 7
     assert symptoms(recording) == []
 
 
 def test_a_loss_that_needs_one_of_two_outputs_is_differentiated_as_always(record: Record) -> None:
     recording = record("one_output_of_two_is_differentiated")
-    assert recording.output == "[1.0, 1.0, 1.0]\n"
-    assert recording.exit == 0
+    assert recording.script.output == "[1.0, 1.0, 1.0]\n"
+    assert recording.script.exit == 0
     assert symptoms(recording) == []
 
 
@@ -92,7 +92,7 @@ def test_the_scripts_own_modules_win_over_ours(record: Record) -> None:
     names = ("reporter", "templates", "collectors", "anonymizer")
     files = {f"{name}.py": f"value = 'own {name}'\n" for name in names}
     recording = record("modules_of_our_names", files=files, python=interpreter.COLD)
-    assert recording.output.splitlines() == [f"own {name}" for name in names]
+    assert recording.script.output.splitlines() == [f"own {name}" for name in names]
     recording.close()
 
 
@@ -104,7 +104,7 @@ def test_a_module_runs_as_with_dash_m(record: Record) -> None:
     recording = record(
         "what_a_script_sees", "x", files=files, module="pkg.train", python=interpreter.COLD
     )
-    assert recording.output.strip() == "__main__ pkg ['x']"
+    assert recording.script.output.strip() == "__main__ pkg ['x']"
     recording.close()
 
 
@@ -126,7 +126,7 @@ def test_a_wrong_value_is_found_however_it_was_compiled(way: str, record: Record
 
 def test_a_crash_is_found_where_it_is_raised_even_if_the_script_catches_it(record: Record) -> None:
     recording = record("second_call_crashes_and_is_caught")
-    assert recording.exit == 0 and "caught" in recording.output
+    assert recording.script.exit == 0 and "caught" in recording.script.output
     assert [f.failure["exception"] for f in recording.findings if f.failure] == ["ValueError"]
     assert symptoms(recording) == [(1, "raised")]
 
@@ -147,7 +147,7 @@ def test_random_state_and_mutated_arguments_are_the_scripts_own(
     record: Record, tmp_path: Path
 ) -> None:
     recording = record("random_numbers_and_mutated_state")
-    assert recording.output == alone(tmp_path, python=interpreter.WARM).stdout != ""
+    assert recording.script.output == alone(tmp_path, python=interpreter.WARM).stdout != ""
     assert symptoms(recording) == []
 
 
@@ -186,13 +186,17 @@ def _lives(pid: int) -> bool:
 )
 def test_unusual_scripts_end_as_they_do_alone(name: str, code: int, record: Record) -> None:
     recording = record(name, python=interpreter.COLD)
-    assert recording.exit == code
+    assert recording.script.exit == code
     assert symptoms(recording) == []
 
 
 def test_a_script_that_ends_its_parent_does_not_end_the_tool(record: Record) -> None:
     recording = record("ends_its_parent", python=interpreter.COLD)
-    assert (recording.parent_ended_by, recording.exit, recording.calls) == ("SIGKILL", None, 0)
+    assert (recording.script.parent_ended_by, recording.script.exit, recording.counts.calls) == (
+        "SIGKILL",
+        None,
+        0,
+    )
     with pytest.raises(CannotJudgeError, match="was ended.*SIGKILL"):
         refuse_run(EntryPoint("script", ("script.py",), Path()), recording)
     recording.close()
@@ -201,7 +205,7 @@ def test_a_script_that_ends_its_parent_does_not_end_the_tool(record: Record) -> 
 @pytest.mark.parametrize("name", ["closes_descriptors", "puts_a_file_in_place"])
 def test_a_script_that_takes_the_recorders_descriptor_is_watched(name: str, record: Record) -> None:
     recording = record(name)
-    assert recording.exit == 0, recording.output
+    assert recording.script.exit == 0, recording.script.output
     assert symptoms(recording) == [(0, "differs")]
 
 
@@ -230,19 +234,19 @@ def test_a_socket_is_seen_only_once_it_answers(
 
 def test_a_script_that_does_not_end_is_stopped_and_no_call_is_blamed(tmp_path: Path) -> None:
     recording = watch(scripts.text("verdicts/hang_after_the_call"), tmp_path)
-    assert recording.stopped
+    assert recording.script.stopped
     assert symptoms(recording) == []
 
 
 def test_the_limit_starts_anew_with_each_sign_of_life(tmp_path: Path) -> None:
     recording = watch(scripts.text("recording/waits_before_it_compiles"), tmp_path)
-    assert not recording.stopped
+    assert not recording.script.stopped
     assert symptoms(recording) == [(1, "differs")]
 
 
 def test_a_call_that_does_not_end_is_found_by_the_sessions_clock(tmp_path: Path) -> None:
     recording = watch(scripts.text("verdicts/hang_compiling"), tmp_path)
-    assert not recording.stopped
+    assert not recording.script.stopped
     assert symptoms(recording) == [(0, "hang")]
 
 

@@ -84,7 +84,7 @@ def test_a_later_call_finds_the_weights_that_earlier_ones_have_changed(record: R
 def test_a_death_and_an_exception_are_told_apart(record: Record) -> None:
     recording = record("dies")
     assert [f.symptom for f in recording.findings] == ["died"]
-    assert recording.exit != 0
+    assert recording.script.exit != 0
     again = ask(recording, "again", how="compiled")
     assert (again["outcome"], again["signal"]) == ("died", "SIGABRT")
     assert "about to go" in again["detail"]
@@ -108,7 +108,7 @@ def test_a_time_limit_ends_the_run_and_shows_where_it_was(record: Record) -> Non
 
 def test_a_program_that_makes_another_call_is_not_asked(record: Record) -> None:
     recording = record("another_call_each_time")
-    assert not recording.findings and recording.unchecked == 1
+    assert not recording.findings and recording.counts.unchecked == 1
 
 
 def test_gradients_that_flowed_into_the_call_are_given_to_its_repetitions(record: Record) -> None:

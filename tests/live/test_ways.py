@@ -32,7 +32,7 @@ def test_a_test_of_pytest_with_fixtures_and_parameters(tmp_path: Path) -> None:
     name = "test_tally.py::TestTally::test_it[30-2]"
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", name)
     recording = run(tmp_path, *words, python=interpreter.WARM)
-    assert recording.exit == 1 and recording.calls == 1
+    assert recording.script.exit == 1 and recording.counts.calls == 1
     (row,) = found(recording)
     assert row[0] == "raised" and row[2] == name
 
@@ -50,9 +50,9 @@ def test_a_notebook_is_told_by_its_cells(tmp_path: Path) -> None:
     )
     notebook(tmp_path / "study" / "tallies.ipynb", *cells)
     recording = run(tmp_path, "study/tallies.ipynb", python=interpreter.WARM)
-    assert recording.exit == 1 and "not reached" not in recording.output
-    assert str(tmp_path / "study") in recording.output
-    ending = recording.script_exception or {}
+    assert recording.script.exit == 1 and "not reached" not in recording.script.output
+    assert str(tmp_path / "study") in recording.script.output
+    ending = recording.script.exception or {}
     assert ending["location"].startswith("tallies.ipynb, cell 2, line ")
     (row,) = found(recording)
     assert row[0] == "raised" and row[2] == "cell 4"
@@ -73,7 +73,7 @@ def test_a_script_on_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(program.encode())))
     words = ("-", "--epochs", "1")
     recording = run(tmp_path, *words, python=interpreter.WARM)
-    assert recording.script_exception and "<stdin>, line" in recording.script_exception["location"]
+    assert recording.script.exception and "<stdin>, line" in recording.script.exception["location"]
     assert entry_point_of(options(tmp_path, *words), interpreter.WARM).texts == {"stdin": program}
     (row,) = found(recording)
     assert row[0] == "raised"
@@ -83,7 +83,11 @@ def test_torchrun_with_collectives_in_the_compiled_call(tmp_path: Path) -> None:
     write(tmp_path, ranks_py=text("ways/ranks") + tally_script())
     words = ("torchrun", "--standalone", "--nproc-per-node", "1", "ranks.py")
     recording = run(tmp_path, *words, python=interpreter.WARM)
-    assert (recording.calls, recording.compared, recording.unchecked) == (2, 2, 0), recording.output
+    assert (recording.counts.calls, recording.counts.compared, recording.counts.unchecked) == (
+        2,
+        2,
+        0,
+    ), recording.script.output
     (row,) = found(recording)
     assert row[0] == "raised"
 

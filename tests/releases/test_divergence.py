@@ -19,7 +19,7 @@ def test_the_faulty_operation_is_found_on_every_release(
 ) -> None:
     recording = record("divergence/long", tmp_path, release_python(release))
     try:
-        assert recording.findings, recording.output
+        assert recording.findings, recording.script.output
         found = profile(
             recording.findings[0], PrefixSettings(), Effort(1200, 120, jobs=2), lambda _: None
         )

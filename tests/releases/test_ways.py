@@ -25,5 +25,5 @@ def test_every_way_finds_the_bug_on_other_releases(
         ["tallies.ipynb"],
     ):
         recording = run(tmp_path, *words, python=python)
-        assert recording.unchecked == 0, recording.output
+        assert recording.counts.unchecked == 0, recording.script.output
         assert [row[0] for row in found(recording)] == ["raised"], words

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.findings import Finding, Recording
+from reporter.recording.findings import CallCounts, Finding, FurtherRuns, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.recorded_answers import neutral, rung_of
 
@@ -129,7 +130,11 @@ def finding(
 def recording(*findings: Finding, **facts: Any) -> Recording:
     """A recording of a script that made one compiled call and ended well."""
     given = {"calls": 1, "compiles": 1, "compared": 1, "exit": 0, **facts}
-    return Recording(Path("/nowhere"), list(findings), **given)
+    parts = [
+        part(**{each.name: given.pop(each.name) for each in fields(part) if each.name in given})
+        for part in (ScriptEnd, CallCounts, FurtherRuns)
+    ]
+    return Recording(Path("/nowhere"), list(findings), *parts, **given)
 
 
 def verdict(

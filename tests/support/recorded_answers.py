@@ -21,7 +21,7 @@ from typing import Any
 
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.findings import Finding, Recording
+from reporter.recording.findings import CallCounts, Finding, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.places import DATA
 
@@ -29,19 +29,9 @@ Json = dict[str, Any]
 
 HOME = DATA / "verdicts"
 #: Of the run as a whole, what a verdict may look at.
-_FACTS = (
-    "calls",
-    "compiles",
-    "exit",
-    "stopped",
-    "compared",
-    "unchecked",
-    "script_exception",
-    "unsupported",
-    "rejected",
-    "unusable",
-    "other_processes",
-)
+_SCRIPT = ("exit", "stopped", "exception", "unusable", "other_processes")
+_COUNTS = ("calls", "compiles", "compared", "unchecked")
+_FACTS = ("unsupported", "rejected")
 _FAILURE = (
     "exception",
     "message",
@@ -160,7 +150,9 @@ class Recorded:
             Finding(call_session=call_session, **json.loads(json.dumps(item)))
             for item in self.findings
         ]
-        return Recording(Path(), findings, **json.loads(json.dumps(self.facts, sort_keys=True)))
+        facts = json.loads(json.dumps(self.facts, sort_keys=True))
+        script, counts = ScriptEnd(**facts.pop("script")), CallCounts(**facts.pop("counts"))
+        return Recording(Path(), findings, script, counts, **facts)
 
     def save(self) -> None:
         """Writes the file, with a line for each question."""
@@ -202,7 +194,9 @@ def noting(recording: Recording) -> tuple[Recording, list[Json]]:
 
 def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
     """What is kept of a recording and of its labs' notes."""
-    facts = {field: getattr(recording, field) for field in _FACTS}
+    facts: Json = {field: getattr(recording, field) for field in _FACTS}
+    facts["script"] = {field: getattr(recording.script, field) for field in _SCRIPT}
+    facts["counts"] = {field: getattr(recording.counts, field) for field in _COUNTS}
     findings = []
     for finding in recording.findings:
         item = {

@@ -88,7 +88,7 @@ class _Gatherer:
         self.jobs = jobs
         self.say = say
         self.lines: list[str] = []
-        ample = max(LEAST, TIMES * recording.seconds)
+        ample = max(LEAST, TIMES * recording.script.seconds)
         self.budgets = tuple(min(most, ample) for most in MOST)
 
     def stack(self) -> StackSection | None:
@@ -116,7 +116,9 @@ class _Gatherer:
         found = graph_breaks.collect(self.recording, self.timeout)
         if found is None:
             return None, None
-        nothing_else = self.diagnosis.kind == Kind.NOT_REPRODUCED and self.recording.exit == 0
+        nothing_else = (
+            self.diagnosis.kind == Kind.NOT_REPRODUCED and self.recording.script.exit == 0
+        )
         seen = self.recording.rejected or any(
             finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings
         )

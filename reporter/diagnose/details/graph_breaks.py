@@ -72,7 +72,7 @@ def collect(recording: Recording, timeout: float) -> GraphBreakSection | None:
     """Asks the last call of each callable, if the script counted anything; None if there is nothing
     to complain about.
     """
-    counted = recording.dynamo
+    counted = recording.counts.dynamo
     if counted is None:
         return None
     broken, recompiled = counted["graph_breaks"], counted["recompiles"]

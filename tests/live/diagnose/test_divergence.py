@@ -27,7 +27,7 @@ def measured(
     clock: Callable[[], float] = time.monotonic,
 ) -> Profile | None:
     """The profile of a recording's first finding, or of the first with gradients."""
-    assert recording.findings, recording.output
+    assert recording.findings, recording.script.output
 
     def wanted(finding: Finding) -> bool:
         return bool(finding.grads) == settings.grads

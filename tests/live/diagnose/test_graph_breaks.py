@@ -25,7 +25,7 @@ WatchedCallable = tuple[Recording, "GraphBreakSection | None"]
 def graph_breaks(name: str, folder: Path) -> GraphBreakSection:
     """The graph breaks of a program that runs to its end."""
     with recorded(f"graph_breaks/{name}", folder) as recording:
-        assert recording.exit == 0, recording.output
+        assert recording.script.exit == 0, recording.script.output
         found = collect(recording, 120)
     assert found is not None
     return found
@@ -66,7 +66,7 @@ def test_nothing_is_printed_to_the_users_streams(printing: WatchedCallable) -> N
     assert found is not None
     command = [interpreter.WARM, script("graph_breaks/print")]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert recording.output == done.stdout + done.stderr == "loss so far\n"
+    assert recording.script.output == done.stdout + done.stderr == "loss so far\n"
 
 
 def test_a_break_in_a_loop_leaves_the_function_to_python(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def missing(tmp_path: Path) -> Iterator[Find]:
 
     def run(name: str) -> MissingGuard | None:
         made.append(record(f"guards/{name}", tmp_path))
-        assert made[-1].findings, made[-1].output
+        assert made[-1].findings, made[-1].script.output
         return find(made[-1].findings[0], 120)
 
     yield run

@@ -26,7 +26,7 @@ def judged(again: Any, eager: Any, symptom: str = "raised") -> Diagnosis:
 def script_that_raised(message: str) -> Any:
     failure = {"exception": "RuntimeError", "message": message, "first_line": message}
     ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
-    return recording(exit=1, script_exception=ended)
+    return recording(exit=1, exception=ended)
 
 
 def test_an_internal_assertion_may_be_torchs_fault_and_an_ordinary_exception_is_not() -> None:

@@ -38,9 +38,9 @@ def failed_check(
         "raised_in_torch": False,
         "failure": failure,
     }
-    found = recording(exit=1, script_exception=raised, **{"seconds": 1.0, "calls": 0, **more})
-    found.operators = {**NOTHING, **facts} if facts is not None else None  # type: ignore[typeddict-item]
-    return found
+    operators = {**NOTHING, **facts} if facts is not None else None
+    given = {"seconds": 1.0, "calls": 0, "operators": operators, **more}
+    return recording(exit=1, exception=raised, **given)
 
 
 def explained(facts: dict[str, Any], line: str = "assert fine") -> Diagnosis | None:
@@ -73,10 +73,10 @@ def test_what_was_measured_explains_the_check(facts: dict[str, Any], kind: str, 
 def test_memory_that_nothing_wrote_to_explains_a_check_that_passes_with_zeros() -> None:
     facts = {"uninitialized": ["empty"], "random": ["bernoulli_"]}
     run = failed_check(facts)
-    run.right_with_zeros = True
+    run.further_runs.right_with_zeros = True
     found = explain_check(run)
     assert found is not None and found.kind == "uninitialized_memory"
-    run.right_with_zeros = False
+    run.further_runs.right_with_zeros = False
     found = explain_check(run)
     assert found is not None and found.kind == "nondeterministic"
 

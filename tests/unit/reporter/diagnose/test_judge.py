@@ -423,7 +423,7 @@ def ended_by(name: str, place: str = "", message: str = "no") -> Any:
 
 def test_a_script_that_fails_before_anything_is_compiled_is_invalid() -> None:
     raised = ended_by("ValueError", "cell 3")
-    found = said(calls=0, compared=0, exit=1, script_exception=raised)
+    found = said(calls=0, compared=0, exit=1, exception=raised)
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert "fails without the compiler: ValueError in cell 3 before anything" in found.summary
 
@@ -438,7 +438,7 @@ def test_a_script_that_was_stopped_before_it_compiled_anything_cannot_be_judged(
     with pytest.raises(CannotJudgeError, match="had compiled nothing by then"):
         said(calls=0, compared=0, stopped=True, exit=None)
     raised = ended_by("ValueError")
-    assert said(calls=0, stopped=True, script_exception=raised).kind == "invalid_program"
+    assert said(calls=0, stopped=True, exception=raised).kind == "invalid_program"
 
 
 def test_calls_that_could_not_be_compared_cannot_be_judged() -> None:
@@ -474,7 +474,7 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
             "What 1 compiled call returned agrees with eager; where compiling raised, eager raises as well.",
         ),
         (
-            {"exit": 1, "script_exception": ended_by("A", "test_x")},
+            {"exit": 1, "exception": ended_by("A", "test_x")},
             "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
             "what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures that"
@@ -517,10 +517,10 @@ def test_a_limit_at_the_scripts_end_stands_before_rounding_and_behind_a_bug() ->
     failure = {"exception": "RuntimeError", "message": line, "first_line": line, "frames": []}
     ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
     rounded = finding(MadeUp({}), "suspicious", comparison=WITHIN)
-    one = recording(rounded, exit=1, script_exception=ended)
+    one = recording(rounded, exit=1, exception=ended)
     found = judge(one, LIMIT, lambda _: None)
     assert (found.kind, found.layer, found.is_bug) == ("unsupported", "aot_autograd", False)
     rungs = {"compiled": WRONG, "inductor": WRONG}
     wrong = finding(MadeUp(rungs), "differs", comparison=WRONG)
-    both = recording(rounded, wrong, exit=1, script_exception=ended)
+    both = recording(rounded, wrong, exit=1, exception=ended)
     assert judge(both, LIMIT, lambda _: None).kind == "wrong_result"

@@ -21,7 +21,7 @@ def ended_by(name: str, line: str = "no", place: str = "train.py, line 7") -> An
 
 
 def failed(**facts: Any) -> Recording:
-    given = {"exit": 1, "script_exception": ended_by("AssertionError"), "seconds": 1.0, **facts}
+    given = {"exit": 1, "exception": ended_by("AssertionError"), "seconds": 1.0, **facts}
     return recording(**given)
 
 
@@ -31,8 +31,8 @@ def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_co
     assert not may_fail_uncompiled(failed(exports=True))
     assert not may_fail_uncompiled(failed(seconds=1000.0))
     assert not may_fail_uncompiled(failed(exit=0))
-    assert not may_fail_uncompiled(failed(script_exception=None))
-    assert not may_fail_uncompiled(failed(script_exception=ended_by("FileNotFoundError")))
+    assert not may_fail_uncompiled(failed(exception=None))
+    assert not may_fail_uncompiled(failed(exception=ended_by("FileNotFoundError")))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -
 
 def test_inputs_that_onnx_runtime_refuses_are_the_scripts_own_error() -> None:
     line = "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type."
-    recording = failed(exports=True, script_exception=ended_by("InvalidArgument", line))
+    recording = failed(exports=True, exception=ended_by("InvalidArgument", line))
     found = without_finding(recording)
     assert (found.kind, found.layer) == ("invalid_program", "onnx")
 
 
 @pytest.mark.parametrize("name", ["FileNotFoundError", "ModuleNotFoundError"])
 def test_what_the_machine_lacks_is_no_result_of_a_compiled_call(name: str) -> None:
-    found = without_finding(failed(script_exception=ended_by(name)))
+    found = without_finding(failed(exception=ended_by(name)))
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert f"outside of its compiled calls, with {name} in train.py" in found.summary
