@@ -44,7 +44,9 @@ def main() -> None:
             program = WatchedProgram(python, (str(script),), Path(name), Path(name) / "cache")
             session = RecordingSession(program, Watching(300), talk=print)
             recording = session.run()
-            assert recording.script.exit == 0 and recording.counts.calls == 60, recording.script.output
+            assert (
+                recording.script.exit == 0 and recording.counts.calls == 60
+            ), recording.script.output
             watched.append(recording.script.seconds)
             overhead.append(recording.script.overhead)
             recording.close()

@@ -16,7 +16,7 @@ from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.material import IssueMaterial
 from templates.releases import describe_turns, release_rows
-from templates.sample import sample
+from templates.sample import kernel_sample, sample
 from templates.text import headings, shorten, size, tidy_log, visible
 from templates.versions import versions_block
 
@@ -93,17 +93,22 @@ def values(
         "not_measured": report.get("not_measured") or (),
         "libraries": wording.libraries(report, material.environment),
         "log": log,
+        "log_left_out": bool(tidy.strip()) and not log,
         "versions": versions,
     }
 
 
 def try_form(form: IssueForm) -> None:
-    """Fills a form with a sample, so that a mistake in it shows before anything else is done.
+    """Fills a form with samples, so that a mistake in it shows before anything else is done.
 
     Raises:
         FormError: it cannot be filled in, or its body has other headings than it declares.
     """
-    report, material = sample()
+    for report, material in (sample(), kernel_sample()):
+        _try_on(form, report, material)
+
+
+def _try_on(form: IssueForm, report: Mapping[str, Any], material: IssueMaterial) -> None:
     try:
         text = render_issue(report, material, form)
     except ValueError as error:

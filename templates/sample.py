@@ -1,5 +1,5 @@
-"""A report that is nobody's, with something in every place: what a form of the user's own is tried
-on.
+"""Reports that are nobody's, with something in every place that a form may fill: what a form of the
+user's own is tried on.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ if __name__ == "__main__":
 """
 
 
+_NO_NUMBERS = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
+
+
 def sample() -> tuple[dict[str, Any], IssueMaterial]:
-    """The document and its material."""
-    numbers = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
+    """The document about a torch program, and its material."""
+    numbers = {"max_abs_error": None, "error_vs_fp64": 0.0, "eager_error_vs_fp64": 0.0}
     report = {
         "schema_version": 2,
         "verdict": {
@@ -44,6 +47,17 @@ def sample() -> tuple[dict[str, Any], IssueMaterial]:
         "ladder": [
             {"rung": name, "outcome": outcome, "detail": "", "seconds": 1.0, **numbers}
             for name, outcome in (("eager", "ok"), ("aot_eager", "ok"), ("inductor", "raises"))
+        ]
+        + [
+            {
+                "rung": "inductor, mode=max-autotune",
+                "outcome": "differs",
+                "detail": "",
+                "seconds": 1.0,
+                "max_abs_error": 0.5,
+                "error_vs_fp64": 0.5,
+                "eager_error_vs_fp64": 0.0,
+            }
         ],
         "torch": "2.6.0",
         "python": "3.11.7",
@@ -63,11 +77,16 @@ def sample() -> tuple[dict[str, Any], IssueMaterial]:
             "verified_cold": True,
             "candidates": 12,
             "seconds": 20.0,
+            "neighbours": [
+                {"change": "dtype: torch.float32", "fails": True},
+                {"change": "dtype: torch.float64", "fails": False},
+            ],
         },
         "labels": ["module: inductor"],
         "other_findings": [],
         "audit": {"passed": True, "terms_checked": 12, "findings": []},
         "differs_from": [{"torch": "2.5.1", "python": "3.11.7", "outcome": "passes"}],
+        "not_measured": ["the ablation"],
     }
     material = IssueMaterial(
         repro=_REPRO,
@@ -81,5 +100,29 @@ def sample() -> tuple[dict[str, Any], IssueMaterial]:
         releases={"2.13.0": "right"},
         human_words="Words of the reporter.",
         key="0123456789abcdef",
+        excerpt={"caption": "A generated kernel", "language": "cpp", "text": "void kernel();"},
     )
+    return report, material
+
+
+def kernel_sample() -> tuple[dict[str, Any], IssueMaterial]:
+    """The document about a Triton kernel, and its material."""
+    report, material = sample()
+    outcomes = {"cuda:80": "ok", "cuda:90": "raises", "gfx942": "skipped"}
+    report["ladder"] = [
+        {"rung": name, "outcome": outcome, "detail": "a message", "seconds": 1.0, **_NO_NUMBERS}
+        for name, outcome in outcomes.items()
+    ]
+    launch = {
+        "signature": {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"},
+        "constexprs": {"BLOCK": 64},
+        "aligned": ["x"],
+        "options": {"num_warps": 4},
+    }
+    report["triton"] = {
+        "version": "3.6.0",
+        "target": "cuda:90",
+        "pass": "TritonGPUCoalesce",
+        "launch": launch,
+    }
     return report, material

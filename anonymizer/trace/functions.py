@@ -26,7 +26,8 @@ def function(
     Args:
         data: its number, forward and backward, parameters, what it saves and marks.
         args: the references that the trace gives to `apply`.
-        read: turns recorded items and the index of a set of switches into a call.
+        read: turns recorded items into a call; its second argument is the index of the switches
+            (gradients, autocast) under which they ran.
         metas: name of a value -> its metadata, as in the graph IR.
 
     Returns:
@@ -50,7 +51,7 @@ def function(
     forward = _tidy(forward, metas, (*results, *saved, *extra))
     captured = tuple(
         dict.fromkeys(
-            (*_outside(forward, parameters), *_loose(forward, parameters, (*saved, *extra)))
+            (*_outside(forward, parameters), *_not_made(forward, parameters, (*saved, *extra)))
         )
     )
     found = Function(
@@ -81,6 +82,7 @@ def _rename(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
 
 
 def _tidy(call: ModuleCall, metas: Mapping[str, Any], results: tuple[str, ...]) -> ModuleCall:
+    """The body without steps that `results` do not need, and with tuples unpacked."""
     return prune(unpack(call, metas, readers(call, results)), set(results))
 
 
@@ -96,6 +98,7 @@ def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _loose(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+def _not_made(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+    """Those of `names` that the body neither makes nor is given."""
     made = {*known, *(name for step in call.steps() for name in flat(step.outs))}
     return (name for name in names if name not in made)

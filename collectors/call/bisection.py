@@ -16,6 +16,7 @@ import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ..protocol import BisectCount, BisectSpec, CallVariation, CompilerSubsystem, SubsystemTable
+from . import torch_settings
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.
@@ -173,22 +174,21 @@ def subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     values = {}
     for name in settings:
         with contextlib.suppress(Exception):
-            values[name] = _plain(_setting(name))
+            values[name] = _plain(torch_settings.read_setting(name))
     return {"subsystems": found, "changes": changes, "settings": values}
 
 
 def without_caches() -> None:
     """A compiled graph that is taken from a cache was not compiled under the variation."""
     for name in _CACHES:
-        with contextlib.suppress(Exception):
-            module, _, attribute = name.rpartition(".")
-            setattr(importlib.import_module(module), attribute, False)
+        with contextlib.suppress(torch_settings.NoSuchSettingError):
+            torch_settings.set_settings({name: False})
 
 
 def fall_back(name: str) -> None:
     """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`.
 
-    Raises Unsupported.
+    Raises CannotBisectError.
     """
     try:
         lowering = importlib.import_module("torch._inductor.lowering")
@@ -198,7 +198,7 @@ def fall_back(name: str) -> None:
 
 
 def leave_whole(name: str) -> None:
-    """Takes one operator out of Inductor's table of decompositions. Raises Unsupported."""
+    """Takes one operator out of Inductor's table of decompositions. Raises CannotBisectError."""
     try:
         importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
     except Exception as error:
@@ -269,14 +269,6 @@ def _bisector() -> Any:
         return importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector
     except (ImportError, AttributeError):
         return None
-
-
-def _setting(name: str) -> Any:
-    module, _, attribute = name.partition("config.")
-    value: Any = importlib.import_module(module + "config")
-    for part in attribute.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ user's process.
 from __future__ import annotations
 
 import contextlib
-import importlib
+import math
 import os
 import random
 import time
@@ -29,6 +29,7 @@ from . import (
     probe,
     restoring,
     side_effects,
+    torch_settings,
 )
 
 
@@ -56,32 +57,7 @@ class RecordedCall:
         """Gives the calling thread the compiler settings of the thread that made the call."""
         for name, value in self.settings.items():
             with contextlib.suppress(Exception):
-                set_config({name: value})
-
-
-def set_config(config: JsonObject) -> None:
-    """Sets `module.path.name` configuration values; a name this release lacks raises
-    AttributeError.
-    """
-    for name, value in config.items():
-        module_name, attribute = _split(name)
-        (
-            setattr(importlib.import_module(module_name), attribute, value)
-            if "." not in attribute
-            else _assign_nested(importlib.import_module(module_name), attribute, value)
-        )
-
-
-def _split(name: str) -> Tuple[str, str]:
-    module, _, attribute = name.partition("config.")  # torch.fx.experimental has `_config`
-    return module + "config", attribute
-
-
-def _assign_nested(target: Any, attribute: str, value: Any) -> None:
-    *parents, last = attribute.split(".")
-    for parent in parents:
-        target = getattr(target, parent)
-    setattr(target, last, value)
+                torch_settings.set_settings({name: value})
 
 
 def quiet_compile_workers() -> None:
@@ -150,7 +126,7 @@ class Placeholder:
         """Zeros for integers, a ramp for floats."""
         if not self.dtype.is_floating_point:
             return torch.zeros(self.shape, dtype=self.dtype, device=self.device)
-        count = _numel(self.shape)
+        count = math.prod(self.shape)
         ramp = torch.linspace(0.1, 1.0, max(1, count))[:count]
         made = ramp.reshape(self.shape).to(device=self.device, dtype=self.dtype)
         # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
@@ -201,13 +177,6 @@ def materialise(value: Any) -> Any:
         return known[id(placeholder)]
 
     return _map(value, Placeholder, tensor)
-
-
-def _numel(shape: Tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 def to_double(tensors: Dict[str, torch.Tensor]) -> None:
@@ -313,9 +282,9 @@ def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
     """
     quiet_compile_workers()
     try:
-        set_config(rung.get("config") or {})
+        torch_settings.set_settings(rung.get("config") or {})
         counter = bisection.apply(rung)
-    except (AttributeError, ImportError, bisection.CannotBisectError) as error:
+    except (torch_settings.NoSuchSettingError, bisection.CannotBisectError) as error:
         return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
     answer = _perform(call, rung)
     if counter:

@@ -48,20 +48,20 @@ def find_bodies(target: Any, args: Tuple[Any, ...]) -> List[Body]:
 
 def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]:
     if name == "cond":
-        chosen, taken, other, operands = args
-        yield (taken if bool(chosen) else other), _flat(operands)
+        pred, true_fn, false_fn, operands = args
+        yield (true_fn if bool(pred) else false_fn), _flat(operands)
     elif name == "while_loop":
-        _, step, carried, others = args
-        yield step, _flat([carried, others])
+        _, body_fn, carried, additional = args
+        yield body_fn, _flat([carried, additional])
     elif name == "scan":
-        step, carried, rows, others = args[:4]
-        yield step, [*_flat(carried), *_first(rows), *_flat(others)]
+        combine_fn, init, xs, additional = args[:4]
+        yield combine_fn, [*_flat(init), *_first(xs), *_flat(additional)]
     elif name == "associative_scan":
-        step, rows = args[:2]
-        yield step, [*_first(rows), *_first(rows), *_flat(args[2:])]
+        combine_fn, xs = args[:2]
+        yield combine_fn, [*_first(xs), *_first(xs), *_flat(args[2:])]
     elif name in ("map", "map_impl"):
-        step, rows, others = args
-        yield step, [*_first(rows), *_flat(others)]
+        body_fn, xs, additional = args
+        yield body_fn, [*_first(xs), *_flat(additional)]
     else:  # regions, checkpoints and contexts: a graph, then its operands
         positions = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
         if len(positions) == 1:

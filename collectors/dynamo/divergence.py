@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import torch
 
-from ..call import context, outputs, rungs, tolerance
+from ..call import context, outputs, rungs, tolerance, torch_settings
 from ..machine.public_names import public_names
 from ..protocol import (
     ContextState,
@@ -36,7 +36,7 @@ def divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> Divergen
     the file `results`.
     """
     rungs.quiet_compile_workers()
-    rungs.set_config(request.get("config") or {})
+    torch_settings.set_settings(request.get("config") or {})
     if request["ask"] == "nodes":
         return _nodes(call, request)
     with open(request["results"], "a") as lines:

@@ -74,7 +74,7 @@ _NEVER = frozenset(
 def constructor(module: nn.Module) -> Dict[str, Any]:
     """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out.
 
-    Raises Unsupported.
+    Raises NotInGraphError.
     """
     cls = type(module)
     name = cls.__name__

@@ -46,7 +46,7 @@ WORDS: Mapping[str, str] = {
     "OMP_NESTED": "",
     "OMP_PROC_BIND": "close spread master primary",
     "OMP_WAIT_POLICY": "active passive",
-    "OMP_PLACES": "threads cores sockets ll_caches numa_domains",
+    "OMP_HOLDS_PATH": "threads cores sockets ll_caches numa_domains",
     "OMP_SCHEDULE": "static dynamic guided",
     "MKL_NUM_THREADS": "",
     "MKL_DYNAMIC": "",
@@ -93,8 +93,10 @@ _TORCH = frozenset("""
     TORCHINDUCTOR_VEC_ISA_OK TORCHINDUCTOR_DUMP_LAUNCH_PARAMS TORCHINDUCTOR_WORKER_START
     TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE
     """.split())
-_OURS = re.compile(r"TORCH_LOGS|TORCH_SHOW_\w+|TORCH(?:DYNAMO|INDUCTOR|_COMPILE|_CUDNN)_[A-Z0-9_]+")
-_PLACES = re.compile(r"_(?:DIR|PATH|FILE|URL|HOST|ROOT)$")
+_TORCH_VARIABLE = re.compile(
+    r"TORCH_LOGS|TORCH_SHOW_\w+|TORCH(?:DYNAMO|INDUCTOR|_COMPILE|_CUDNN)_[A-Z0-9_]+"
+)
+_HOLDS_PATH = re.compile(r"_(?:DIR|PATH|FILE|URL|HOST|ROOT)$")
 _CONFIG_FILES = (
     ("_dynamo", "config.py"),
     ("_inductor", "config.py"),
@@ -110,7 +112,7 @@ def variables() -> Dict[str, str]:
     return {
         name: _value(name, value)
         for name, value in sorted(os.environ.items())
-        if (name in WORDS or _is_torch_variable(name)) and not _PLACES.search(name)
+        if (name in WORDS or _is_torch_variable(name)) and not _HOLDS_PATH.search(name)
     }
 
 
@@ -130,7 +132,7 @@ def _of_torch() -> FrozenSet[str]:
 
 
 def _is_torch_variable(name: str) -> bool:
-    return _OURS.fullmatch(name) is not None and (name in _TORCH or name in _of_torch())
+    return _TORCH_VARIABLE.fullmatch(name) is not None and (name in _TORCH or name in _of_torch())
 
 
 def _value(name: str, value: str) -> str:

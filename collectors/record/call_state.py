@@ -41,7 +41,7 @@ def keep(call: Any, path: str) -> None:
 
 
 def restore(call: Any, path: str) -> None:
-    """Puts back what `keep` wrote. Raises Changed if this is another call."""
+    """Puts back what `keep` wrote. Raises CallChangedError if this is another call."""
     kept = outputs.load(path, "cpu")
     reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
     kinds = _kinds(reachable)

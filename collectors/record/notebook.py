@@ -56,7 +56,8 @@ class Cell:
 
 
 def read(path: str) -> Tuple[List[Cell], str]:
-    """The code cells of a notebook, and the text of all other cells. Raises Refused, OSError."""
+    """The code cells of a notebook, and the text of all other cells. Raises NotebookError,
+    OSError."""
     try:
         with open(path, encoding="utf-8") as source:
             document = json.load(source)
@@ -136,7 +137,7 @@ def adapt(cell: Cell) -> Tuple[str, List[str]]:
 
 
 def prepare(cell: Cell, text: str) -> str:
-    """What Python compiles for a cell. Raises Refused for a magic that nothing here can do."""
+    """What Python compiles for a cell. Raises NotebookError for a magic that cannot be run here."""
     if has_ipython():
         from IPython.core.inputtransformer2 import TransformerManager
 

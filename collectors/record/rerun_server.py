@@ -52,7 +52,7 @@ class RerunServer:
                 return
 
     def _prepare(self) -> None:
-        """Raises Changed if the program makes another call this time."""
+        """Puts the call back as it was recorded. Raises CallChangedError if this is another one."""
         if self._device > 0:
             torch.cuda.set_device(self._device)
         if self.spec.get("cache"):

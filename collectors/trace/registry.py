@@ -128,7 +128,7 @@ class Registry:
         raise NotImplementedError
 
     def encode(self, value: Any) -> Any:
-        """A value as the graph IR has it. Raises Unsupported."""
+        """A value as the graph IR has it. Raises NotInGraphError."""
         if isinstance(value, torch.Tensor):
             return {"ref": self.name_of(value)}
         if type(value) is Size:

@@ -26,6 +26,7 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
+from ..call.torch_settings import NoSuchSettingError, set_settings
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..protocol import (
@@ -44,17 +45,12 @@ _COLLECTORS = str(__package__).rpartition(".")[0]
 _PR_SET_PDEATHSIG = 1
 #: What a text raises in its own lines when a reduction has cut it wrongly.
 _BROKEN = (SyntaxError, NameError, ImportError)
-_KEEP = object()
 #: Settings that may change the compiler's flags, and the one that precompiles torch's headers: with
 #: other flags than the warm-up's that takes five times as long as the one kernel.
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
 #: Overrides that ``bisection`` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
-
-
-class NoSuchSettingError(Exception):
-    """Raised when this torch has no such setting as the overrides name."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -294,9 +290,8 @@ def _apply(overrides: Overrides) -> Any:
     configs = dict(overrides.get("config") or {})
     if any(name.startswith(_OF_CPP) for name in configs):
         with contextlib.suppress(NoSuchSettingError):
-            set_config(_HEADERS, False)
-    for name, value in configs.items():
-        set_config(name, value)
+            set_settings({_HEADERS: False})
+    set_settings(configs)
     variation = cast(
         CallVariation, {key: value for key, value in overrides.items() if key in _VARIATION}
     )
@@ -332,29 +327,6 @@ def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) ->
         return original(model, **given)
 
     return compile
-
-
-def set_config(name: str, value: Any) -> None:
-    """Give the setting of that full name a value.
-
-    Raises NoSuchSettingError where there is none.
-    """
-    parts = name.split(".")
-    owner: Any = None
-    for end in range(len(parts) - 1, 0, -1):
-        try:
-            owner = importlib.import_module(".".join(parts[:end]))
-        except ImportError:
-            continue
-        break
-    try:
-        for part in parts[end:-1]:
-            owner = getattr(owner, part)
-        if getattr(owner, parts[-1], _KEEP) is _KEEP:
-            raise AttributeError(name)
-        setattr(owner, parts[-1], value)
-    except Exception as error:
-        raise NoSuchSettingError(f"this torch has no setting {name}") from error
 
 
 def signal_name(number: int) -> str:

@@ -16,6 +16,7 @@ from reporter.check.engine import Engine
 from reporter.check.notify import notify_issues, refuse_early
 from reporter.check.results import CheckSummary
 from reporter.check.shards import merge
+from reporter.core.atomic import write_atomically
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
@@ -157,10 +158,8 @@ def _write(asked: CheckArguments, checked: CheckSummary) -> None:
 
 def _put(path: Path, text: str) -> None:
     """Write whole or not at all."""
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        write_atomically(path, text)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written ({error.strerror}); the results are in the store, name"

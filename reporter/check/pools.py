@@ -1,8 +1,7 @@
-"""Warm workers are dear to start and cheap to keep, so a process keeps those of the last few
-interpreters.
+"""Warm workers of the last few interpreters: starting them is slow, and keeping them costs little.
 
-Who checks borrows a pool and gives it back; the one that nobody has borrowed for longest is closed
-when there are too many.
+A check borrows the pool of its interpreter and gives it back. When there are too many pools, the
+one that was not borrowed for longest is closed.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Pools:
         self.memory = memory
         self.isolation = isolation
         self._pools: dict[Path, _PoolEntry] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._made = 0
 
@@ -82,9 +81,10 @@ class Pools:
 
     def work_folder(self) -> Path:
         """Where files of this process lie."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="bugreport-check-")
-        return Path(self._folder.name)
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="bugreport-check-")
+            return Path(self._folder.name)
 
     def warm(self, python: Path) -> Path:
         """The compiler cache of an interpreter's warm-up, which outlives the process."""

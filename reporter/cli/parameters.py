@@ -22,7 +22,7 @@ from reporter.core.settings import Setting, settings
 
 
 @dataclass(frozen=True)
-class Word:
+class Parameter:
     """An option of one command alone, or with an empty `flag` its arguments.
 
     Without `metavar` it is a switch; `many` may be repeated. `limits` are the least and the most
@@ -66,7 +66,7 @@ class Word:
 
 
 def taking(
-    *names: str, script: bool = False, own: Sequence[Word] = ()
+    *names: str, script: bool = False, own: Sequence[Parameter] = ()
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
 

@@ -22,12 +22,12 @@ from reporter.diagnose.rungs import (
     EXACT,
     EXPORT,
     FILLED,
-    MODEL,
     NUDGED,
     NUMPY,
-    OTHERWISE,
+    ONNX_RUNTIME,
     PACKAGE,
     PERTURBED,
+    PERTURBED_DOWN,
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
@@ -169,7 +169,11 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 
 def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """ONNX Runtime draws by itself, and nothing makes it draw as eager does."""
-    if not climber.ladder.facts.get("random") or climber.own_name() != MODEL or compiled.good:
+    if (
+        not climber.ladder.facts.get("random")
+        or climber.own_name() != ONNX_RUNTIME
+        or compiled.good
+    ):
         return None
     if not climber.measure(EXPORT).good:
         return None
@@ -239,7 +243,7 @@ def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis 
     """Casts of values that the target type does not have, which C++ leaves undefined."""
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
-    below = EXPORT if climber.own_name() in (PACKAGE, MODEL) else Backend.AOT_EAGER.value
+    below = EXPORT if climber.own_name() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
     if not facts.get("undefined_casts") or not climber.ladder[below].good:
         return None
     changed = climber.measure(RECAST)
@@ -318,7 +322,7 @@ def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
     assert comparison is not None
     if differs(climber.ladder[Backend.AOT_EAGER]):
         return None
-    for name in (PERTURBED, OTHERWISE, *NUDGED):
+    for name in (PERTURBED, PERTURBED_DOWN, *NUDGED):
         if name == NUDGED[0]:
             climber.start_ahead(NUDGED)
         shift = _shift(climber.measure(name), comparison)
@@ -471,7 +475,7 @@ OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
-    Excuse(Kind.RNG, ("fallback_random",), ALL_DRAWN, _random),
+    Excuse(Kind.RNG, ("fallback_random", TORCH_COMPILE_RANDOM), ALL_DRAWN, _random),
     Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _random_elsewhere),
 )
 #: Values beyond rounding that still are nobody's fault.
@@ -481,7 +485,10 @@ OF_VALUES = (
     Excuse(Kind.PRECISION_CAST, ("emulate_precision_casts",), VALUES, _precision_casts),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _restless),
     Excuse(
-        Kind.ILL_CONDITIONED, (PERTURBED, OTHERWISE, *NUDGED), VALUES_AND_SIZES, _ill_conditioned
+        Kind.ILL_CONDITIONED,
+        (PERTURBED, PERTURBED_DOWN, *NUDGED),
+        VALUES_AND_SIZES,
+        _ill_conditioned,
     ),
 )
 #: All of them, in the order in which they are asked.

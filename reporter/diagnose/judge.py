@@ -34,7 +34,7 @@ from reporter.diagnose.measuring import (
     steadiness,
 )
 from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
-from reporter.diagnose.rungs import AGAIN, EAGER, IN_PARTS
+from reporter.diagnose.rungs import AGAIN, EAGER, NO_FULLGRAPH
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.temporary import shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
@@ -252,8 +252,8 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     more = f" Torch's hint: {hint}" if hint else ""
     cited = [EAGER, *names]
     if climber.finding.options.get("fullgraph"):
-        cited.append(IN_PARTS)
-        if not climber.measure(IN_PARTS).good:
+        cited.append(NO_FULLGRAPH)
+        if not climber.measure(NO_FULLGRAPH).good:
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
     layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.RAISES)

@@ -33,11 +33,12 @@ from reporter.core.kinds import (
 from reporter.diagnose.comparisons import describe, without_metadata
 from reporter.diagnose.rungs import (
     AGAIN,
+    AS_GIVEN,
     CUSTOM,
     EAGER,
     EXACT,
     EXPORT,
-    MODEL,
+    ONNX_RUNTIME,
     OTHER_RUNS,
     PACKAGE,
     REFINED,
@@ -167,7 +168,7 @@ class Climber:
             case Compiler.AOTI:
                 return PACKAGE
             case Compiler.ONNX:
-                return MODEL
+                return ONNX_RUNTIME
             case Compiler.EAGER:
                 return EAGER
             case Compiler.COMPILE:
@@ -203,6 +204,8 @@ class Climber:
             self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
     def _rung(self, name: str) -> Rung:
+        if name not in RUNGS and name not in AS_GIVEN and name != self.own_name():
+            raise ValueError(f"there is no rung {name}")
         rung: Rung = RUNGS.get(name) or {"how": "compiled"}
         if name == EXPORT and self.finding.compiler != Compiler.EXPORT:
             rung = {"how": "compiled", "steps": []}
@@ -243,8 +246,10 @@ class Climber:
         return _Flight(self.finding.call_session.submit(questions.run(wanted), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
-        rung = self._waiting.pop(name, None) or self._rung(name)
-        flight = self._ahead.pop(name, None) or self._submit(name, rung)
+        if name not in self._ahead:
+            waiting = self._waiting.pop(name, None)
+            self._ahead[name] = self._submit(name, waiting or self._rung(name))
+        flight = self._ahead.pop(name)
         answer = flight.answer.result(timeout=longest_wait(self.timeout))
         self._start_waiting()
         outcome = RungOutcome(answer["outcome"])

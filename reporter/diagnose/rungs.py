@@ -11,21 +11,21 @@ from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
-OTHERWISE = "eager mode one ulp the other way"
+PERTURBED_DOWN = "eager mode one ulp the other way"
 #: Each element up or down by a random choice of its own; the number is the seed.
 NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 #: With other clocks and addresses: what a side effect must not depend on.
-ELSEWHERE = "eager mode at another time"
+OTHER_CLOCK = "eager mode at another time"
 #: The eager runs that tell which side effects can be compared.
-OTHER_RUNS = (AGAIN, ELSEWHERE)
+OTHER_RUNS = (AGAIN, OTHER_CLOCK)
 NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
-IN_PARTS = "fullgraph=False"
+NO_FULLGRAPH = "fullgraph=False"
 #: An exported program: the user's export, its modes, its first steps alone.
-EXPORT, PACKAGE, MODEL = "torch.export", "AOTInductor", "ONNX Runtime"
+EXPORT, PACKAGE, ONNX_RUNTIME = "torch.export", "AOTInductor", "ONNX Runtime"
 STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
 DECOMPOSED = "torch.export decomposed"
 #: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
@@ -36,10 +36,12 @@ TORCH_COMPILE, TORCH_COMPILE_RANDOM = "torch.compile", "torch.compile with fallb
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
     Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
-    Compiler.ONNX: ("compiled", EXPORT, MODEL),
+    Compiler.ONNX: ("compiled", EXPORT, ONNX_RUNTIME),
 }
 #: The rung of a backend that is a callable.
 CUSTOM = "custom"
+#: Rungs that make the user's own compile or export again; `--rungs` cannot name them.
+AS_GIVEN = frozenset({CUSTOM, EXPORT, PACKAGE, ONNX_RUNTIME})
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
 #: calls.
 RUNGS: Mapping[str, Rung] = {
@@ -47,12 +49,12 @@ RUNGS: Mapping[str, Rung] = {
     AGAIN: {"how": "eager"},
     EXACT: {"how": "eager", "fp64": True},
     PERTURBED: {"how": "eager", "perturb": 1},
-    OTHERWISE: {"how": "eager", "perturb": -1},
+    PERTURBED_DOWN: {"how": "eager", "perturb": -1},
     **{name: {"how": "eager", "nudge": seed} for seed, name in enumerate(NUDGED, 1)},
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
-    ELSEWHERE: {"how": "eager", "elsewhere": True},
+    OTHER_CLOCK: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
     Backend.INDUCTOR.value: {"how": "compiled"},
@@ -75,7 +77,7 @@ RUNGS: Mapping[str, Rung] = {
     "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
     "dynamic=False": {"how": "compiled", "dynamic": False},
     "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
-    IN_PARTS: {"how": "compiled", "fullgraph": False},
+    NO_FULLGRAPH: {"how": "compiled", "fullgraph": False},
     STRICT: {"how": "compiled", "strict": True},
     NON_STRICT: {"how": "compiled", "strict": False},
     DECOMPOSED: {"how": "compiled", "steps": ["decompose"]},

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from reporter.core.atomic import write_atomically
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.environments import index, pythons
@@ -27,7 +28,7 @@ from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, public
 from reporter.execution.interpreter import probe
 
-VARIABLE = "BUGREPORT_RELEASES"
+RELEASES_VARIABLE = "BUGREPORT_RELEASES"
 _MARKER = "made.json"
 _UV_CACHE = "uv-cache"
 #: An environment used within this many seconds may be in use.
@@ -187,8 +188,8 @@ class Environments:
                 lock.acquire(timeout=_LOCK_LIMIT)
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
-                f"the cache folder {self.root} cannot be used ({_reason(error)}); set {VARIABLE} to"
-                " another folder"
+                f"the cache folder {self.root} cannot be used ({_reason(error)}); set"
+                f" {RELEASES_VARIABLE} to another folder"
             ) from None
         try:
             yield
@@ -250,7 +251,7 @@ def cache_folder() -> Path:
     """Where environments lie: `BUGREPORT_RELEASES`, else `releases` in the user's cache folder."""
     import platformdirs
 
-    given = os.environ.get(VARIABLE)
+    given = os.environ.get(RELEASES_VARIABLE)
     if given:
         return Path(given).expanduser().resolve()
     return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"
@@ -307,10 +308,8 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
         "place": {**asdict(environment), "python": str(environment.python.relative_to(folder))},
         "files": {name: os.stat(folder / name).st_size for name in watched},
     }
-    part = marker.with_suffix(".part")
     try:
-        part.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        os.replace(part, marker)
+        write_atomically(marker, json.dumps(data, indent=1))
     except OSError as error:
         raise CannotJudgeError(_failure(release, _reason(error))) from None
 

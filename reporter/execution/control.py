@@ -17,7 +17,7 @@ from reporter.core.answer import Answer
 from reporter.execution.fresh_process import run_cold
 
 #: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
-VARIABLE = "TORCHDYNAMO_DISABLE"
+DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
 WARM: Overrides = {"control": True}
 _COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
 _IS_EXPORTED = re.compile(r"\btorch\.(?:onnx\.)?export\b|\bfrom torch import .*\bexport\b")
@@ -46,14 +46,14 @@ def run_control(python: Path, text: str, timeout: float, warm: Path | None = Non
         timeout: seconds.
         warm: a warm-up's cache whose toolchain checks are used.
     """
-    disabled = {**os.environ, VARIABLE: "1"}
+    disabled = {**os.environ, DISABLING_VARIABLE: "1"}
     text = f"{EXPORTS_AS_MODULES}{text}" if _IS_EXPORTED.search(text) else text
     return run_cold(python, text, timeout, disabled, describe=True, warm=warm)
 
 
 def command(text: str) -> list[str] | None:
-    """The control run of a `repro.py` as its reader starts it, where setting `VARIABLE` is not all:
-    the interpreter, then arguments.
+    """The control run of a `repro.py` as its reader starts it, where setting the variable is not
+    all: the interpreter, then arguments.
     """
     if not needs_control(text):
         return ["python", "-c", _WITHOUT_END] if "sys.exit(125)" not in text else None

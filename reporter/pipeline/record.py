@@ -16,7 +16,7 @@ from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, script_failed
 from reporter.execution.compiler_cache import prefill
-from reporter.execution.control import VARIABLE
+from reporter.execution.control import DISABLING_VARIABLE
 from reporter.pipeline.run import Run
 from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
@@ -171,9 +171,10 @@ class _FurtherRuns:
         the others' calls showed, where there is none.
         """
         count = len(recording.script.children)
+        which = f"the first {_MOST_CHILDREN}" if count > _MOST_CHILDREN else "each"
         self.script.progress.note(
             f"the script starts processes of its own, and {count} of them"
-            f" compile{'s' if count == 1 else ''} something: once more for each of them"
+            f" compile{'s' if count == 1 else ''} something: once more for {which} of them"
         )
         for number in recording.script.children[:_MOST_CHILDREN]:
             found = self._run_otherwise(child=number)
@@ -228,7 +229,7 @@ class _FurtherRuns:
         self.script.progress.note(
             "the script fails by no fault of a compiled call: once more, without the compiler"
         )
-        found = self.script.run_again(self.script.watching(), **{VARIABLE: "1"})
+        found = self.script.run_again(self.script.watching(), **{DISABLING_VARIABLE: "1"})
         found.close()
         if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
 
+from reporter.core.atomic import write_atomically
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.lint.run import lint
@@ -129,7 +129,7 @@ def _add_checks(folder: Path) -> list[str]:
     commits = [row.git for row, _ in rows if row.git]
     recheck(folder, files, allowed=[key_of(repro), *public, *commits])
     for name, text in files.items():
-        _replace(folder / name, text)
+        write_atomically(folder / name, text)
     if not is_ours:
         return [f"{folder / _ISSUE} was edited and stays as it is; {_PAGE} has the releases"]
     write_private(folder / PRIVATE / WRITTEN, _digest(files[_ISSUE]))
@@ -204,9 +204,8 @@ def _read(folder: Path) -> tuple[Report, str]:
 
 def _material(report: Report, repro: str) -> IssueMaterial:
     assert report.issue is not None
-    told = structs.asdict(report.issue)
-    told["environment"] = public_environment(told["environment"])
-    return IssueMaterial(repro=repro, **told)
+    material = IssueMaterial.of(report.to_json(), repro)
+    return replace(material, environment=public_environment(material.environment))
 
 
 def _name(form: IssueForm) -> str:
@@ -220,10 +219,3 @@ def _cells(folder: Path) -> list[list[float | None]]:
             data = json.loads((folder / PRIVATE / name).read_text(encoding="utf-8"))
             return list(data["cells"])
     return []
-
-
-def _replace(path: Path, text: str) -> None:
-    """A file as a whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)

@@ -97,7 +97,8 @@ class Destination:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A report that passed the leak check: what leaves by its name, what stays, the last screen.
+    """A report that passed the leak check: what leaves by its name, what stays, and the
+    summary that is printed at the end.
 
     `kept` are names below `private/` that an interrupted run has left and that stay as they are.
     """
@@ -109,7 +110,7 @@ class Outgoing:
 
 
 def audit(
-    run: Destination,
+    destination: Destination,
     captured: CapturedCall,
     built: BuiltRepro,
     found: ReproEvidence | None = None,
@@ -123,19 +124,19 @@ def audit(
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
-    options, info = run.issue, run.info
-    terms = collect_terms(options, captured, built, run.cwd)
+    options, info = destination.issue, destination.info
+    terms = collect_terms(options, captured, built, destination.cwd)
     identity = Identity.of_this_machine()
     environment = captured.surroundings.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, captured.surroundings.internals, public)
     form = choose(options, captured.verdict.layer)
-    for shown in (*(found.less_and_less() if found else ()), None):
-        report = _report(captured, built, run, count_terms(terms, identity), form, shown)
-        material = _material(options, captured, built, form, shown)
+    for evidence in (*(found.less_and_less() if found else ()), None):
+        report = _report(captured, built, destination, count_terms(terms, identity), form, evidence)
+        material = _material(options, captured, built, form, evidence)
         report, files = _files(built, report, material, form, note)
-        if shown and shown.trace:
-            files[TRACE] = shown.trace
+        if evidence and evidence.trace:
+            files[TRACE] = evidence.trace
         result = check_outgoing(
             files,
             terms,
@@ -144,17 +145,17 @@ def audit(
             allowed=(
                 *allowing.allowed,
                 key_of(built.program.text),
-                *(checksums(shown.trace) if shown else ()),
+                *(checksums(evidence.trace) if evidence else ()),
             ),
         )
         if result.passed:
             break
     private = _private(captured, built)
     private.update({GATE: allowing.dumps(), **for_later(form, files)})
-    refuse(result, run.output)
+    refuse(result, destination.output)
     summary = Summary(
         report,
-        run.output,
+        destination.output,
         captured.surroundings.python,
         options.repo or form.repository or "OWNER/REPO",
         material.culprit,
@@ -190,12 +191,12 @@ def short_message(failure: Mapping[str, Any]) -> str:
 def _report(
     captured: CapturedCall,
     built: BuiltRepro,
-    run: Destination,
+    destination: Destination,
     terms: int,
     form: IssueForm,
     found: ReproEvidence | None,
 ) -> Report:
-    info = run.info
+    info = destination.info
     count = statements(built.candidate)
     repro = ReproInfo(
         path="repro.py",
@@ -204,7 +205,7 @@ def _report(
         operators=name_operators(built.program.harness, captured.verdict.layer),
         verified_cold=built.cold.hits > 0,
         candidates=built.search.counts.settled,
-        seconds=round(run.seconds, 1),
+        seconds=round(destination.seconds, 1),
         neighbours=tuple(
             NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
         ),
@@ -215,7 +216,7 @@ def _report(
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.search.others, 1)
     ]
-    shown, measured = _shown_crash(captured, built), built.details.measured
+    signature, measured = _shown_crash(captured, built), built.details.measured
     whole, stock = captured.material.whole is not None, built.search.different
     return Report(
         verdict=_verdict(captured, built),
@@ -234,15 +235,15 @@ def _report(
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=section(StockDifference, stock) if whole and stock else None,
-        failure=section(FailureSection, shown.to_json()) if shown else None,
+        failure=section(FailureSection, signature.to_json()) if signature else None,
         fingerprint=_fingerprint(captured, built).section(),
         reduction=built.search.history,
         evidence=found.section() if found else None,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
-        timing={**(captured.verdict.details.timing or {}), **run.timing},
-        not_measured=run.not_measured or None,
+        timing={**(captured.verdict.details.timing or {}), **destination.timing},
+        not_measured=destination.not_measured or None,
     )
 
 
@@ -339,14 +340,18 @@ def _files(
 
     Raises UsageError.
     """
-    shown = built.details.measured
+    measured = built.details.measured
     return render(
         report,
         material,
         form,
-        shown.test if shown else format_program(render_test(report.to_json(), built.program.text)),
+        (
+            measured.test
+            if measured
+            else format_program(render_test(report.to_json(), built.program.text))
+        ),
         note,
-        cells=shown.cells if shown else (),
+        cells=measured.cells if measured else (),
         others={
             _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
         },

@@ -18,14 +18,15 @@ class AcceptedCandidates:
         self._candidates: list[Candidate] = []
 
     def add(self, candidate: Candidate) -> None:
-        """One more; the same again is none."""
+        """Adds a candidate, unless it is the same as the last one."""
         if not self._candidates or self._candidates[-1] != candidate:
             self._candidates.append(candidate)
 
     def last_that(self, shows: Callable[[Candidate], bool]) -> Candidate | None:
-        """The last candidate but the very last for which `shows` says yes, found by halves.
+        """The last candidate, besides the current one, for which `shows` is true; None where it is
+        false for the first.
 
-        None where the first one is none either.
+        A binary search: it assumes that `shows` changes once, from true to false.
         """
         candidates = self._candidates[:-1]
         if not candidates or not shows(candidates[0]):

@@ -5,7 +5,7 @@ Pure functions; none of them knows whether the result still fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from anonymizer.graph.ir import (
@@ -95,7 +95,6 @@ def prefix(graph: Graph, length: int) -> Graph | None:
         for node in reversed(open_regions)
         if node.name not in closed
     ]
-    inside = {node.name for node in nodes}
     later = {name for node in graph.nodes[length:] for name in node.refs()} | {
         ref.name for ref in graph.outputs
     }
@@ -104,7 +103,6 @@ def prefix(graph: Graph, length: int) -> Graph | None:
         live = [node.name for node in nodes if is_tensor(graph, node.name)][-1:]
     if not live:
         return None
-    assert set(live) <= inside
     return prune(
         Graph(graph.inputs, (*nodes, *tail), tuple(Ref(name) for name in live), graph.runs)
     )
@@ -166,11 +164,14 @@ def with_input(graph: Graph, old: Input, new: Input) -> Graph:
     return replace(graph, inputs=inputs)
 
 
-def other_range(graph: Graph, name: str) -> Iterator[Graph]:
-    """The same with a new integer input in a wider range that leaves zero out."""
+def widen_range(graph: Graph, name: str) -> Graph | None:
+    """The same with a new integer input in a wider range that leaves zero out; None where the input
+    is something else.
+    """
     item = graph.input(name)
-    if item is not None and item.recipe.kind == "randint":
-        yield with_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))
+    if item is None or item.recipe.kind != "randint":
+        return None
+    return with_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))
 
 
 def static(graph: Graph) -> Graph:

@@ -20,11 +20,11 @@ from reporter.reduce.graph_cuts import (
     alike,
     cut_inputs,
     is_tensor,
-    other_range,
     prefix,
     static,
     substitute,
     suffix,
+    widen_range,
 )
 from reporter.reduce.pieces import Cutter
 from reporter.reduce.questions import Questions, graph_of
@@ -219,4 +219,6 @@ class Nodes:
             cut = cut_inputs(graph, [node.name])
             if cut is not None and len(cut.nodes) < size:
                 yield cut
-                yield from other_range(cut, f"c{node.name}")
+                wider = widen_range(cut, f"c{node.name}")
+                if wider is not None:
+                    yield wider

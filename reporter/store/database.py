@@ -21,7 +21,7 @@ import platformdirs
 from reporter.core.errors import UsageError
 
 # Where the store is, for tests and for teams that keep one per project.
-VARIABLE = "BUGREPORT_STORE"
+STORE_VARIABLE = "BUGREPORT_STORE"
 _PATIENCE = 30.0  # seconds that a writer waits for another
 
 # Appended to, never edited. Times are UTC in ISO 8601, durations are seconds, `key` is that of the
@@ -103,7 +103,7 @@ _SCHEMA = (
 
 def store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
-    given = os.environ.get(VARIABLE)
+    given = os.environ.get(STORE_VARIABLE)
     return (
         Path(given)
         if given
@@ -186,8 +186,8 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
         seen = _version(connection)
         if seen > len(_SCHEMA):
             raise UsageError(
-                f"{path} was written by a newer bugreport; update this one, or set {VARIABLE} to"
-                " another file"
+                f"{path} was written by a newer bugreport; update this one, or set {STORE_VARIABLE}"
+                " to another file"
             )
         for script in _SCHEMA[seen:]:
             for statement in script.split(";"):
@@ -202,5 +202,6 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _unusable(path: Path, error: Exception) -> UsageError:
     return UsageError(
-        f"the store {path} cannot be used: {error}; make room, or set {VARIABLE} to another file"
+        f"the store {path} cannot be used: {error}; make room, or set {STORE_VARIABLE} to another"
+        " file"
     )

@@ -73,7 +73,7 @@ def refusal(
     )
 
 
-def silence(
+def describe_no_answer(
     host: str, doing: str, error: Exception, timeout: float, *, writes: bool
 ) -> TrackerError:
     """The error where there was no answer, or none that can be read."""

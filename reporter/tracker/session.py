@@ -24,7 +24,7 @@ from urllib3.util.retry import Retry
 
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
-from reporter.tracker.error_messages import refusal, silence
+from reporter.tracker.error_messages import describe_no_answer, refusal
 from reporter.tracker.repository import Repository, Token, api_url, find_token, need_token
 
 TIMEOUT_VARIABLE = "BUGREPORT_GITHUB_TIMEOUT"
@@ -189,16 +189,22 @@ class TrackerSession:
             yield
         except (github.IncompletableObject, github.BadAttributeException) as error:
             # an answer came, but it lacks what every such answer has
-            raise silence(self.host, doing, error, self.pace.timeout, writes=writes) from None
+            raise describe_no_answer(
+                self.host, doing, error, self.pace.timeout, writes=writes
+            ) from None
         except github.GithubException as error:
             raise refusal(
                 self.host, self.token, doing, error, now=time.time(), writes=writes
             ) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise silence(self.host, doing, error, self.pace.timeout, writes=writes) from None
+            raise describe_no_answer(
+                self.host, doing, error, self.pace.timeout, writes=writes
+            ) from None
         except _MISREAD as error:
             # among them that an address in the answer is not the host's own
-            raise silence(self.host, doing, error, self.pace.timeout, writes=writes) from None
+            raise describe_no_answer(
+                self.host, doing, error, self.pace.timeout, writes=writes
+            ) from None
 
     def repository(self, wanted: Repository) -> github.Repository.Repository:
         """The project under the name that it has today: requests to a former name are redirected,

@@ -13,7 +13,7 @@ from typing import Literal
 from reporter.core.kinds import assert_never
 from reporter.core.plain import Json
 from reporter.execution.compiler_cache import place_of
-from reporter.execution.control import VARIABLE
+from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
@@ -127,7 +127,7 @@ def run(
         files={"repro.py": text},
         limits=Limits(seconds=seconds, memory=memory),
         folders=folders if not trust else {},
-        environment={} if compiled else {VARIABLE: "1"},
+        environment={} if compiled else {DISABLING_VARIABLE: "1"},
         trust=trust,
     ) as sandbox:
         for _ in range(max(1, times)):

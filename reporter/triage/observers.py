@@ -29,6 +29,7 @@ def disagreement(
     Args:
         ran: the posted bytes alone, with the compiler.
         control: the same with `TORCHDYNAMO_DISABLE=1`; None where that was not run.
+        judged: what `create` or `diagnose` said of the same bytes.
     """
     if judged is None or judged.kind is None:
         return None

@@ -64,7 +64,8 @@ def name_parameters(names: Sequence[str]) -> list[str]:
 class BodyWriter:
     """A body that is being written; `lines` are those it has so far.
 
-    With the `counts` of another body's variables no variable is called like one of that body's.
+    `counts`: how often another body has used each name; its variables' names are then not used
+    again in this one.
     """
 
     def __init__(self, context: BlockContext, counts: Mapping[str, int] | None = None) -> None:

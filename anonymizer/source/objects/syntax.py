@@ -15,11 +15,9 @@ def public_dotted_name(name: str) -> ast.expr:
     if name.startswith("torch.nn.functional"):
         name = "F" + name[len("torch.nn.functional") :]
     elif name == "torch.nn" or name.startswith("torch.nn."):
-        name = (
-            name[len("torch.") :]
-            if not name.startswith("torch.nn.attention") and not name.startswith("torch.nn.utils")
-            else name
-        )
+        # these two have an import line of their own (`symbols/imports.py`)
+        if not name.startswith(("torch.nn.attention", "torch.nn.utils")):
+            name = name[len("torch.") :]
     return expression(name)
 
 

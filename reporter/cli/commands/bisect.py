@@ -7,25 +7,25 @@ from typing import Annotated, Any
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import Word, taking
+from reporter.cli.parameters import Parameter, taking
 from reporter.core.settings import Options
 
 #: What `bisect` alone has; the names are those of `reporter.bisect.bisect.BisectRequest`.
-WORDS = (
-    Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
-    Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
-    Word("find_fix", "--find-fix", None, "Look for what fixed it, after --bad."),
-    Word("python", "--python", "PATH",
-         "Search in these interpreters instead of releases; repeatable.", many=True),
-    Word("nightly", "--nightly", None, "Go on among the nightlies between the two releases."),
-    Word("index", "--index", "URL", "Package index that lists the builds to search."),
-    Word("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ..."),
-    Word("trust", "--trust", None,
-         "Run the program of an issue without a sandbox, since you have read it."),
+PARAMETERS = (
+    Parameter("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
+    Parameter("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
+    Parameter("find_fix", "--find-fix", None, "Look for what fixed it, after --bad."),
+    Parameter("python", "--python", "PATH",
+        "Search in these interpreters instead of releases; repeatable.", many=True),
+    Parameter("nightly", "--nightly", None, "Go on among the nightlies between the two releases."),
+    Parameter("index", "--index", "URL", "Package index that lists the builds to search."),
+    Parameter("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ..."),
+    Parameter("trust", "--trust", None,
+        "Run the program of an issue without a sandbox, since you have read it."),
 )  # fmt: skip
 
 
-@taking("json", "jobs", "timeout", "memory", "no_input", "verbose", own=WORDS)
+@taking("json", "jobs", "timeout", "memory", "no_input", "verbose", own=PARAMETERS)
 def command(
     options: Options,
     repro: Annotated[

@@ -115,6 +115,11 @@ def locate(ask: Ask, total: int | None, jobs: int) -> LocatedApplication:
 
 
 def _gallop(ask: Ask) -> tuple[int, int | None, bool]:
+    """Doubles the number of applications until the bug is there.
+
+    Returns the highest number without the bug, the first with it (None: not found), and whether
+    every question was answered.
+    """
     low, most = 0, 1
     while most <= _MOST:
         trial = ask([most])[0]

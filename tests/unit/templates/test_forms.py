@@ -111,3 +111,26 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
 def test_there_is_no_such_form() -> None:
     with pytest.raises(FormError, match="plain, pytorch, triton"):
         forms.load("gitlab")
+
+
+@pytest.mark.parametrize("place", ["neighbours", "measured", "not_measured", "targets", "grid"])
+def test_a_mistake_shows_before_the_run_wherever_it_stands(tmp_path: Path, place: str) -> None:
+    own = folder(
+        tmp_path,
+        form='repository = "us/models"\nheadings = ["# Bug"]\n',
+        issue="# Bug\n{{ repro }}\n{% if " + place + " %}{{ no_such_name.part }}{% endif %}\n",
+    )
+    with pytest.raises(FormError, match="no_such_name"):
+        try_form(forms.load(own))
+
+
+def test_a_log_without_room_is_said_to_be_left_out(tmp_path: Path) -> None:
+    own = folder(
+        tmp_path,
+        form='repository = "us/models"\nheadings = ["# Log"]\nlimit = 900\n',
+        issue='# Log\n{{ repro }}\n{% include "parts/log.md.j2" %}\n',
+    )
+    report, evidence = sample()
+    evidence = replace(evidence, error_log="x" * 900, repro="#" * 709, excerpt=None)
+    text = render_issue(report, evidence, forms.load(own))
+    assert "The log of the error is left out" in text and "No error is raised" not in text

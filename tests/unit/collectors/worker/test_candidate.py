@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json.decoder
 from typing import Any
 
 import pytest
@@ -28,17 +27,6 @@ def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[s
 
     replaced = candidate.override_compile(compile, arguments)
     assert replaced(None, mode="m", options={"a": 1}, dynamic=True) == expected
-
-
-def test_settings_are_found_by_their_full_name() -> None:
-    before = json.decoder.FLAGS
-    try:
-        candidate.set_config("json.decoder.FLAGS", 5)
-        assert json.decoder.FLAGS == 5
-        with pytest.raises(candidate.NoSuchSettingError, match=r"json\.decoder\.NONE"):
-            candidate.set_config("json.decoder.NONE", 1)
-    finally:
-        json.decoder.FLAGS = before
 
 
 def test_a_signal_has_its_name_or_its_number() -> None:

@@ -11,15 +11,15 @@ import pytest
 from reporter.diagnose.rungs import (
     AGAIN,
     EAGER,
-    ELSEWHERE,
     EXACT,
     EXPORT,
     FILLED,
     NUDGED,
     NUMPY,
-    OTHERWISE,
+    OTHER_CLOCK,
     PACKAGE,
     PERTURBED,
+    PERTURBED_DOWN,
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
@@ -57,7 +57,7 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor")
     assert found.signature is not None and found.signature.undefined == ()
     assert found.comparison == WRONG and found.reproduced == (3, 3)
-    assert call_session.measured()[-5:] == [PERTURBED, OTHERWISE, *NUDGED]
+    assert call_session.measured()[-5:] == [PERTURBED, PERTURBED_DOWN, *NUDGED]
 
 
 # -- eager differs from eager
@@ -425,7 +425,7 @@ def test_what_is_undefined_but_does_not_explain_it_stands_in_the_signature(
     ],
 )
 def test_a_last_bit_excuses_what_it_moves_at_least_half_as_far(moves: Any, kind: str) -> None:
-    for rung in (PERTURBED, OTHERWISE):
+    for rung in (PERTURBED, PERTURBED_DOWN):
         found, _ = verdict({**INDUCTOR, rung: moves})
         assert found.kind == kind
         if kind == "ill_conditioned":
@@ -437,8 +437,8 @@ def test_a_last_bit_excuses_what_it_moves_at_least_half_as_far(moves: Any, kind:
 def test_the_second_perturbation_is_made_only_where_the_first_moves_too_little() -> None:
     _, call_session = verdict({**INDUCTOR, PERTURBED: moved(1.0)})
     assert call_session.measured()[-1] == PERTURBED
-    _, call_session = verdict({**INDUCTOR, PERTURBED: moved(0.1), OTHERWISE: moved(1.0)})
-    assert call_session.measured()[-2:] == [PERTURBED, OTHERWISE]
+    _, call_session = verdict({**INDUCTOR, PERTURBED: moved(0.1), PERTURBED_DOWN: moved(1.0)})
+    assert call_session.measured()[-2:] == [PERTURBED, PERTURBED_DOWN]
 
 
 def test_each_output_has_to_move() -> None:
@@ -498,11 +498,11 @@ def test_eager_that_moves_within_the_tolerance_as_far_as_the_compiled_call_is_of
 
 def test_eager_that_never_returns_the_same_is_not_blamed_on_the_last_bit() -> None:
     again = compared({**QUIET, "max_abs_error": 0.1, "rms_error": 0.1})
-    found, _ = verdict({**INDUCTOR, AGAIN: again, OTHERWISE: moved(1.0)})
+    found, _ = verdict({**INDUCTOR, AGAIN: again, PERTURBED_DOWN: moved(1.0)})
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary.startswith("Eager does not return the same twice (output 0: max abs")
     assert "a later run is off by 1, as far as" in found.summary
-    assert found.cited == (EAGER, AGAIN, "compiled", OTHERWISE)
+    assert found.cited == (EAGER, AGAIN, "compiled", PERTURBED_DOWN)
 
 
 # -- kinds of what is wrong
@@ -558,7 +558,7 @@ def test_what_moves_values_excuses_no_shape(excuse: str) -> None:
     assert (found.kind, found.signature and found.signature.property) == ("wrong_metadata", "shape")
 
 
-@pytest.mark.parametrize("rung", [PERTURBED, OTHERWISE, *NUDGED])
+@pytest.mark.parametrize("rung", [PERTURBED, PERTURBED_DOWN, *NUDGED])
 def test_a_shape_that_hangs_on_the_last_bit_of_the_inputs_is_ill_conditioned(rung: str) -> None:
     other = compared(metadata=({**SHAPE, "compiled": "[3]"},))
     found, _ = verdict({**dict.fromkeys(INDUCTOR, RESIZED), rung: other}, comparison=RESIZED)
@@ -655,12 +655,18 @@ def test_a_lost_side_effect_is_wrong_metadata_of_the_lowest_layer_that_loses_it(
         "The compiled call does not leave Python's state as eager does (Python state 3: 1 item in"
         " eager, 0 items (as before the call) compiled)."
     )
-    assert ELSEWHERE in call_session.measured()
+    assert OTHER_CLOCK in call_session.measured()
 
 
 def test_no_value_excuse_explains_a_side_effect() -> None:
     facts = {"uninitialized": ["empty"], "undefined_casts": [{"elements": 1}], "coarse": True}
-    rungs = {**LOST_EVERYWHERE, PERTURBED: WRONG, OTHERWISE: WRONG, FILLED: WRONG, RECAST: WRONG}
+    rungs = {
+        **LOST_EVERYWHERE,
+        PERTURBED: WRONG,
+        PERTURBED_DOWN: WRONG,
+        FILLED: WRONG,
+        RECAST: WRONG,
+    }
     found, _ = verdict(rungs, facts=facts, comparison=LOST)
     assert (found.kind, found.layer) == ("wrong_metadata", "dynamo")
 
@@ -691,7 +697,7 @@ def test_values_that_nothing_excuses_come_before_a_side_effect() -> None:
 
 
 def test_where_another_eager_run_fails_nothing_is_said_of_side_effects() -> None:
-    found, _ = verdict({**LOST_EVERYWHERE, ELSEWHERE: raises()}, comparison=LOST)
+    found, _ = verdict({**LOST_EVERYWHERE, OTHER_CLOCK: raises()}, comparison=LOST)
     assert not found.is_bug
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.rungs import EXPORT, MODEL, REFINED, STATIC
+from reporter.diagnose.rungs import EXPORT, ONNX_RUNTIME, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 
@@ -122,7 +122,7 @@ def test_an_operator_without_fake_tensors_is_a_limit_of_an_export(exception: str
 def test_a_model_that_onnx_runtime_refuses_is_a_bug_of_the_exporter() -> None:
     found, call_session = judged("This is an invalid model.", exception="Fail", options=ONNX)
     assert (found.kind, found.layer, found.is_bug) == ("crash", "onnx", True)
-    assert {EXPORT, MODEL} <= set(call_session.measured())
+    assert {EXPORT, ONNX_RUNTIME} <= set(call_session.measured())
 
 
 def test_what_torch_export_cannot_do_is_not_the_exporters_to_onnx() -> None:
@@ -139,6 +139,6 @@ def test_without_the_packages_of_onnx_nothing_can_be_said() -> None:
 @pytest.mark.parametrize(("exported", "kind"), [(EQUAL, "rng"), (WRONG, "wrong_result")])
 def test_random_numbers_of_onnx_runtime_are_its_own(exported: Any, kind: str) -> None:
     """Only where torch.export alone draws as eager does, or they are no excuse."""
-    rungs = {"compiled": WRONG, MODEL: WRONG, EXPORT: exported}
+    rungs = {"compiled": WRONG, ONNX_RUNTIME: WRONG, EXPORT: exported}
     found, _ = verdict(rungs, "differs", facts={"random": True}, options=ONNX)
     assert found.kind == kind
