@@ -440,6 +440,8 @@ class ProgramEnding(_ProgramEnding, total=False):
     unusable: str
     #: Whether its tests ran in other processes.
     other_processes: bool
+    #: Seconds of processor time that processes took which it started and waited for.
+    waited_for: float
 
 
 class FailedGuard(TypedDict):

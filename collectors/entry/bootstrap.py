@@ -42,13 +42,12 @@ def main() -> None:
     starting = importlib.import_module(PACKAGE + ".record.starting")
     endings = importlib.import_module(PACKAGE + ".record.ending")
     recorder = _recorder(spec)
-    if "child" not in spec:
-        hooks.install(recorder)
+    hooks.install(recorder)
     if "operators" in spec:
         hooks.count_operators(recorder, spec)
     elif "descriptor" not in spec:
         children = importlib.import_module(PACKAGE + ".record.children")
-        children.number_children(os.path.abspath(sys.argv[1]), spec["folder"])
+        children.number_children(os.path.abspath(sys.argv[1]), spec, recorder)
     sys.argv = sys.argv[2:]
     ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:
@@ -72,6 +71,8 @@ def main() -> None:
     finally:
         # pytest-xdist's scheduler is imported only where tests run in other processes
         ending["other_processes"] = "xdist.dsession" in sys.modules
+        used = os.times()
+        ending["waited_for"] = used.children_user + used.children_system
         recorder.finish(ending)
 
 

@@ -1,5 +1,5 @@
-"""Processes that a program starts by `multiprocessing` in the way "spawn", or that torchrun starts:
-which of them compile anything, and one of them watched in the program's place.
+"""Processes that a program starts by `multiprocessing` in the ways "spawn" and "fork", or that
+torchrun starts: which of them compile anything, and one of them watched in the program's place.
 
 A child reads the same spec as the program and gets a number, in the order of their starts.
 """
@@ -16,13 +16,14 @@ import signal
 import stat
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Union
 
 from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder
 from .watched import WatchedCallable
+from .watcher import CallWatcher
 
 #: The module of torch by which torchrun starts each process.
 _TORCHRUN = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
@@ -56,29 +57,48 @@ class ChildMark:
                 pass
         return compiled(*args, **kwargs)
 
+    def finish(self, ending: ProgramEnding) -> None:
+        """What is marked does not depend on the end."""
 
-class Parent:
+
+class Parent(CallWatcher):
     """Stands in the recorder's place in a program of which a child is watched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watching = False
 
     def finish(self, ending: ProgramEnding) -> None:
         """The end that counts is the child's."""
 
 
-def number_children(spec_path: str, folder: str) -> None:
-    """Arranges for each child that is spawned from now on, by `multiprocessing` or by torchrun, to
-    begin with `begin_child`, and for signals that end one to be noted.
+def number_children(spec_path: str, spec: RecorderSpec, recorder: CallWatcher) -> None:
+    """Arranges for each child that is started from now on to begin with `begin_child`, or with
+    `_begin_fork` where it is forked, and for signals that end one to be noted.
+
+    Args:
+        spec_path: the file that a spawned child reads; `spec` is what it holds.
+        recorder: what the calls of this process go to.
     """
     numbers = itertools.count()
+    launching = threading.local()  # its `number` is that of the child that is being started
     hooks.when_imported(
-        "multiprocessing.spawn", lambda spawn: _patch_command(spawn, spec_path, numbers)
+        "multiprocessing.spawn", lambda spawn: _patch_command(spawn, spec_path, launching)
     )
     hooks.when_imported(
-        "multiprocessing.popen_spawn_posix", lambda popen: _patch_end(popen, folder)
+        "multiprocessing.popen_spawn_posix",
+        lambda popen: _patch_spawn(popen.Popen, numbers, launching),
     )
-    hooks.when_imported(_TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder))
+    hooks.when_imported(
+        "multiprocessing.popen_fork",
+        lambda popen: _patch_fork(popen.Popen, numbers, spec, recorder),
+    )
+    hooks.when_imported(
+        _TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, spec["folder"])
+    )
 
 
-def _patch_command(spawn: Any, spec_path: str, numbers: itertools.count[int]) -> None:
+def _patch_command(spawn: Any, spec_path: str, launching: threading.local) -> None:
     original = spawn.get_command_line
     bootstrap = os.path.join(_ENTRY, "bootstrap.py")
 
@@ -86,12 +106,57 @@ def _patch_command(spawn: Any, spec_path: str, numbers: itertools.count[int]) ->
         command = [*original(**given)]
         if "-c" in command:
             begin = "import runpy; runpy.run_path({!r})['begin_child']({!r}, {}); ".format(
-                bootstrap, spec_path, next(numbers)
+                bootstrap, spec_path, launching.number
             )
             command[command.index("-c") + 1] = begin + command[command.index("-c") + 1]
         return command
 
     spawn.get_command_line = get_command_line
+
+
+def _patch_spawn(popen: Any, numbers: itertools.count[int], launching: threading.local) -> None:
+    launch = popen._launch
+
+    def launch_with_number(self: Any, process: Any) -> None:
+        self.bugreport_number = launching.number = next(numbers)
+        launch(self, process)
+
+    popen._launch = launch_with_number
+
+
+def _patch_fork(
+    popen: Any, numbers: itertools.count[int], spec: RecorderSpec, recorder: CallWatcher
+) -> None:
+    """The class for spawned processes is derived from this one."""
+    launch, poll = popen._launch, popen.poll
+
+    def launch_with_number(self: Any, process: Any) -> None:
+        if os.getpid() != recorder.pid:  # the children of a child have no numbers
+            launch(self, process)
+            return
+        self.bugreport_number = number = next(numbers)
+        bootstrap = process._bootstrap
+
+        def begin(*args: Any, **kwargs: Any) -> Any:
+            end = _begin_fork(spec, number, recorder)
+            code = bootstrap(*args, **kwargs)
+            end({"exit": code, "exception": None})
+            return code
+
+        process._bootstrap = begin
+        try:
+            launch(self, process)
+        finally:
+            del process._bootstrap
+
+    def poll_and_note(self: Any, *args: Any, **kwargs: Any) -> Any:
+        code = poll(self, *args, **kwargs)
+        number = getattr(self, "bugreport_number", None)
+        if number is not None:
+            _note_end(spec["folder"], number, code)
+        return code
+
+    popen._launch, popen.poll = launch_with_number, poll_and_note
 
 
 def _patch_launch(module: Any, spec_path: str, numbers: itertools.count[int], folder: str) -> None:
@@ -131,36 +196,33 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
-def _patch_end(popen: Any, folder: str) -> None:
-    launch, poll = popen.Popen._launch, popen.Popen.poll
-    started = itertools.count()
-
-    def launch_with_number(self: Any, process: Any) -> None:
-        self.bugreport_number = next(started)
-        launch(self, process)
-
-    def poll_and_note(self: Any, *args: Any, **kwargs: Any) -> Any:
-        code = poll(self, *args, **kwargs)
-        _note_end(folder, self.bugreport_number, code)
-        return code
-
-    popen.Popen._launch, popen.Popen.poll = launch_with_number, poll_and_note
-
-
 def begin_child(spec: RecorderSpec, number: int) -> None:
     """Watches this process, if it is the one that the spec names; else notes whether it compiles
     anything.
     """
+    recorder = _recorder_of(spec, number)
+    hooks.install(recorder)
+    if isinstance(recorder, Recorder):
+        atexit.register(recorder.finish, {"exit": 0, "exception": None})
+
+
+def _begin_fork(
+    spec: RecorderSpec, number: int, recorder: CallWatcher
+) -> Callable[[ProgramEnding], None]:
+    """As `begin_child` in a process that was forked, where the hooks hand calls to its parent's
+    `recorder`. Returns what is to be told how the process ends.
+    """
+    recorder.in_fork = _recorder_of(spec, number)
+    return recorder.in_fork.finish
+
+
+def _recorder_of(spec: RecorderSpec, number: int) -> Union[Recorder, ChildMark]:
     if spec.get("child") != number:
-        hooks.install(ChildMark(os.path.join(spec["folder"], CHILD_COMPILED + str(number))))
-        return
-    spec["pipes"] = _pipes()
+        return ChildMark(os.path.join(spec["folder"], CHILD_COMPILED + str(number)))
     channel = Channel(spec["socket"])
     greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
-    recorder = Recorder(channel, spec)
-    hooks.install(recorder)
-    atexit.register(recorder.finish, {"exit": 0, "exception": None})
+    return Recorder(channel, {**spec, "pipes": _pipes()})
 
 
 def _pipes() -> List[int]:

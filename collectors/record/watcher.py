@@ -8,27 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Optional, Protocol, Tuple
 
 from ..protocol import ProgramEnding
 from .watched import CompiledCall, WatchedCallable
 
 
-class CallWatcher:
-    """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
-    its turn is part of it.
-
-    `calls` counts what was handed over, `compiles` what was compiled,
-    exported or is watched for another reason.
-    """
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.local = threading.local()
-        self.lock = threading.RLock()
-        self.calls = 0
-        self.compiles = 0
-        self.watching = True
+class CallTaker(Protocol):
+    """What a compiled call can be handed to."""
 
     def call(
         self,
@@ -38,7 +25,39 @@ class CallWatcher:
         kwargs: Dict[str, Any],
     ) -> Any:
         """Makes one compiled call, and returns or raises what it does."""
-        if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
+
+
+class CallWatcher:
+    """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
+    its turn is part of it.
+
+    `calls` counts what was handed over, `compiles` what was compiled,
+    exported or is watched for another reason. `in_fork` takes the calls of a process that was
+    forked from this one; without it they go straight through.
+    """
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.local = threading.local()
+        self.lock = threading.RLock()
+        self.calls = 0
+        self.compiles = 0
+        self.watching = True
+        self.in_fork: Optional[CallTaker] = None
+
+    def call(
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
+        """Makes one compiled call, and returns or raises what it does."""
+        if os.getpid() != self.pid:
+            if self.in_fork is not None:
+                return self.in_fork.call(watched, compiled, args, kwargs)
+            return compiled(*args, **kwargs)
+        if getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
         watched.start_watching(self)
         self.local.inside = True

@@ -27,17 +27,34 @@ _NOT_ALONE = (
     " With TORCHDYNAMO_DISABLE=1 the script does not fail in this way: look at what was not"
     " compared."
 )
+#: Of a script that started others, and waited for them.
+_ELSEWHERE = " What it compiles in other processes was not looked at."
 #: What ONNX Runtime says of inputs that a model does not take; a model it calls invalid otherwise.
 _WRONG_ARGUMENT = re.compile(r"\[ONNXRuntimeError\] : \d+ : INVALID_ARGUMENT\b")
 #: Seconds that a script may take to be run once more.
 _LONGEST = 60.0
 #: Seconds for one more look at a call.
 _LOOK = 120.0
+#: Seconds of processor time in which no process imports torch and compiles anything.
+_IDLE = 1.0
 
 
 def script_failed(recording: Recording) -> bool:
     """Whether the script itself ended badly, by its own check or otherwise."""
     return recording.script.exit not in (0, None) and not recording.script.stopped
+
+
+def may_fail_elsewhere(recording: Recording) -> bool:
+    """Whether a script that compiles nothing itself may have failed by what another process
+    compiled, which it started and waited for.
+    """
+    script = recording.script
+    return (
+        script_failed(recording)
+        and recording.counts.calls == 0
+        and script.waited_for >= _IDLE
+        and script.seconds <= _LONGEST
+    )
 
 
 def may_fail_uncompiled(recording: Recording) -> bool:
@@ -75,7 +92,10 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
 
 
 def without_finding(recording: Recording) -> Diagnosis:
-    """The verdict when every compiled call did what eager does."""
+    """The verdict when every compiled call did what eager does.
+
+    Raises CannotJudgeError.
+    """
     script, calls, rejected = recording.script, recording.counts.calls, recording.rejected
     raised = script.exception
     internal = judge_script(recording) if may_be_torch(recording) else None
@@ -89,6 +109,11 @@ def without_finding(recording: Recording) -> Diagnosis:
     explained = explain_check(recording)
     if explained is not None:
         return explained
+    if calls == 0 and recording.further_runs.fails_uncompiled is False:
+        raise CannotJudgeError(
+            "the script fails only with the compiler, and what is compiled is compiled by another"
+            " process that it starts; run bugreport on what that process runs"
+        )
     if raised and calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
         summary = f"The program fails without the compiler: {line}."
@@ -102,7 +127,8 @@ def without_finding(recording: Recording) -> Diagnosis:
         return Diagnosis(
             Kind.NOT_REPRODUCED,
             Layer.NONE,
-            "Nothing was compiled: the script made no call of a compiled function.",
+            "Nothing was compiled: the script made no call of a compiled function."
+            + (_ELSEWHERE if script.waited_for >= _IDLE else ""),
         )
     if rejected and script_failed(recording):
         line = f"{rejected['exception']}: {rejected['first_line']}"

@@ -14,7 +14,12 @@ from reporter.core.progress import Progress
 from reporter.core.settings import Options
 from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.eager_values import may_be_eager
-from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, script_failed
+from reporter.diagnose.no_finding import (
+    may_fail_elsewhere,
+    may_fail_uncompiled,
+    same_ending,
+    script_failed,
+)
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.pipeline.run import Run
@@ -81,6 +86,10 @@ def record(
     again = _FurtherRuns(script)
     if recording.script.children and not recording.findings:
         recording = again.with_children(recording)
+    if not recording.findings and may_fail_elsewhere(recording):
+        recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
+        if recording.further_runs.fails_uncompiled is False:
+            return recording
     if not recording.findings and may_be_torch(recording):
         recording = again.with_operator(recording)
     elif not recording.findings and may_be_eager(recording):

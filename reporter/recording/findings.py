@@ -69,7 +69,8 @@ class ScriptEnd:
     time limit. `parent_ended_by`: the signal by which the process ended that had started it, before
     it did itself. `seconds` of wall time, of which the recorder took `overhead`. `unusable`: why
     what was asked for could not be started. `other_processes`: its work was done by other
-    processes; `children`: those that it started by multiprocessing and that compiled something.
+    processes; `children`: those that it started by multiprocessing and that compiled something;
+    `waited_for`: seconds of processor time of all processes that it waited for.
     """
 
     exit: int | None = None
@@ -83,6 +84,7 @@ class ScriptEnd:
     unusable: str | None = None
     other_processes: bool = False
     children: tuple[int, ...] = ()
+    waited_for: float = 0.0
 
 
 @dataclass

@@ -323,6 +323,7 @@ class RecordingSession:
         recording.counts.dynamo = message.get("dynamo")
         recording.script.unusable = message.get("unusable")
         recording.script.other_processes = bool(message.get("other_processes"))
+        recording.script.waited_for = message.get("waited_for") or 0.0
         self.finished.set()
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from collectors.entry import bootstrap
 from collectors.protocol import CHILD_ENDED
 
@@ -14,7 +16,7 @@ PROGRAM = """\
 import multiprocessing, os, signal, sys
 sys.path.insert(0, {root!r})
 from collectors.record import children
-children.number_children({spec!r}, {folder!r})
+children.number_children({spec!r}, {{"folder": {folder!r}}}, children.Parent())
 
 
 def work(number):
@@ -23,7 +25,7 @@ def work(number):
 
 
 if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context({method!r})
     started = [context.Process(target=work, args=(number,)) for number in range(2)]
     for process in started:
         process.start()
@@ -32,12 +34,15 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_children_go_on_without_the_tool_and_the_signal_that_ends_one_is_noted(
-    tmp_path: Path,
+    tmp_path: Path, method: str
 ) -> None:
     program = tmp_path / "program.py"
     gone = str(tmp_path / "gone" / "spec.json")
-    program.write_text(PROGRAM.format(root=str(ROOT), spec=gone, folder=str(tmp_path)))
+    program.write_text(
+        PROGRAM.format(root=str(ROOT), spec=gone, folder=str(tmp_path), method=method)
+    )
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, check=True, cwd=tmp_path
     )

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, without_finding
+from reporter.diagnose.no_finding import (
+    may_fail_elsewhere,
+    may_fail_uncompiled,
+    same_ending,
+    without_finding,
+)
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import recording
 
@@ -61,6 +66,24 @@ def test_a_script_that_fails_with_the_compiler_alone_is_told_so() -> None:
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert "With TORCHDYNAMO_DISABLE=1 the script does not fail" in found.summary
     assert "TORCHDYNAMO_DISABLE" not in without_finding(failed()).summary
+
+
+def test_a_script_that_waited_for_other_processes_is_run_without_the_compiler() -> None:
+    alone = {"calls": 0, "compared": 0, "waited_for": 4.0}
+    assert may_fail_elsewhere(failed(**alone))
+    assert not may_fail_elsewhere(failed(**{**alone, "waited_for": 0.1}))
+    assert not may_fail_elsewhere(failed(**{**alone, "calls": 1}))
+    assert not may_fail_elsewhere(failed(**{**alone, "exit": 0, "exception": None}))
+    with pytest.raises(CannotJudgeError, match="run bugreport on what that process runs"):
+        without_finding(failed(**alone, fails_uncompiled=False))
+    found = without_finding(failed(**alone, fails_uncompiled=True))
+    assert found.kind == "invalid_program" and "fails without the compiler" in found.summary
+
+
+def test_work_of_other_processes_is_said_to_be_unseen() -> None:
+    idle = without_finding(recording(calls=0, compared=0))
+    busy = without_finding(recording(calls=0, compared=0, waited_for=4.0))
+    assert "other processes" not in idle.summary and "was not looked at" in busy.summary
 
 
 def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -> None:
