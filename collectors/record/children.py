@@ -1,5 +1,5 @@
-"""Processes that a program starts by `multiprocessing` in the ways "spawn" and "fork", or that
-torchrun starts: which of them compile anything, and one of them watched in the program's place.
+"""Processes that a program starts by `multiprocessing`, or that torchrun starts: which of them
+compile anything, and one of them watched in the program's place.
 
 A child reads the same spec as the program and gets a number, in the order of their starts.
 """
@@ -16,7 +16,7 @@ import signal
 import stat
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
 from . import hooks
@@ -74,47 +74,56 @@ class Parent(CallWatcher):
 
 def number_children(spec_path: str, spec: RecorderSpec, recorder: CallWatcher) -> None:
     """Arranges for each child that is started from now on to begin with `begin_child`, or with
-    `_begin_fork` where it is forked, and for signals that end one to be noted.
+    `_begin_fork` where it is a copy of this process, and for signals that end one to be noted.
 
     Args:
-        spec_path: the file that a spawned child reads; `spec` is what it holds.
+        spec_path: the file that a child reads; `spec` is what it holds.
         recorder: what the calls of this process go to.
     """
-    numbers = itertools.count()
+    numbers, folder = itertools.count(), spec["folder"]
     launching = threading.local()  # its `number` is that of the child that is being started
     hooks.when_imported(
-        "multiprocessing.spawn", lambda spawn: _patch_command(spawn, spec_path, launching)
+        "multiprocessing.spawn", lambda spawn: _patch_preparation(spawn, spec_path, launching)
     )
-    hooks.when_imported(
-        "multiprocessing.popen_spawn_posix",
-        lambda popen: _patch_spawn(popen.Popen, numbers, launching),
-    )
+    for name in ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"):
+        hooks.when_imported(
+            name, lambda module: _patch_new_process(module.Popen, numbers, launching, folder)
+        )
     hooks.when_imported(
         "multiprocessing.popen_fork",
-        lambda popen: _patch_fork(popen.Popen, numbers, spec, recorder),
+        lambda module: _patch_fork(module.Popen, numbers, spec, recorder),
     )
-    hooks.when_imported(
-        _TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, spec["folder"])
-    )
+    hooks.when_imported(_TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder))
 
 
-def _patch_command(spawn: Any, spec_path: str, launching: threading.local) -> None:
-    original = spawn.get_command_line
-    bootstrap = os.path.join(_ENTRY, "bootstrap.py")
+class _Beginning:
+    """What is sent to a new process before the program's own objects, and calls `begin_child` as it
+    is unpickled there.
+    """
 
-    def get_command_line(**given: Any) -> List[str]:
-        command = [*original(**given)]
-        if "-c" in command:
-            begin = "import runpy; runpy.run_path({!r})['begin_child']({!r}, {}); ".format(
-                bootstrap, spec_path, launching.number
-            )
-            command[command.index("-c") + 1] = begin + command[command.index("-c") + 1]
-        return command
+    def __init__(self, spec_path: str, number: int) -> None:
+        bootstrap = os.path.join(_ENTRY, "bootstrap.py")
+        self.code = "import runpy; runpy.run_path({!r})['begin_child']({!r}, {})".format(
+            bootstrap, spec_path, number
+        )
 
-    spawn.get_command_line = get_command_line
+    def __reduce__(self) -> Tuple[Callable[..., Any], Tuple[str, Dict[str, Any]]]:
+        return exec, (self.code, {})
 
 
-def _patch_spawn(popen: Any, numbers: itertools.count[int], launching: threading.local) -> None:
+def _patch_preparation(spawn: Any, spec_path: str, launching: threading.local) -> None:
+    original = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> Dict[str, Any]:
+        # `prepare` in the new process takes the names that it knows
+        return {**original(name), "bugreport": _Beginning(spec_path, launching.number)}
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+def _patch_new_process(
+    popen: Any, numbers: itertools.count[int], launching: threading.local, folder: str
+) -> None:
     launch = popen._launch
 
     def launch_with_number(self: Any, process: Any) -> None:
@@ -122,13 +131,13 @@ def _patch_spawn(popen: Any, numbers: itertools.count[int], launching: threading
         launch(self, process)
 
     popen._launch = launch_with_number
+    _note_deaths(popen, folder)
 
 
 def _patch_fork(
     popen: Any, numbers: itertools.count[int], spec: RecorderSpec, recorder: CallWatcher
 ) -> None:
-    """The class for spawned processes is derived from this one."""
-    launch, poll = popen._launch, popen.poll
+    launch = popen._launch
 
     def launch_with_number(self: Any, process: Any) -> None:
         if os.getpid() != recorder.pid:  # the children of a child have no numbers
@@ -149,14 +158,24 @@ def _patch_fork(
         finally:
             del process._bootstrap
 
+    popen._launch = launch_with_number
+    _note_deaths(popen, spec["folder"])
+
+
+def _note_deaths(popen: Any, folder: str) -> None:
+    """Has a class that waits for processes note the signals that end them."""
+    poll = popen.__dict__.get("poll")
+    if poll is None:  # it waits as its base does
+        return
+
     def poll_and_note(self: Any, *args: Any, **kwargs: Any) -> Any:
         code = poll(self, *args, **kwargs)
         number = getattr(self, "bugreport_number", None)
         if number is not None:
-            _note_end(spec["folder"], number, code)
+            _note_end(folder, number, code)
         return code
 
-    popen._launch, popen.poll = launch_with_number, poll_and_note
+    popen.poll = poll_and_note
 
 
 def _patch_launch(module: Any, spec_path: str, numbers: itertools.count[int], folder: str) -> None:
@@ -202,8 +221,22 @@ def begin_child(spec: RecorderSpec, number: int) -> None:
     """
     recorder = _recorder_of(spec, number)
     hooks.install(recorder)
-    if isinstance(recorder, Recorder):
-        atexit.register(recorder.finish, {"exit": 0, "exception": None})
+    hooks.when_imported(
+        "multiprocessing.process", lambda process: _patch_bootstrap(process.BaseProcess, recorder)
+    )
+    atexit.register(recorder.finish, {"exit": 0, "exception": None})
+
+
+def _patch_bootstrap(base: Any, recorder: Union[Recorder, ChildMark]) -> None:
+    """A process of a fork server ends without what is registered with `atexit`."""
+    bootstrap = base._bootstrap
+
+    def bootstrap_and_finish(self: Any, *args: Any, **kwargs: Any) -> Any:
+        code = bootstrap(self, *args, **kwargs)
+        recorder.finish({"exit": code, "exception": None})
+        return code
+
+    base._bootstrap = bootstrap_and_finish
 
 
 def _begin_fork(

@@ -20,6 +20,7 @@ def diagnosed(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, 
 @pytest.mark.parametrize(
     ("name", "kind", "layer"),
     [
+        pytest.param("wrong_in_server", "wrong_result", "backend", marks=pytest.mark.slow),
         pytest.param("wrong_in_fork", "wrong_result", "backend", marks=pytest.mark.slow),
         pytest.param("wrong_in_one", "wrong_result", "backend", marks=pytest.mark.slow),
         pytest.param("dies_in_one", "process_death", "backend", marks=pytest.mark.slow),
@@ -33,7 +34,7 @@ def test_the_process_whose_call_fails_is_found_and_a_collective_is_no_failure(
     assert (found["kind"], found["layer"]) == (kind, layer), found["summary"]
     # the process that dies takes the other one with it, at times before that one compiles
     # and of a pool's processes one may do all the work
-    all_compile = name in ("wrong_in_one", "collective_inside")
+    all_compile = name in ("wrong_in_one", "wrong_in_server", "collective_inside")
     started = ("2 of them compile",) if all_compile else ("1 of them compiles", "2 of them compile")
     assert any(count in talk for count in started), talk
     if kind == "not_reproduced":

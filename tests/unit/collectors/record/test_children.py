@@ -34,7 +34,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 def test_children_go_on_without_the_tool_and_the_signal_that_ends_one_is_noted(
     tmp_path: Path, method: str
 ) -> None:
