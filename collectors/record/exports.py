@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import os
 import sys
@@ -66,6 +67,16 @@ class Exports:
         if hasattr(inductor, "aoti_compile_and_package"):
             inductor.aoti_compile_and_package = self._packaging(inductor.aoti_compile_and_package)
             inductor.aoti_load_package = self._loading(inductor.aoti_load_package)
+        if hasattr(inductor, "aot_compile"):
+            inductor.aot_compile = self._to_library(inductor.aot_compile, self._origin_of_module)
+
+    def patch_libraries(self, export: Any) -> None:
+        """Patches the module torch._export: AOTInductor without a package, by the names that it had
+        first. Such a program is held against what the functions of today make of it.
+        """
+        if hasattr(export, "aot_load"):
+            export.aot_compile = self._to_library(export.aot_compile, _origin_of_library)
+            export.aot_load = self._load_library(export.aot_load)
 
     def patch_onnx(self, onnx: Any) -> None:
         """Patches the module torch.onnx; its exporter by way of TorchScript is left alone."""
@@ -183,6 +194,53 @@ class Exports:
 
         return aoti_load_package
 
+    def _to_library(
+        self, original: _Function, find: Callable[[Dict[str, Any]], Optional[Origin]]
+    ) -> _Function:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def aot_compile(*given: Any, **named: Any) -> Any:
+            origin = None
+            with contextlib.suppress(TypeError, KeyError, AttributeError):
+                origin = find(dict(signature.bind(*given, **named).arguments))
+            inductor = importlib.import_module("torch._inductor")
+            can_repeat = hasattr(inductor, "aoti_compile_and_package")
+            if origin is None or not can_repeat or _is_called_by_torch():
+                return original(*given, **named)
+            path = self._make(origin, lambda: original(*given, **named))
+            if isinstance(path, str):
+                self._files[_location(path)] = origin
+            return path
+
+        return aot_compile
+
+    def _origin_of_module(self, values: Dict[str, Any]) -> Optional[Origin]:
+        """Where `torch._inductor.aot_compile` has the module of an exported program from."""
+        watched = values["gm"].__dict__.get(_KEY)
+        if watched is None or watched.example is None:
+            return None
+        args, kwargs = watched.example
+        origin = Origin(watched.function, args, kwargs, dict(watched.options))
+        return origin.after("package", compiler="aoti", inductor_configs=values.get("options"))
+
+    def _load_library(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def aot_load(path: Any, *given: Any, **named: Any) -> Any:
+            made = original(path, *given, **named)
+            origin = self._files.get(_location(path))
+            if origin is None:
+                return made
+            watched, recorder = self._watched_calls(origin), self.recorder
+
+            @functools.wraps(made)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                return recorder.call(watched, made, args, kwargs)
+
+            return call
+
+        return aot_load
+
     def _to_onnx(self, original: _Function) -> _Function:
         signature = inspect.signature(original)
 
@@ -226,6 +284,12 @@ class Exports:
         except TypeError:  # not a program at all; torch says so
             return None
 
+    def _watched_calls(self, origin: Origin) -> WatchedCallable:
+        """What stands for the calls of one thing that was made of a module."""
+        watched = WatchedCallable(origin.function, origin.options)
+        watched.example = (origin.args, origin.kwargs)
+        return watched
+
     def _watch_calls(
         self, made: Any, origin: Origin, first_only: bool = False, makes: bool = False
     ) -> Any:
@@ -233,8 +297,7 @@ class Exports:
 
         With `makes` a call is judged by another one, of a program that is made anew.
         """
-        watched = WatchedCallable(origin.function, origin.options)
-        watched.example = (origin.args, origin.kwargs)
+        watched = self._watched_calls(origin)
         watched.first_only = first_only
         watched.makes = makes
         recorder, base = self.recorder, type(made)
@@ -251,6 +314,20 @@ class Exports:
         except (TypeError, AttributeError):
             pass
         return made
+
+
+def _origin_of_library(values: Dict[str, Any]) -> Optional[Origin]:
+    """Where `torch._export.aot_compile` has its module from; None for what is no module, which
+    torch.export does not take.
+    """
+    module, args = values["f"], values["args"]
+    if not isinstance(module, sys.modules["torch"].nn.Module) or not isinstance(args, tuple):
+        return None
+    options: Dict[str, Any] = {"compiler": "aoti", "steps": ["package"]}
+    options["inductor_configs"] = values.get("options")
+    if values.get("dynamic_shapes") is not None:
+        options["dynamic_shapes"] = values["dynamic_shapes"]
+    return Origin(module, args, dict(values.get("kwargs") or {}), options)
 
 
 def _is_called_by_torch() -> bool:

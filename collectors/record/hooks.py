@@ -64,6 +64,7 @@ def install(recorder: Any) -> None:
         ("torch._dynamo", _patch_optimize),
         ("torch._inductor", lambda module, _: exports.patch_inductor(module)),
         ("torch.export", lambda module, _: exports.patch_export(module)),
+        ("torch._export", lambda module, _: exports.patch_libraries(module)),
         ("torch.onnx", lambda module, _: exports.patch_onnx(module)),
         ("torch", _patch_compile),
     )
