@@ -16,6 +16,8 @@ from anonymizer.source.locations import bodies, change_each, expressions, nth, p
 from anonymizer.source.program import SourceProgram, is_simple
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
+#: Functions that are given nothing but sizes.
+_OF_SIZES = ("torch.ones", "torch.zeros", "torch.rand", "torch.randn")
 FIXED = frozenset({"Repro", "repro", "custom_backend"})
 
 
@@ -228,6 +230,40 @@ def _entry(program: SourceProgram) -> ast.FunctionDef | None:
     return None
 
 
+def function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Drop what an `autograd.Function` is given beside its first argument, together with its
+    gradient.
+    """
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (each, owner, at)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef)
+            and any(ast.unparse(base).endswith("autograd.Function") for base in owner.bases)
+            for at in reversed(range(2, len(_method(owner, "forward").args)))
+        ]
+
+    def change(location: Any) -> None:
+        whole, owner, at = location
+        del _method(owner, "forward").args[at]
+        for node in ast.walk(owner):
+            value = node.value if isinstance(node, ast.Return) else None
+            if isinstance(value, ast.Tuple) and len(value.elts) >= at:
+                del value.elts[at - 1]
+        for node in ast.walk(whole.definitions):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner.name}.apply":
+                del node.args[at - 1 : at]
+
+    yield from change_each(program, locate, change)
+
+
+def _method(owner: ast.ClassDef, name: str) -> ast.arguments:
+    """The parameters of a class's method; none where there is no such method."""
+    found = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return next((each.args for each in found), ast.arguments([], [], None, [], [], None, []))
+
+
 def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks
     become short.
@@ -279,6 +315,34 @@ def _simpler(value: float) -> list[float]:
     )
 
 
+def layouts(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make an input that is laid out in an order of its own contiguous."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        found = expressions(each.inputs, ast.Call)
+        return [
+            location
+            for location in found
+            if isinstance(location[3].func, ast.Attribute)
+            and location[3].func.attr == "as_strided"
+            and isinstance(location[3].func.value, ast.Call)
+            and isinstance(location[3].args[0], ast.Tuple)
+        ]
+
+    def change(location: Any) -> Any:
+        made, sizes = location[3].func.value, location[3].args[0]
+        if ast.unparse(made.func) in _OF_SIZES:
+            made.args = sizes.elts
+        elif made.args and isinstance(made.args[-1], ast.Tuple):
+            made.args[-1] = sizes
+        else:
+            return False
+        put_at(location, made)
+        return True
+
+    yield from change_each(program, locate, change)
+
+
 def dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Every occurrence of a size in inputs and parameters shrinks at once."""
     found = sorted(
@@ -306,6 +370,61 @@ def dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
                 yield made
 
 
+def earlier(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give a variable an earlier value of its function instead of one that is computed: what led to
+    it need not matter.
+    """
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (node, name)
+            for function in ast.walk(each.definitions)
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__"
+            for at, node in enumerate(function.body)
+            if _target(node) and not isinstance(node.value, (ast.Name, ast.Constant))  # type: ignore[attr-defined]
+            for name in _names_before(function, at)
+        ]
+
+    def change(location: Any) -> None:
+        node, name = location
+        node.value = ast.Name(name, ast.Load())
+
+    yield from change_each(program, locate, change)
+
+
+def _names_before(function: ast.FunctionDef, position: int) -> list[str]:
+    """A function's first tensor, and the variables that were set last."""
+    given = [each.arg for each in function.args.args if each.arg != "self"]
+    made = [name for node in function.body[:position] if (name := _target(node))]
+    return list(dict.fromkeys([*given[:1], *reversed(made[-2:])]))
+
+
+def _target(node: ast.stmt) -> str:
+    """The variable that a statement sets; empty for other statements."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+def literals(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a number where an attribute or a size is read."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            location
+            for location in expressions(each, (ast.Attribute, ast.Subscript))
+            if isinstance(location[0], (ast.Call, ast.keyword, ast.BinOp, ast.Tuple, ast.List))
+            and location[1] != "func"
+            and isinstance(location[3].ctx, ast.Load)
+            and (not _is_module(location[3]) or ast.unparse(location[3]).startswith("self."))
+        ]
+
+    def change(location: Any) -> None:
+        put_at(location, ast.Constant(2))
+
+    yield from change_each(program, locate, change)
+
+
 PASSES: tuple[Edit, ...] = (
     promote,
     definitions,
@@ -320,6 +439,10 @@ PASSES: tuple[Edit, ...] = (
     propagate,
     fold,
     parameters,
+    function_arguments,
+    layouts,
     dimensions,
     constants,
+    earlier,
+    literals,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from anonymizer.source import reduce
@@ -129,3 +130,63 @@ def repro(x):
 
     left = reduce.reduce(program, interesting).definitions_text()
     assert "helper1" not in left and "cos" not in left and ".relu()" in left
+
+
+def test_what_led_to_a_value_is_replaced_by_an_earlier_one_and_sizes_by_numbers() -> None:
+    source = """
+def repro(x):
+    value1 = x.cos()
+    value2 = torch.einsum("ab,cb->ac", value1.exp(), value1.exp())
+    return value2.add_(value1.shape[1])
+"""
+    program = SourceProgram(ast.parse(source), "repro", ones())
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        return [
+            "x.cos()" in text
+            and "= 'ab" not in text
+            and re.search(r"(value[12]|cos\(\))\.add_\((value1\.shape\[1\]|2)\)", text) is not None
+            for text in (each.definitions_text() for each in programs)
+        ]
+
+    left = reduce.reduce(program, interesting).definitions_text()
+    assert "einsum" not in left and "shape" not in left and "exp" not in left
+    assert ".add_(2)" in left
+
+
+FUNCTION = """
+class Operation1(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        ctx.mark_dirty(x)
+        return x
+    @staticmethod
+    def backward(ctx, x):
+        return (x, None, None)
+
+class Repro(nn.Module):
+    def forward(self, arg1):
+        return Operation1.apply(arg1.clone(), 2, 3)
+"""
+
+
+def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> None:
+    inputs = ast.parse(
+        "x = torch.ones(4, dtype=torch.int64).as_strided((2, 2), (2, 1))\nreturn (x,)"
+    )
+    program = SourceProgram(ast.parse(FUNCTION), "Repro()", inputs)
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        return [
+            "mark_dirty(x)" in each.definitions_text()
+            and "return x\n" in each.definitions_text()
+            and "Operation1.apply(arg1.clone()" in each.definitions_text()
+            and "def backward" in each.definitions_text()
+            for each in programs
+        ]
+
+    small = reduce.reduce(program, interesting)
+    left = small.definitions_text()
+    assert "def forward(ctx, x):" in left and "apply(arg1.clone())" in left
+    assert "y" not in left.split() and "None, None" not in left
+    assert "x = torch.ones(2, 2, dtype=torch.int64)" in small.inputs_lines()
