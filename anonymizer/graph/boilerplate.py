@@ -62,7 +62,8 @@ class ReproBody:
     and its sizes.
 
     With `state_calls` the expression gives the callable and a function that reads Python's state,
-    which is compared after so many calls.
+    which is compared after so many calls. With `nested` the outputs may lie in containers of any
+    sort.
     """
 
     definitions: str
@@ -72,6 +73,19 @@ class ReproBody:
     sizes: tuple[tuple[str, int], ...] = ()
     imports: tuple[str, ...] = ()
     state_calls: int = 0
+    nested: bool = False
+
+
+#: All tensors of what a program returns.
+_LEAVES = """def leaves(out):
+    if isinstance(out, torch.Tensor):
+        return [out]
+    if not isinstance(out, (tuple, list)):
+        out = (out if isinstance(out, dict) else getattr(out, "__dict__", {})).values()
+    return [leaf for part in out for leaf in leaves(part)]
+
+
+"""
 
 
 def render(body: ReproBody, check: ReproCheck) -> str:
@@ -85,7 +99,7 @@ def render(body: ReproBody, check: ReproCheck) -> str:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
     main = _main(check)
-    run = _run(body, check)
+    run = [*(_LEAVES.splitlines() if body.nested else ()), *_run(body, check)]
     # a prelude was written to stand alone; each import is wanted once, at the top
     prelude = check.prelude.splitlines()
     above = [line for line in prelude if line.startswith(("import ", "from "))]
@@ -272,7 +286,7 @@ def _widen(check: ReproCheck) -> str:
 
 def _results(body: ReproBody, check: ReproCheck) -> list[str]:
     lines = []
-    outputs = "out if isinstance(out, (tuple, list)) else [out]"
+    outputs = "leaves(out)" if body.nested else "out if isinstance(out, (tuple, list)) else [out]"
     if check.backward != "none":
         # the parameters of an exported program are its own
         is_exported = check.compiler in EXPORTERS

@@ -57,9 +57,8 @@ def statements(program: SourceProgram) -> Iterator[SourceProgram]:
             for start in reversed(range(0, length, step)):
                 made, location = nth(program, _blocks, index)
                 gone = location[start : start + step]
-                if any(isinstance(each, ast.Return) for each in gone) and _is_inputs(
-                    made, location
-                ):
+                returns = any(isinstance(each, ast.Return) for each in gone)
+                if returns and (_is_inputs(made, location) or _is_gradient(made, location)):
                     continue
                 if len(gone) < len(location) and any(calls_base(each) for each in gone):
                     continue
@@ -70,6 +69,16 @@ def statements(program: SourceProgram) -> Iterator[SourceProgram]:
 
 def _is_inputs(program: SourceProgram, body: list[ast.stmt]) -> bool:
     return body is program.inputs.body
+
+
+def _is_gradient(program: SourceProgram, body: list[ast.stmt]) -> bool:
+    """Whether statements are those of a `backward`, without which there is no gradient to speak
+    of.
+    """
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name == "backward" and node.body is body
+        for node in ast.walk(program.definitions)
+    )
 
 
 def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
@@ -125,6 +134,8 @@ def _parts(node: Any) -> list[ast.expr]:
         return [node.body, node.orelse]
     if isinstance(node, ast.Subscript):
         return [node.value]
+    if isinstance(node, ast.Dict):
+        return node.values
     return list(node.elts) if isinstance(node, (ast.Tuple, ast.List)) else []
 
 
@@ -148,6 +159,7 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
         ast.Subscript,
         ast.Tuple,
         ast.List,
+        ast.Dict,
     )
     for index, location in enumerate(expressions(program, kinds)):
         if isinstance(getattr(location[3], "ctx", None), (ast.Store, ast.Del)) or location[1] in (
@@ -165,7 +177,7 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def elements(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Drop one element of a tuple or list, one keyword or one argument of a call."""
+    """Drop one element of a tuple, list or dictionary, or one keyword of a call."""
 
     def locate(each: SourceProgram) -> list[Any]:
         found: list[Any] = []
@@ -175,14 +187,17 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
                 and isinstance(node.ctx, ast.Load)
                 and len(node.elts) > 1
             ):
-                found += [(node.elts, at) for at in range(len(node.elts))]
+                found += [((node.elts,), at) for at in range(len(node.elts))]
+            elif isinstance(node, ast.Dict) and len(node.keys) > 1:
+                found += [((node.keys, node.values), at) for at in range(len(node.keys))]
             elif isinstance(node, ast.Call):
-                found += [(node.keywords, at) for at in range(len(node.keywords))]
+                found += [((node.keywords,), at) for at in range(len(node.keywords))]
         return found
 
     def change(location: Any) -> None:
-        items, at = location
-        del items[at]
+        lists, at = location
+        for items in lists:
+            del items[at]
 
     yield from change_each(program, locate, change)
 
@@ -381,7 +396,7 @@ def earlier(program: SourceProgram) -> Iterator[SourceProgram]:
             for function in ast.walk(each.definitions)
             if isinstance(function, ast.FunctionDef) and function.name != "__init__"
             for at, node in enumerate(function.body)
-            if _target(node) and not isinstance(node.value, (ast.Name, ast.Constant))  # type: ignore[attr-defined]
+            if _is_computed(node)
             for name in _names_before(function, at)
         ]
 
@@ -397,6 +412,13 @@ def _names_before(function: ast.FunctionDef, position: int) -> list[str]:
     given = [each.arg for each in function.args.args if each.arg != "self"]
     made = [name for node in function.body[:position] if (name := _target(node))]
     return list(dict.fromkeys([*given[:1], *reversed(made[-2:])]))
+
+
+def _is_computed(node: ast.stmt) -> bool:
+    """Whether a statement gives one variable a value that is not written there."""
+    if not isinstance(node, ast.Assign) or not _target(node):
+        return False
+    return not isinstance(node.value, (ast.Name, ast.Constant))
 
 
 def _target(node: ast.stmt) -> str:

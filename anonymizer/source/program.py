@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -53,6 +54,10 @@ class SourceProgram:
         """The lines of the body of `def inputs()`, without indentation of the first level."""
         return ast.unparse(ast.fix_missing_locations(self.inputs)).splitlines()
 
+    def is_nested(self) -> bool:
+        """Whether its outputs may lie in something else than a tuple or a list of tensors."""
+        return any(_may_nest(node) for node in ast.walk(self.definitions))
+
     def imports(self) -> list[str]:
         """The import statements that definitions and inputs need."""
         return import_lines(self.definitions, self.inputs)
@@ -70,6 +75,16 @@ class SourceProgram:
             if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             for part in ast.walk(statement)
         )
+
+
+def _may_nest(node: ast.AST) -> bool:
+    if isinstance(node, ast.ClassDef):  # a dataclass, or one that is derived from a container
+        bases = " ".join(map(ast.unparse, node.bases))
+        return bool(node.decorator_list) or re.search(r"[dD]ict|Tuple|list", bases) is not None
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return any(isinstance(part, (ast.Tuple, ast.List)) for part in node.elts)
+    is_dictionary = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("dict")
+    return is_dictionary or isinstance(node, (ast.Dict, ast.DictComp))
 
 
 def is_simple(value: float) -> bool:

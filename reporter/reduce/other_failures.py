@@ -8,9 +8,11 @@ asked about.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 
+from anonymizer.source.program import is_simple
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import Kind, Layer
@@ -18,10 +20,13 @@ from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
 from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.limits import REFUSALS
+from reporter.execution.control import run_control
 from reporter.execution.fresh_process import run_cold
 
-#: How many of them are worth a fresh process each.
+#: How many of them are worth two fresh processes each.
 MOST = 2
+#: The exit code that a harness has where it cannot judge.
+CANNOT_JUDGE = 125
 
 
 @dataclass(frozen=True)
@@ -87,17 +92,34 @@ class Others:
         return tuple(self._found.values())
 
     def confirm(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
-        """Those of the smallest few that a fresh process shows as well; `limit` in seconds for
-        each.
+        """Those of the smallest few that a fresh process shows as well, and that pass without the
+        compiler; `limit` in seconds for each process.
+
+        One that still has numbers of the private program is left out: nothing has asked whether it
+        needs them.
         """
-        smallest = sorted(self._found.values(), key=lambda other: (len(other.text), other.text))
+        public = (other for other in self._found.values() if _has_plain_numbers(other.text))
+        smallest = sorted(public, key=lambda other: (len(other.text), other.text))
         kept = []
         for other in smallest[:MOST]:
             answer = run_cold(python, other.text, limit, describe=True, warm=warm)
             again = find_failure(answer)
-            if again is not None and same_failure(other.signature, again):
+            if again is None or not same_failure(other.signature, again):
+                continue
+            is_eager = self.wanted.layer == Layer.EAGER
+            if is_eager or run_control(python, other.text, limit, warm).outcome == "passes":
                 kept.append(other)
         return tuple(kept)
+
+
+def _has_plain_numbers(text: str) -> bool:
+    """Whether each number of a program is a small whole one or one of two digits."""
+    numbers = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    return all(
+        is_simple(number) or number == CANNOT_JUDGE
+        for number in numbers
+        if isinstance(number, (int, float))
+    )
 
 
 def _of_the_harness(answer: Answer) -> bool:

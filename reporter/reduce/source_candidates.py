@@ -38,6 +38,7 @@ class Rewritten:
             is_module="(" in program.callable_expression,
             imports=tuple(line for line in program.imports() if line),
             state_calls=program.state_calls,
+            nested=program.is_nested(),
         )
 
 
