@@ -99,7 +99,9 @@ def render(body: ReproBody, check: ReproCheck) -> str:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
     main = _main(check)
-    run = [*(_LEAVES.splitlines() if body.nested else ()), *_run(body, check)]
+    run = _run(body, check)
+    if "leaves(" in "\n".join(run):
+        run = [*_LEAVES.splitlines(), *run]
     # a prelude was written to stand alone; each import is wanted once, at the top
     prelude = check.prelude.splitlines()
     above = [line for line in prelude if line.startswith(("import ", "from "))]
@@ -420,6 +422,9 @@ def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
     lines = [f"    actual = {compiled}"]
     if name == SIDE_EFFECT:
         return [
+            "    if run(lambda model: model) != expected:",
+            '        print("the state is another one in each run")',
+            "        sys.exit(125)",
             *lines,
             "    assert expected == actual, (",
             (

@@ -17,6 +17,7 @@ import keyword
 import re
 import sys
 import types
+from collections import OrderedDict, deque
 from collections.abc import Collection
 from importlib import resources
 
@@ -127,7 +128,7 @@ def load_python() -> frozenset[str]:
         *keyword.softkwlist,
         *sys.stdlib_module_names,
     }
-    for kind in (str, list, dict, tuple, set, int, float, Exception):
+    for kind in (str, list, dict, OrderedDict, deque, tuple, set, int, float, Exception):
         names.update(dir(kind))
     for module in map(importlib.import_module, _INTERFACES):
         names.update(getattr(module, "__all__", None) or _find_offered(module))

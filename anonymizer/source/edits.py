@@ -202,6 +202,26 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
+def discard(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a statement of an assignment, whose names need not be read any more."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (body, node)
+            for body in bodies(each.definitions)
+            for node in body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and all(isinstance(target, (ast.Name, ast.Tuple)) for target in node.targets)
+        ]
+
+    def change(location: Any) -> None:
+        body, node = location
+        body[body.index(node)] = ast.Expr(node.value)
+
+    yield from change_each(program, locate, change)
+
+
 def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop an input together with the entry's parameter, if the entry does not mention it."""
     entry = _entry(program)
@@ -451,6 +471,7 @@ PASSES: tuple[Edit, ...] = (
     promote,
     definitions,
     statements,
+    discard,
     unwrap,
     blocks,
     single,

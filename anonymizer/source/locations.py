@@ -48,21 +48,36 @@ def change_each(
 
 def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     """(parent, field, position, node) of each expression of some kinds inside functions, outer ones
-    first.
+    first; without those that say which attributes are compared (`state.observe`).
     """
     found: list[Any] = []
     tree = program.definitions if isinstance(program, SourceProgram) else program
+    kept = _find_readers(tree)
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
-            if isinstance(value, kinds):
+            if isinstance(value, kinds) and id(value) not in kept:
                 found.append((parent, name, None, value))
             elif isinstance(value, list):
                 found += [
                     (parent, name, at, each)
                     for at, each in enumerate(value)
-                    if isinstance(each, kinds)
+                    if isinstance(each, kinds) and id(each) not in kept
                 ]
     return found
+
+
+def _find_readers(tree: ast.AST) -> set[int]:
+    """The parts of a lambda that say what of a container or an object is compared."""
+    return {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        for inner in ast.walk(node.body)
+        if isinstance(inner, ast.DictComp)
+        or isinstance(inner, ast.Call)
+        and ast.unparse(inner.func) in ("len", "list")
+        for part in ast.walk(inner)
+    }
 
 
 def put_at(location: Any, new: ast.AST) -> None:

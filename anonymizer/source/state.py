@@ -16,13 +16,16 @@ from anonymizer.source.program import SourceProgram
 #: The function that makes the callable and its state.
 FACTORY = "program"
 _MODEL = "model"
+#: How many objects lie one in another, at most, of which the innermost is read.
+_DEEPEST = 4
+_DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
 _CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
 _LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
 def observe(program: SourceProgram) -> Iterator[SourceProgram]:
-    """The program with its state beside it: lengths of containers before their contents, and one
-    call before two. Nothing where it has no state to be seen.
+    """The program with its state beside it: lengths of containers, or their keys, before their
+    contents, and one call before two. Nothing where it has no state to be seen.
     """
     names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
     if FACTORY in names or program.backend is not None:
@@ -95,13 +98,38 @@ def _expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:
         for name, value in _variables(definition.body):
             if not name.startswith("__"):
                 yield from _reading(f"{owner}.{name}", value, lengths, set(classes))
-    if "(" in program.callable_expression and not lengths:
-        yield f'{{k: v for k, v in vars({_MODEL}).items() if k[0] != "_"}}'
+    if "(" in program.callable_expression:
+        if not lengths:
+            condition = 'k[0] != "_" and not hasattr(v, "__dict__")'
+            yield f"{{k: v for k, v in vars({_MODEL}).items() if {condition}}}"
+        model = classes.get(program.callable_expression.partition("(")[0])
+        if model is not None:
+            yield from _within(_MODEL, model, lengths, classes, _DEEPEST)
+
+
+def _within(
+    path: str, owner: ast.ClassDef, lengths: bool, classes: dict[str, ast.ClassDef], depth: int
+) -> Iterator[str]:
+    """What reads the state of the objects that an object at `path` holds, by what the constructor
+    of its class, `owner`, says.
+    """
+    for node in ast.walk(owner):
+        if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
+            continue
+        for statement in node.body:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
+                continue
+            at, value = f"{path}.{target.attr}", statement.value  # type: ignore[attr-defined]
+            if path != _MODEL or lengths:  # its own attributes are read as a whole
+                yield from _reading(at, value, lengths, set())
+            if isinstance(value, ast.Call) and _callee(value) in classes and depth:
+                yield from _within(at, classes[_callee(value)], lengths, classes, depth - 1)
 
 
 def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
     if _is_container(value):
-        yield f"len({name})" if lengths else name
+        yield f"{'list' if _is_dictionary(value) else 'len'}({name})" if lengths else name
     elif isinstance(value, ast.Constant):
         yield name
     elif isinstance(value, ast.Call) and _callee(value) in classes:
@@ -111,6 +139,13 @@ def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> It
 def _is_container(value: ast.expr) -> bool:
     return isinstance(value, _LITERALS) or (
         isinstance(value, ast.Call) and _callee(value) in _CONTAINERS
+    )
+
+
+def _is_dictionary(value: ast.expr) -> bool:
+    """Whether a list of it has its keys, in their order."""
+    return isinstance(value, (ast.Dict, ast.DictComp)) or (
+        isinstance(value, ast.Call) and _callee(value) in _DICTIONARIES
     )
 
 

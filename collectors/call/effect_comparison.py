@@ -136,7 +136,7 @@ def _describe(value: Optional[Leaf], is_kept: bool) -> str:
         text = "nothing"
     elif value[0] == "length":
         text = "{} item{}".format(value[1], "" if value[1] == 1 else "s")
-    elif value[0] in ("int", "bool"):
+    elif value[0] in ("int", "bool", "setting"):
         text = str(value[1])
     elif value[0] == "NoneType":
         text = "None"
@@ -146,6 +146,8 @@ def _describe(value: Optional[Leaf], is_kept: bool) -> str:
         text = "a {}".format(value[0])
     elif value[0] == "elements":
         text = "a set"
+    elif value[0] == "order":
+        text = "an order of keys"
     else:
         text = "an object"
     return text + (" (as before the call)" if is_kept else "")

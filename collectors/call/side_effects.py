@@ -237,7 +237,11 @@ class Walk:
         self.state[label] = fields
 
     def _items(self, fields: Dict[str, Leaf], label: str, value: Any) -> None:
-        keys = list(dict.__iter__(value))
+        # an OrderedDict keeps the order in a list of its own, which only its own iterator reads
+        is_ordered = isinstance(value, collections.OrderedDict)
+        keys = list((collections.OrderedDict if is_ordered else dict).__iter__(value))
+        if len(keys) <= _MOST_ITEMS:
+            fields["order"] = ("order", tuple(repr(leaf(key)) for key in keys))
         for index in _ends(len(keys)):
             key = leaf(keys[index])
             if key[0] in ("object", "large") or "ADDRESS" in repr(key):
@@ -305,9 +309,24 @@ def note(
         nothing at all where the program cannot be looked at; it never raises.
     """
     try:
-        return Walk(function, args, kwargs, backend).state
+        return {**Walk(function, args, kwargs, backend).state, "torch": _defaults()}
     except Exception:
         return {}
+
+
+def _defaults() -> Dict[str, Leaf]:
+    """What a program may set for all that torch does."""
+    fields: Dict[str, Leaf] = {}
+    for name in (
+        "get_default_dtype",
+        "get_default_device",
+        "is_grad_enabled",
+        "are_deterministic_algorithms_enabled",
+        "get_float32_matmul_precision",
+    ):
+        if hasattr(torch, name):
+            fields[name] = ("setting", str(getattr(torch, name)()))
+    return fields
 
 
 def leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:

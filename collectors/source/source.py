@@ -9,6 +9,7 @@ library are named, everything else is followed; what cannot be followed is `opaq
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import logging
@@ -33,6 +34,9 @@ _LARGE = 400
 #: and what it imports.
 _MOST_FUNCTIONS = 1000
 _NOTHING = object()
+_CONTAINERS = (list, tuple, set, frozenset, dict, collections.deque)
+#: Those that are not written as a display.
+_OF_COLLECTIONS = (collections.OrderedDict, collections.deque)
 #: Functions that mark a region: that of torch.compiler, and the one behind it.
 _REGIONS = ("nested_compile_region", "mark_compile_region")
 
@@ -151,7 +155,7 @@ class _Gatherer(ObjectRecords):
             return simple
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
-        if isinstance(value, (list, tuple, set, frozenset, dict)) and not hasattr(value, "_fields"):
+        if isinstance(value, _CONTAINERS) and not hasattr(value, "_fields"):
             return self._container(value)
         if isinstance(value, types.ModuleType):
             name = value.__name__
@@ -225,13 +229,14 @@ class _Gatherer(ObjectRecords):
         try:
             if isinstance(value, dict):
                 pairs = [[self.ref(name), self.ref(each)] for name, each in value.items()]
-                return {"kind": "dict", "items": pairs}
-            kind = (
-                "tuple"
-                if isinstance(value, tuple)
-                else "list" if isinstance(value, list) else "set"
-            )
-            return {"kind": kind, "items": [self.ref(each) for each in value]}
+                found: Ref = {"kind": "dict", "items": pairs}
+            else:
+                kind = "tuple" if isinstance(value, tuple) else "list"
+                kind = "set" if isinstance(value, (set, frozenset)) else kind
+                found = {"kind": kind, "items": [self.ref(each) for each in value]}
+            if type(value) in _OF_COLLECTIONS:
+                found["type"] = "collections." + type(value).__name__
+            return found
         finally:
             self.depth -= 1
 

@@ -132,6 +132,10 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         "No program that calls torch's functions should end like this; wrong arguments are to be"
         " refused with an exception."
     ),
+    (Kind.INVALID_PROGRAM, Layer.NONE): (
+        "The compiler believes the fake kernel of an operator that the program registers, and that"
+        " kernel is wrong. torch.library.opcheck tests such an operator without the compiler."
+    ),
     (Kind.INVALID_PROGRAM, Layer.EXPORT): (
         "Torch refuses what it cannot export in that way, and says what it needs; the module is"
         " right as it is, and so is torch."

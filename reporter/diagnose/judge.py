@@ -292,6 +292,14 @@ def _crash(climber: Climber) -> Diagnosis:
         )
         return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
 
+    operator = limits.operator_with_wrong_fake(failure)
+    if operator is not None:
+        summary = (
+            f"The program's own operator {operator} returns another shape or layout than its fake"
+            f" kernel promises ({failure['first_line'].rstrip('.')})."
+        )
+        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
+
     raised = MeasuredRung("script", RungOutcome.RAISES, failure=failure)
     excused = excuse(climber, raised, OF_EXCEPTIONS)
     if excused is not None:

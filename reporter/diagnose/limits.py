@@ -28,6 +28,17 @@ _STATED = re.compile(
     r"|call a compiled backward function within [^.\n]{0,40} isn't supported"
     r"|(?:double backward|higher.order gradients?)[^.\n]{0,40} not (?:currently |yet )?supported"
 )
+#: What compiled code says of a result that is laid out otherwise than the operator's fake kernel
+#: promised (`torch/csrc/dynamo/guards.cpp: assert_size_stride`).
+_WRONG_FAKE = re.compile(
+    r"Error in op: torch\.ops\.(?P<space>\w+)\.(?P<name>\w+)[\w.]*\s*"
+    r"This error most often comes from an? incorrect fake"
+)
+#: Namespaces of torch's own operators.
+_NAMESPACES = frozenset("""
+    aten prims prim rngprims inductor higher_order quantized quantized_decomposed _quantized sparse
+    mkl mkldnn mkldnn_prepacked onednn c10d c10d_functional _c10d_functional fsdp symm_mem
+    """.split())
 _HINT = re.compile(r"^ *Hint: (.+)$", re.MULTILINE)
 
 
@@ -37,6 +48,16 @@ def states_limit(failure: Failure) -> bool:
     if _FAULTS.search(message):
         return False
     return failure["exception"] in REFUSALS or _STATED.search(message) is not None
+
+
+def operator_with_wrong_fake(failure: Failure) -> str | None:
+    """The program's own operator whose fake kernel promised another shape or layout than its
+    implementation returned; None for torch's operators, where that is torch's fault.
+    """
+    found = _WRONG_FAKE.search(failure["message"])
+    if found is None or found["space"] in _NAMESPACES:
+        return None
+    return f"torch.ops.{found['space']}.{found['name']}"
 
 
 def hint_of(failure: Failure) -> str:

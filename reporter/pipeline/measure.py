@@ -14,7 +14,7 @@ from anonymizer.graph.boilerplate import (
 )
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Kind
+from reporter.core.kinds import Kind, Layer
 from reporter.core.operators import operators
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
@@ -29,7 +29,7 @@ from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
 from reporter.report.sections import CulpritSection, RungRow
-from reporter.verify.ablation import ablation
+from reporter.verify.ablation import ablation, lower_layer
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.numbers import numbers_left
 
@@ -42,7 +42,10 @@ _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 
 
 class Measurement:
-    """Everything that is measured on a verified repro."""
+    """Everything that is measured on a verified repro.
+
+    `captured` is the call with the layer that the repro was found to fail in.
+    """
 
     def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
         captured = verified.captured
@@ -71,6 +74,9 @@ class Measurement:
             lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
             (),
         )
+        lower = lower_layer(rows, self.wanted) if check.compiler == COMPILE else None
+        if lower is not None:
+            self._move_to(lower)
         culprit = extras.measure(
             "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
         )
@@ -125,6 +131,12 @@ class Measurement:
             verified.differs_from,
             numbers_left(text, verified.needed),
         )
+
+    def _move_to(self, layer: Layer) -> None:
+        """What is filed is the repro, so its layer is the one that the repro fails in."""
+        self.wanted = replace(self.wanted, layer=layer)
+        verdict = replace(self.captured.verdict, layer=layer, signature=self.wanted)
+        self.captured = replace(self.captured, verdict=verdict)
 
     def _measurements(self, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final

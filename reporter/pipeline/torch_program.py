@@ -161,7 +161,11 @@ class TorchProgram:
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
         extras = Extras(self.run.progress, not self.run.work.quick, self.run.end)
-        built = Measurement(verified, self.run, self.workers).measure(extras)
+        measurement = Measurement(verified, self.run, self.workers)
+        built = measurement.measure(extras)
+        verified = replace(
+            verified, reduced=replace(verified.reduced, captured=measurement.captured)
+        )
         tools = self._tools(verified, built, extras) if self.run.work.evidence else None
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 

@@ -8,13 +8,15 @@ repro's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import (
+    BACKEND_OF,
+    CRASHES,
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
     Backend,
@@ -79,6 +81,32 @@ def ablation(
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     for name, future in futures:
         yield row(name, future.result(), wanted)
+
+
+def lower_layer(rows: Iterable[RungRow], wanted: Signature) -> Layer | None:
+    """The layer of the lowest backend under which the repro shows its failure, where that is one
+    below the layer that the script's own call was found to fail in; else None.
+
+    A smaller program may fail before it comes to the layer that the whole one failed in.
+    """
+    order = list(BACKEND_OF)
+    if wanted.layer not in order:
+        return None
+    found = {row.rung: row for row in rows if _shows(row, wanted)}
+    below = (layer for layer in order[: order.index(wanted.layer)] if BACKEND_OF[layer] in found)
+    return next(below, None)
+
+
+def _shows(row: RungRow, wanted: Signature) -> bool:
+    match row.outcome:
+        case RungOutcome.RAISES:
+            return wanted.kind == Kind.CRASH and row.detail == str(wanted.exception)
+        case RungOutcome.DIED:
+            return wanted.kind == Kind.PROCESS_DEATH
+        case RungOutcome.DIFFERS:
+            return wanted.kind not in CRASHES
+        case _:
+            return False
 
 
 def row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:

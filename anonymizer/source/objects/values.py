@@ -18,6 +18,8 @@ from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 
+#: Containers of the standard library that are made of a list or a dictionary.
+_COLLECTIONS = ("collections.OrderedDict", "collections.deque")
 _STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger", "region")
 
 
@@ -172,7 +174,8 @@ class ValueWriter:
         return made
 
     def _build_list(self, ref: Ref) -> ast.expr:
-        return ast.List([self.build(each) for each in ref["items"]], ast.Load())
+        made = ast.List([self.build(each) for each in ref["items"]], ast.Load())
+        return _of_type(ref, made)
 
     def _build_tuple(self, ref: Ref) -> ast.expr:
         return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
@@ -185,10 +188,11 @@ class ValueWriter:
         )
 
     def _build_dict(self, ref: Ref) -> ast.expr:
-        return ast.Dict(
+        made = ast.Dict(
             [self.build(each[0]) for each in ref["items"]],
             [self.build(each[1]) for each in ref["items"]],
         )
+        return _of_type(ref, made)
 
     def _build_tensor(self, ref: Ref) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
@@ -196,3 +200,9 @@ class ValueWriter:
 
     def _build_instance(self, ref: Ref) -> ast.expr:
         return self._instances.build(ref["id"])
+
+
+def _of_type(ref: Ref, display: ast.expr) -> ast.expr:
+    """A container around its items, as the type that it is of."""
+    name = ref.get("type")
+    return ast.Call(expression(name), [display], []) if name in _COLLECTIONS else display

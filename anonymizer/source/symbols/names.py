@@ -37,6 +37,8 @@ INTERFACE_NAMES = frozenset("""
     get_submodule expr maybe_as_int shape_env save_for_backward saved_tensors needs_input_grad
     mark_dirty mark_non_differentiable set_materialize_grads apply dirty_tensors
     """.split())
+# Methods of OrderedDict and deque.
+_OF_COLLECTIONS = frozenset("popitem move_to_end popleft appendleft extendleft rotate".split())
 _DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation", "Error"})
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
 _IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
@@ -54,7 +56,7 @@ class PublicNames:
         self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
     ) -> None:
         self.lead = lead
-        self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES
+        self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES | _OF_COLLECTIONS
         self.parts = NameParts(vocabulary)
         self.private = frozenset(private)
         self.tables: dict[str, dict[str, str]] = {

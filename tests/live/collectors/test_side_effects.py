@@ -96,7 +96,17 @@ def sets_value(held: Any, all_of_it: bool) -> None:
         held.value = 5
 
 
+def moves_key(held: Any, all_of_it: bool) -> None:
+    if all_of_it:
+        held.move_to_end("a")
+
+
+def sets_default(_: Any, all_of_it: bool) -> None:
+    torch.set_default_dtype(torch.float64 if all_of_it else torch.float32)
+
+
 LOST = [
+    ("order", moves_key, lambda: collections.OrderedDict(a=1, b=2)),
     ("list", appends, list),
     ("deque", appends, lambda: collections.deque(maxlen=4)),
     ("set", adds, set),
@@ -122,6 +132,18 @@ def _with_value(layer: Any) -> Own:
 def test_a_write_that_only_one_side_makes_is_a_side_effect(body: Any, state: Any) -> None:
     assert [item[0] for item in differences(pair(body, state))] == ["side effect"]
     assert differences(lambda: pair(body, state)()[:1] * 2) == []
+
+
+def test_a_default_of_torch_that_only_one_side_sets_is_a_side_effect() -> None:
+    try:
+        eager = ran(lambda x: sets_default(x, True), X)
+        sets_default(X, False)
+        compiled = ran(lambda x: sets_default(x, False), X)
+    finally:
+        sets_default(X, False)
+    (told,) = effect_comparison.differences(snapshot(eager), snapshot(compiled), ())
+    assert (told["property"], told["eager"]) == ("side effect", "torch.float64")
+    assert told["compiled"] == "torch.float32 (as before the call)"
 
 
 def test_lengths_are_told_and_no_names() -> None:

@@ -190,3 +190,18 @@ def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> Non
     assert "def forward(ctx, x):" in left and "apply(arg1.clone())" in left
     assert "y" not in left.split() and "None, None" not in left
     assert "x = torch.ones(2, 2, dtype=torch.int64)" in small.inputs_lines()
+
+
+def test_what_is_compared_of_an_object_stays_as_it_is() -> None:
+    source = """
+def program():
+    class Repro(nn.Module):
+        def forward(self, arg1):
+            self.attr1 = 1
+            return arg1
+    model = Repro()
+    return (model, lambda: [{k: v for k, v in vars(model).items() if k[0] != "_"}])
+"""
+    program = SourceProgram(ast.parse(source), "program()", ones(), state_calls=1)
+    texts = [each.definitions_text() for each in edits(program)]
+    assert texts and all("if k[0] != '_'" in text or "vars" not in text for text in texts)

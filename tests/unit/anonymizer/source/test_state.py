@@ -44,12 +44,12 @@ def body_of(one: SourceProgram) -> ReproBody:
     )
 
 
-def test_lengths_come_before_contents_and_one_call_before_two() -> None:
+def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None:
     read = [
         (one.state_calls, one.definitions_text().rpartition("lambda: ")[2])
         for one in observe(program(STATE))
     ]
-    lengths = "[len(state1), state2, vars(thing1), len(Thing1.items)])"
+    lengths = "[len(state1), state2, vars(thing1), list(Thing1.items)])"
     contents = "[state1, state2, vars(thing1), Thing1.items])"
     assert read == [(1, lengths), (1, contents), (2, lengths), (2, contents)]
 
@@ -92,3 +92,31 @@ def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
     one = next(observe(program(STATE)))
     with pytest.raises(ValueError):
         render_plain(body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm())
+
+
+def test_what_an_object_within_a_module_holds_is_read_where_it_lies() -> None:
+    source = """
+class Store(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pages = collections.OrderedDict({"a": torch.ones(2), "b": 2})
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.store = Store()
+    def forward(self, x):
+        self.store.pages.move_to_end("a")
+        return x
+"""
+    read = [
+        one.definitions_text().rpartition("lambda: ")[2]
+        for one in observe(program(source, "Net()"))
+        if one.state_calls == 1
+    ]
+    assert read[0] == "[list(model.store.pages)])"
+    assert "vars(model)" in read[1] and "model.store.pages]" in read[1]
+
+
+def test_a_state_that_is_another_one_in_each_run_is_not_judged() -> None:
+    harness = render(body_of(next(observe(program(STATE)))), CHECK)
+    assert harness.index("another one in each run") < harness.index("actual = run")

@@ -294,6 +294,24 @@ def test_a_machine_without_a_compiler_cannot_judge() -> None:
 
 
 @pytest.mark.parametrize(
+    ("operator", "kind"),
+    [
+        ("torch.ops.program.halve.default", "invalid_program"),
+        ("torch.ops.aten.sort.stable", "crash"),
+    ],
+)
+def test_a_wrong_fake_kernel_is_the_fault_of_whose_operator_it_is(operator: str, kind: str) -> None:
+    failure = raises("AssertionError", "expected size 3==3, stride 4==1 at dim=0")["failure"]
+    failure["message"] += (
+        f"\nError in op: {operator}\nThis error most often comes from a incorrect fake (aka meta)"
+        " kernel for a custom op."
+    )
+    found, _ = verdict(both(raises()), "raised", failure=failure)
+    assert found.kind == kind
+    assert ("torch.ops.program.halve returns another shape" in found.summary) == (kind != "crash")
+
+
+@pytest.mark.parametrize(
     ("exception", "message", "request_"),
     [
         ("RecompileError", "no", "error_on_recompile"),

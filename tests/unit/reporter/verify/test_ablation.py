@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.boilerplate import ReproCheck
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
-from reporter.verify.ablation import variants
+from reporter.report.sections import RungRow
+from reporter.verify.ablation import lower_layer, variants
 
 BELOW = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
@@ -44,3 +46,33 @@ def test_a_backend_of_the_programs_own_has_a_row_beside_dynamo() -> None:
     rows = dict(variants(check, Layer.BACKEND, Kind.CRASH))
     assert rows["eager"] == {"fresh": True, "backend": "eager"}
     assert rows["custom"] == {"fresh": True}
+
+
+def table(**outcomes: tuple[RungOutcome, str]) -> list[RungRow]:
+    return [
+        RungRow(name, outcome, detail, None, None, None, 1.0)
+        for name, (outcome, detail) in outcomes.items()
+    ]
+
+
+FINE, WRONG = (RungOutcome.OK, ""), (RungOutcome.DIFFERS, "off")
+RAISED, ELSE = (RungOutcome.RAISES, "RuntimeError"), (RungOutcome.RAISES, "TypeError")
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "rows", "found"),
+    [
+        (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=RAISED), Layer.AOT_AUTOGRAD),
+        (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=ELSE), None),
+        (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=FINE, inductor=RAISED), None),
+        (Kind.WRONG_RESULT, Layer.DECOMPOSITION, table(eager=WRONG, aot_eager=WRONG), Layer.DYNAMO),
+        (Kind.WRONG_RESULT, Layer.AOT_AUTOGRAD, table(eager=FINE, aot_eager=WRONG), None),
+        (Kind.WRONG_RESULT, Layer.EXPORT, table(eager=WRONG), None),
+        (Kind.WRONG_RESULT, Layer.INDUCTOR, [], None),
+    ],
+)
+def test_a_repro_that_fails_below_the_scripts_layer_is_of_the_lower_one(
+    kind: Kind, layer: Layer, rows: list[RungRow], found: Layer | None
+) -> None:
+    wanted = Signature(kind, exception="RuntimeError", layer=layer)
+    assert lower_layer(rows, wanted) == found
