@@ -15,6 +15,11 @@ from anonymizer.source.inline import fold, inline, promote, propagate
 from anonymizer.source.locations import bodies, change_each, expressions, nth, put_at
 from anonymizer.source.program import SourceProgram, is_simple
 
+#: What a number may stand in.
+_TAKES_NUMBERS = (
+    *(ast.Call, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.List),
+    *(ast.Return, ast.Assign),
+)
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
 #: Functions that are given nothing but sizes.
 _OF_SIZES = ("torch.ones", "torch.zeros", "torch.rand", "torch.randn")
@@ -265,6 +270,28 @@ def _entry(program: SourceProgram) -> ast.FunctionDef | None:
     return None
 
 
+def fields(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Drop a field of a dataclass, with what its instances are given for it."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (each, owner, node)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef) and owner.decorator_list
+            for node in owner.body
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        ]
+
+    def change(location: Any) -> None:
+        whole, owner, field = location
+        _remove((owner.body, field))
+        for node in ast.walk(whole.definitions):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == owner.name:
+                node.keywords = [each for each in node.keywords if each.arg != field.target.id]
+
+    yield from change_each(program, locate, change)
+
+
 def function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop what an `autograd.Function` is given beside its first argument, together with its
     gradient.
@@ -455,7 +482,7 @@ def literals(program: SourceProgram) -> Iterator[SourceProgram]:
         return [
             location
             for location in expressions(each, (ast.Attribute, ast.Subscript))
-            if isinstance(location[0], (ast.Call, ast.keyword, ast.BinOp, ast.Tuple, ast.List))
+            if isinstance(location[0], _TAKES_NUMBERS)
             and location[1] != "func"
             and isinstance(location[3].ctx, ast.Load)
             and (not _is_module(location[3]) or ast.unparse(location[3]).startswith("self."))
@@ -478,6 +505,7 @@ PASSES: tuple[Edit, ...] = (
     absorb,
     simplify,
     elements,
+    fields,
     inline,
     propagate,
     fold,

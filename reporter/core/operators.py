@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from anonymizer.source.program import CONTAINER_METHODS
+from anonymizer.source.state import FACTORY
 from reporter.core.kinds import Layer
 
 _SIGNS: dict[type[ast.operator], str] = {
@@ -32,6 +34,8 @@ _WORDS: dict[type[ast.AST], str] = {
     ast.Global: "global",
     ast.Lambda: "lambda",
 }
+#: Names that rewriting makes up.
+_GENERATED = re.compile(r"(?:attr|method|helper|value|local|arg|state|make|operation)\d+", re.I)
 #: What reading a part of a tensor is called, which Python writes as `x[…]`.
 READS = frozenset(("index", "select", "slice"))
 #: How many words of Python are told before the operations.
@@ -49,11 +53,14 @@ def python_words(text: str) -> tuple[str, ...]:
     """The least usual parts of Python in a repro: special names first, then statements, then what
     is called; two at most.
     """
+    tree = ast.parse(text)
+    readers = _find_readers(tree)
     parts = [
         node
-        for top in ast.parse(text).body
+        for top in tree.body
         if isinstance(top, (ast.FunctionDef, ast.ClassDef)) and top.name not in _HARNESS
         for node in ast.walk(top)
+        if id(node) not in readers
     ]
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
@@ -61,6 +68,17 @@ def python_words(text: str) -> tuple[str, ...]:
     words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
     called = [_builtin_name(node.func) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
+
+
+def _find_readers(tree: ast.Module) -> set[int]:
+    """The parts of what `program` returns beside its model: the lambda that reads the state."""
+    return {
+        id(part)
+        for top in tree.body
+        if isinstance(top, ast.FunctionDef) and top.name == FACTORY
+        for node in ast.walk(top.body[-1])
+        for part in ast.walk(node)
+    }
 
 
 def _builtin_name(function: ast.expr) -> str:
@@ -79,7 +97,9 @@ def operators(text: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     read: dict[str, None] = {}
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    layers = _find_layers(tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
             contexts = {
                 id(item.context_expr)
@@ -89,7 +109,7 @@ def operators(text: str) -> tuple[str, ...]:
             }
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and id(inner) not in contexts:
-                    found[_callee(inner.func)] = None
+                    found[_callee(inner.func, layers)] = None
                 elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
                     found[_SIGNS[type(inner.op)]] = None
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
@@ -122,10 +142,25 @@ def _assignment_name(target: ast.Subscript) -> str:
     return "index_put_" if by_tensor else "__setitem__"
 
 
-def _callee(node: ast.expr) -> str:
+def _find_layers(tree: ast.Module) -> dict[str, str]:
+    """The layers of torch among a repro's attributes, `self.attr1` as `nn.Embedding`."""
+    return {
+        ast.unparse(node.targets[0]): ast.unparse(node.value.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).startswith("nn.")
+    }
+
+
+def _callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     text = ast.unparse(node)
+    if isinstance(node, ast.Call):  # what a call returned is called; that call tells itself
+        return ""
     if isinstance(node, ast.Attribute) and node.attr in CONTAINER_METHODS:
         return ""
+    if _GENERATED.fullmatch(text.rpartition(".")[2]):
+        return layers.get(text, "")
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
         return node.attr  # a method of what a call returned
     if text.startswith("self.") and text.count(".") == 1:

@@ -205,3 +205,26 @@ def program():
     program = SourceProgram(ast.parse(source), "program()", ones(), state_calls=1)
     texts = [each.definitions_text() for each in edits(program)]
     assert texts and all("if k[0] != '_'" in text or "vars" not in text for text in texts)
+
+
+def test_fields_that_nothing_reads_go_with_their_values() -> None:
+    source = """
+@dataclasses.dataclass
+class Thing1:
+    attr1: object
+    attr2: object
+
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr3 = Thing1(attr1=2, attr2=0.7)
+    def forward(self, arg1):
+        return arg1 * self.attr3.attr1
+"""
+    program = SourceProgram(ast.parse(source), "Repro()", ones())
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        return ["arg1 * self.attr3.attr1" in each.definitions_text() for each in programs]
+
+    left = reduce.reduce(program, interesting).definitions_text()
+    assert "attr1: object" in left and "attr2" not in left and "0.7" not in left

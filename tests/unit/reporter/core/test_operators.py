@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.kinds import Layer
-from reporter.core.operators import name_operators, operators
+from reporter.core.operators import name_operators, operators, python_words
 from tests.support.scripts import text
 
 
@@ -41,3 +41,27 @@ def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
         "append",
         "type",
     )
+
+
+REWRITTEN = """
+def program():
+    class Thing1:
+        items = []
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attr1 = nn.Embedding(4, 4)
+            self.attr2 = Thing1()
+        def forward(self, x):
+            y = self.attr1(x)
+            self.attr2.method1(y)
+            return torch.func.grad(lambda z: helper1(z))(y)
+    model = Model()
+    return (model, lambda: [list(Thing1.items)])
+"""
+
+
+def test_names_that_rewriting_made_up_are_none() -> None:
+    assert operators(REWRITTEN) == ("nn.Embedding", "torch.func.grad")
+    assert "lambda" in python_words(REWRITTEN)
+    assert python_words(REWRITTEN.replace("lambda z: helper1(z)", "helper1")) == ()
