@@ -19,6 +19,8 @@ COMPILE, EXPORT, AOTI, ONNX = "compile", "export", "aoti", "onnx"
 #: Nothing makes one: the program is called as it is, and fails.
 EAGER = "eager"
 EXPORTERS = (EXPORT, AOTI, ONNX)
+#: The function that makes a callable anew, with the state that it has.
+FACTORY = "program"
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import EXPORTERS, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import EXPORTERS, FACTORY, ReproBody, ReproCheck
 from anonymizer.plain.function import tidy_functions
 
 #: What the harness calls the program, and what people do.
@@ -165,6 +165,8 @@ def _callee(
     """What is compiled, the statement that makes it, and the definitions that are left."""
     if isinstance(made, ast.Name):
         return made.id, "", tree
+    if ast.unparse(made) == f"{FACTORY}()" and check.backward == "none":
+        return ast.unparse(made), "", tree  # each side has one of its own
     name = "model" if body.is_module else "function"
     layer = _only_layer(made, tree) if body.is_module else None
     if layer is not None:

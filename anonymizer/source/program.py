@@ -54,6 +54,18 @@ class SourceProgram:
         """The lines of the body of `def inputs()`, without indentation of the first level."""
         return ast.unparse(ast.fix_missing_locations(self.inputs)).splitlines()
 
+    def makes_module(self) -> bool:
+        """Whether its callable is a module, and no function."""
+        if "(" not in self.callable_expression:
+            return False
+        factory = self.definitions.body[-1] if self.definitions.body else None
+        if isinstance(factory, ast.FunctionDef) and factory.name in self.callable_expression:
+            last = factory.body[-1]
+            returned = last.value if isinstance(last, ast.Return) else None
+            names = {each.name for each in factory.body if isinstance(each, ast.FunctionDef)}
+            return not (isinstance(returned, ast.Name) and returned.id in names)
+        return True
+
     def is_nested(self) -> bool:
         """Whether its outputs may lie in something else than a tuple or a list of tensors."""
         return any(_may_nest(node) for node in ast.walk(self.definitions))

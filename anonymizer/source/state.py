@@ -11,10 +11,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from anonymizer.graph.boilerplate import FACTORY
 from anonymizer.source.program import SourceProgram
 
-#: The function that makes the callable and its state.
-FACTORY = "program"
 _MODEL = "model"
 #: How many objects lie one in another, at most, of which the innermost is read.
 _DEEPEST = 4
@@ -37,7 +36,33 @@ def observe(program: SourceProgram) -> Iterator[SourceProgram]:
                 yield _wrap(program, read, calls)
 
 
+def renew(program: SourceProgram) -> Iterator[SourceProgram]:
+    """The program in a function that makes it, where it has classes or variables with state of
+    their own: an eager run then leaves nothing for the compiled one. Nothing where it has none.
+    """
+    names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
+    if FACTORY in names or program.backend is not None:
+        return
+    if any("vars(model)" not in text for text in _expressions(program, lengths=False)):
+        yield replace(
+            program,
+            definitions=ast.Module([_make_factory(program, "{model}")], []),
+            callable_expression=f"{FACTORY}()",
+        )
+
+
 def _wrap(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
+    returned = f"({{model}}, lambda: [{', '.join(read)}])"
+    return replace(
+        program,
+        definitions=ast.Module([_make_factory(program, returned)], []),
+        callable_expression=f"{FACTORY}()",
+        state_calls=calls,
+    )
+
+
+def _make_factory(program: SourceProgram, returned: str) -> ast.FunctionDef:
+    """A function around the definitions; in what it returns, `{model}` is the callable."""
     body = [
         _Nonlocal(_find_assigned(program)).visit(_copy(node)) for node in program.definitions.body
     ]
@@ -45,19 +70,11 @@ def _wrap(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
     if not model.isidentifier():
         body += ast.parse(f"{_MODEL} = {model}").body
         model = _MODEL
-    body += ast.parse(f"({model}, lambda: [{', '.join(read)}])").body
-    returned = body.pop()
-    assert isinstance(returned, ast.Expr)
-    body.append(ast.Return(returned.value))
+    value = ast.parse(returned.replace("{model}", model), mode="eval").body
     factory = ast.parse(f"def {FACTORY}():\n    pass").body[0]
     assert isinstance(factory, ast.FunctionDef)
-    factory.body = body
-    return replace(
-        program,
-        definitions=ast.Module([factory], []),
-        callable_expression=f"{FACTORY}()",
-        state_calls=calls,
-    )
+    factory.body = [*body, ast.Return(value)]
+    return factory
 
 
 def _copy(node: ast.stmt) -> ast.stmt:

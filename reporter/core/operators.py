@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Mapping
 
+from anonymizer.graph.boilerplate import FACTORY
 from anonymizer.source.program import CONTAINER_METHODS
-from anonymizer.source.state import FACTORY
 from reporter.core.kinds import Layer
 
 _SIGNS: dict[type[ast.operator], str] = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import SIDE_EFFECT, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
@@ -35,7 +35,7 @@ class Rewritten:
             definitions=program.definitions_text(),
             callable=program.callable_expression,
             inputs=tuple(program.inputs_lines()),
-            is_module="(" in program.callable_expression,
+            is_module=program.makes_module(),
             imports=tuple(line for line in program.imports() if line),
             state_calls=program.state_calls,
             nested=program.is_nested(),
@@ -69,11 +69,15 @@ def program(
 
 
 def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
-    """The program as the check can judge it: where a side effect is lost, with its state."""
+    """The program as the check can judge it: where a side effect is lost, with its state; where
+    values are wrong, also with state that each run makes anew.
+    """
     if check.property == SIDE_EFFECT:
         yield from map(Rewritten, state.observe(content.program))
     else:
         yield content
+        if check.kind in VALUE_KINDS:
+            yield from map(Rewritten, state.renew(content.program))
 
 
 def backend(captured: CapturedCall) -> SourceProgram | None:

@@ -9,7 +9,7 @@ import pytest
 from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck, render
 from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.state import observe
+from anonymizer.source.state import observe, renew
 
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
 
@@ -120,3 +120,30 @@ class Net(nn.Module):
 def test_a_state_that_is_another_one_in_each_run_is_not_judged() -> None:
     harness = render(body_of(next(observe(program(STATE)))), CHECK)
     assert harness.index("another one in each run") < harness.index("actual = run")
+
+
+COUNTED = """
+class Thing1:
+    attr1 = 0
+def repro(x):
+    Thing1.attr1 += 1
+    return x + Thing1().attr1
+"""
+
+
+def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> None:
+    (made,) = renew(program(COUNTED))
+    assert made.callable_expression == "program()" and not made.makes_module()
+    plain = render_plain(
+        ReproBody(made.definitions_text(), "program()", ("return (torch.ones(2),)",), False),
+        ReproCheck("wrong_result"),
+        PlainForm(),
+    )
+    assert "torch.compile(program())(x), program()(x)" in plain
+    assert list(renew(program("def repro(x):\n    return x"))) == []
+
+
+def test_a_module_that_is_made_anew_is_a_module() -> None:
+    source = COUNTED + "class Net(nn.Module):\n    def forward(self, x):\n        return repro(x)"
+    (made,) = renew(program(source, "Net()"))
+    assert made.makes_module() and "return model" in made.definitions_text()
