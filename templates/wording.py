@@ -339,7 +339,9 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
-        return "the error that eager mode raises", "no error, and a result that cannot be right"
+        raised = re.search(r"refuses the call with (\w+);", verdict["summary"])
+        error = code(raised.group(1)) if raised else "error"
+        return f"the {error} that eager mode raises", "no error, and a result that cannot be right"
     if kind == "process_death":
         said = f": {code(verdict['message'])}" if verdict["message"] else ""
         raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
