@@ -17,6 +17,9 @@ from typing import Any
 from anonymizer.graph.ir import Json, Recipe, TensorMeta
 
 LEVELS = ("plain", "positive", "moments", "range", "close")
+#: Tensors that hold a NaN or an infinity hold nothing else: operators that look at several elements
+#: at once may need that, and a share of random elements does not give it.
+NOT_FINITE = "not finite"
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
@@ -26,10 +29,31 @@ MOST_VALUES = 1024
 def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
-    `ALLOWED` is among them where the user has named tensors whose values may be shown.
+    `NOT_FINITE` is among them where a tensor has such an element, `ALLOWED` where the user has
+    named tensors whose values may be shown.
     """
-    named = any(item and item.get("values") is not None for item in stats)
-    return (*LEVELS, ALLOWED) if named else LEVELS
+    found = [item for item in stats if item]
+    is_finite = not any(_not_finite(item) for item in found)
+    named = any(item.get("values") is not None for item in found)
+    return (
+        LEVELS[0],
+        *(() if is_finite else (NOT_FINITE,)),
+        *LEVELS[1:],
+        *((ALLOWED,) if named else ()),
+    )
+
+
+def _not_finite(stats: Json) -> float | None:
+    """The value that is not finite and that most elements have of those that are not; None where
+    all are finite.
+    """
+    shares = {
+        "nan_share": math.nan,
+        "positive_inf_share": math.inf,
+        "negative_inf_share": -math.inf,
+    }
+    most = max(shares, key=lambda name: stats.get(name) or 0.0)
+    return shares[most] if stats.get(most) else None
 
 
 def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
@@ -51,7 +75,7 @@ def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
 
 
 def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
-    """The function that chooses a recipe at one of `LEVELS`, or at `ALLOWED`.
+    """The function that chooses a recipe at one of `levels`.
 
     Returns:
         (metadata, statistics) -> recipe. The statistics are those of
@@ -64,8 +88,11 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
             return Recipe("literal", values=tuple(stats["values"]), shape=meta.shape)
         if not meta.is_float and not meta.dtype.startswith("complex"):
             return _integer(meta, stats, level)
+        special = _not_finite(stats) if level == NOT_FINITE and meta.is_float else None
+        if special is not None:
+            return Recipe("full", special)
         low, high = stats.get("min"), stats.get("max")
-        if low is None or high is None:
+        if low is None or high is None or level == NOT_FINITE:
             return Recipe("randn")
         # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
         # undefined
@@ -226,7 +253,8 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
     if kind == "full":
         is_float = dtype.startswith(("float", "bfloat"))
         value = _number(recipe.low) if is_float else str(int(recipe.low))
-        return f"torch.full({tuple_sizes}, {value}, dtype=torch.{dtype}{where})"
+        named = typed if is_float else f", dtype=torch.{dtype}"
+        return f"torch.full({tuple_sizes}, {value}{named}{where})"
     if kind == "literal":
         return f"torch.tensor({_literal(recipe, shape)}, dtype=torch.{dtype}{where})"
     raise ValueError(f"unknown recipe {kind}")
@@ -261,6 +289,8 @@ def _value(value: Any) -> str:
 
 
 def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return f'float("{value}")'
     return (
         repr(int(value)) + ".0"
         if float(value).is_integer() and abs(value) < 1e15

@@ -241,12 +241,15 @@ def slices(
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
 
-    Once with plain values, and for wrong values once more with the ranges that were seen. A failure
+    Once with plain values, and for wrong values once more with the ranges that were seen, and
+    before that with NaNs or infinities where there were any. A failure
     that needs several calls is left to the whole graph, whose sizes change together.
     """
     if "unsupported" in captured or way.get("replay") or check.kind in SEVERAL_CALLS:
         return
-    for level in ("plain", "range") if check.kind in WRONG_AT_ONCE else ("plain",):
+    tried = values.levels(item.get("stats") for item in captured["inputs"])
+    wanted = (values.NOT_FINITE, "range") if check.kind in WRONG_AT_ONCE else ()
+    for level in ("plain", *(level for level in wanted if level in tried)):
         try:
             graph = from_json(captured, values.recipe_for(level))
         except (NotPublic, KeyError, ValueError, TypeError):

@@ -1,0 +1,41 @@
+"""Recipes for made-up values: which levels are tried, and what they make of the statistics."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonymizer.graph import values
+from anonymizer.graph.ir import TensorMeta
+
+FLOATS = TensorMeta((2, 3), "float32")
+FINITE = {"min": -1.0, "max": 2.0, "mean": 0.1, "std": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("stats", "special"),
+    [
+        ({"nan_share": 0.25}, 'float("nan")'),
+        ({"positive_inf_share": 0.1}, 'float("inf")'),
+        ({"negative_inf_share": 0.5, "nan_share": 0.1}, 'float("-inf")'),
+    ],
+)
+def test_tensors_that_are_not_finite_everywhere_are_so_in_no_element_early_on(
+    stats: dict[str, float], special: str
+) -> None:
+    tried = values.levels([FINITE, {**FINITE, **stats}])
+    assert tried[:2] == ("plain", values.NOT_FINITE)
+    choose = values.recipe_for(values.NOT_FINITE)
+    text = values.expression(choose(FLOATS, {**FINITE, **stats}), FLOATS.shape, "float32", "cpu")
+    assert text == f"torch.full((2, 3), {special})"
+    assert choose(FLOATS, FINITE).kind == "randn"
+
+
+def test_finite_tensors_have_no_such_level() -> None:
+    assert values.levels([FINITE, None]) == values.LEVELS
+    assert values.levels([{**FINITE, "values": [1.0]}])[-1] == values.ALLOWED
+
+
+def test_a_dtype_is_written_where_it_is_not_the_default() -> None:
+    recipe = values.recipe_for("range")(FLOATS, {**FINITE, "constant": True, "min": 0.5})
+    assert values.expression(recipe, (2,), "float32", "cpu") == "torch.full((2,), 0.5)"
+    assert "dtype=torch.float16" in values.expression(recipe, (2,), "float16", "cpu")
