@@ -315,12 +315,10 @@ def note(
 
 
 def _defaults() -> Dict[str, Leaf]:
-    """What a program may set for all that torch does."""
+    """What a program may set for all that torch does, in every thread and whatever the context."""
     fields: Dict[str, Leaf] = {}
     for name in (
         "get_default_dtype",
-        "get_default_device",
-        "is_grad_enabled",
         "are_deterministic_algorithms_enabled",
         "get_float32_matmul_precision",
     ):
