@@ -15,8 +15,8 @@ import re
 import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from ..machine import torch_settings
 from ..protocol import BisectCount, BisectSpec, CallVariation, CompilerSubsystem, SubsystemTable
-from . import torch_settings
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.

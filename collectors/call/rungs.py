@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
+from ..machine import torch_settings
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import (
     bisection,
@@ -29,7 +30,6 @@ from . import (
     probe,
     restoring,
     side_effects,
-    torch_settings,
 )
 
 

@@ -16,7 +16,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import torch
 
-from ..call import context, outputs, rungs, tolerance, torch_settings
+from ..call import context, outputs, rungs, tolerance
+from ..machine import torch_settings
 from ..machine.public_names import public_names
 from ..protocol import (
     ContextState,

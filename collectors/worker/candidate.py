@@ -26,9 +26,9 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
-from ..call.torch_settings import NoSuchSettingError, set_settings
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
+from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol import (
     EXPORTS_AS_MODULES,
     CallVariation,

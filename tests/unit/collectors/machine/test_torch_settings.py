@@ -6,7 +6,7 @@ import json.decoder
 
 import pytest
 
-from collectors.call import torch_settings
+from collectors.machine import torch_settings
 
 
 def test_settings_are_found_by_their_full_name() -> None:
