@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from anonymizer.source.program import SourceProgram
+from anonymizer.source.program import SourceProgram, find_state_reader
 
 _BLOCKS = ("body", "orelse", "finalbody")
 
@@ -52,7 +52,7 @@ def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     """
     found: list[Any] = []
     tree = program.definitions if isinstance(program, SourceProgram) else program
-    kept = _find_readers(tree)
+    kept = _find_compared(tree)
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if isinstance(value, kinds) and id(value) not in kept:
@@ -66,13 +66,12 @@ def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     return found
 
 
-def _find_readers(tree: ast.AST) -> set[int]:
-    """The parts of a lambda that say what of a container or an object is compared."""
+def _find_compared(tree: ast.AST) -> set[int]:
+    """The parts of the state's reader that say what of a container or an object is compared."""
+    reader = find_state_reader(tree)
     return {
         id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        for inner in ast.walk(node.body)
+        for inner in (ast.walk(reader) if reader is not None else ())
         if isinstance(inner, ast.DictComp)
         or isinstance(inner, ast.Call)
         and ast.unparse(inner.func) in ("len", "list")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from anonymizer.graph.boilerplate import FACTORY
 from anonymizer.source.symbols.imports import import_lines
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
@@ -87,6 +88,17 @@ class SourceProgram:
             if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             for part in ast.walk(statement)
         )
+
+
+def find_state_reader(tree: ast.AST) -> ast.Lambda | None:
+    """The lambda that reads the state of a program, which its factory returns beside the callable;
+    None where nothing reads any.
+    """
+    for node in getattr(tree, "body", ()):
+        if isinstance(node, ast.FunctionDef) and node.name == FACTORY:
+            found = (part for part in ast.walk(node.body[-1]) if isinstance(part, ast.Lambda))
+            return next(found, None)
+    return None
 
 
 def _may_nest(node: ast.AST) -> bool:

@@ -43,7 +43,7 @@ def renew(program: SourceProgram) -> Iterator[SourceProgram]:
     names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
     if FACTORY in names or program.backend is not None:
         return
-    if any("vars(model)" not in text for text in _expressions(program, lengths=False)):
+    if any(_of_definitions(program, lengths=False)):
         yield replace(
             program,
             definitions=ast.Module([_make_factory(program, "{model}")], []),
@@ -106,22 +106,38 @@ class _Nonlocal(ast.NodeTransformer):
 
 def _expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:
     """What reads the state, one expression for each variable, class attribute and object."""
-    classes = {
-        node.name: node for node in program.definitions.body if isinstance(node, ast.ClassDef)
-    }
+    yield from _of_definitions(program, lengths)
+    yield from _of_model(program, lengths)
+
+
+def _classes(program: SourceProgram) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in program.definitions.body if isinstance(node, ast.ClassDef)}
+
+
+def _of_definitions(program: SourceProgram, lengths: bool) -> Iterator[str]:
+    """What reads variables and attributes of classes."""
+    classes = _classes(program)
     for name, value in _variables(program.definitions.body):
         yield from _reading(name, value, lengths, set(classes))
     for owner, definition in classes.items():
         for name, value in _variables(definition.body):
             if not name.startswith("__"):
                 yield from _reading(f"{owner}.{name}", value, lengths, set(classes))
-    if "(" in program.callable_expression:
-        if not lengths:
-            condition = 'k[0] != "_" and not hasattr(v, "__dict__")'
-            yield f"{{k: v for k, v in vars({_MODEL}).items() if {condition}}}"
-        model = classes.get(program.callable_expression.partition("(")[0])
-        if model is not None:
-            yield from _within(_MODEL, model, lengths, classes, _DEEPEST)
+
+
+def _of_model(program: SourceProgram, lengths: bool) -> Iterator[str]:
+    """What reads attributes of the model, and of the objects that it holds; nothing for a
+    function.
+    """
+    if "(" not in program.callable_expression:
+        return
+    if not lengths:
+        condition = 'k[0] != "_" and not hasattr(v, "__dict__")'
+        yield f"{{k: v for k, v in vars({_MODEL}).items() if {condition}}}"
+    classes = _classes(program)
+    model = classes.get(program.callable_expression.partition("(")[0])
+    if model is not None:
+        yield from _within(_MODEL, model, lengths, classes, _DEEPEST)
 
 
 def _within(

@@ -46,7 +46,7 @@ WORDS: Mapping[str, str] = {
     "OMP_NESTED": "",
     "OMP_PROC_BIND": "close spread master primary",
     "OMP_WAIT_POLICY": "active passive",
-    "OMP_HOLDS_PATH": "threads cores sockets ll_caches numa_domains",
+    "OMP_PLACES": "threads cores sockets ll_caches numa_domains",
     "OMP_SCHEDULE": "static dynamic guided",
     "MKL_NUM_THREADS": "",
     "MKL_DYNAMIC": "",

@@ -16,7 +16,7 @@ import signal
 import stat
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
 from . import hooks
@@ -32,15 +32,14 @@ _SET_PARENT_DEATH_SIGNAL = 1
 _ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
 
 
-class ChildMark:
+class ChildMark(CallWatcher):
     """Stands in a recorder's place: leaves the file `path` at the first compiled call, which goes
     straight through.
     """
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self.path = path
-        self.local = threading.local()
-        self.compiles = 0
         self._is_left = False
 
     def call(
@@ -50,7 +49,7 @@ class ChildMark:
         args: Any,
         kwargs: Dict[str, Any],
     ) -> Any:
-        """One call of a compiled callable."""
+        """Makes one compiled call, and returns or raises what it does."""
         if not self._is_left:
             self._is_left = True
             with open(self.path, "w"):
@@ -85,13 +84,18 @@ def number_children(spec_path: str, spec: RecorderSpec, recorder: CallWatcher) -
     hooks.when_imported(
         "multiprocessing.spawn", lambda spawn: _patch_preparation(spawn, spec_path, launching)
     )
+
+    def take_number() -> Optional[int]:
+        """The next number; none in a copy of this process, whose children are not counted."""
+        return next(numbers) if os.getpid() == recorder.pid else None
+
     for name in ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"):
         hooks.when_imported(
-            name, lambda module: _patch_new_process(module.Popen, numbers, launching, folder)
+            name, lambda module: _patch_new_process(module.Popen, take_number, launching, folder)
         )
     hooks.when_imported(
         "multiprocessing.popen_fork",
-        lambda module: _patch_fork(module.Popen, numbers, spec, recorder),
+        lambda module: _patch_fork(module.Popen, take_number, spec, recorder),
     )
     hooks.when_imported(_TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder))
 
@@ -115,35 +119,47 @@ def _patch_preparation(spawn: Any, spec_path: str, launching: threading.local) -
     original = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> Dict[str, Any]:
+        number = getattr(launching, "number", None)
+        if number is None:  # a fork server asks before any process is started
+            return dict(original(name))
         # `prepare` in the new process takes the names that it knows
-        return {**original(name), "bugreport": _Beginning(spec_path, launching.number)}
+        return {**original(name), "bugreport": _Beginning(spec_path, number)}
 
     spawn.get_preparation_data = get_preparation_data
 
 
 def _patch_new_process(
-    popen: Any, numbers: itertools.count[int], launching: threading.local, folder: str
+    popen: Any,
+    take_number: Callable[[], Optional[int]],
+    launching: threading.local,
+    folder: str,
 ) -> None:
     launch = popen._launch
 
     def launch_with_number(self: Any, process: Any) -> None:
-        self.bugreport_number = launching.number = next(numbers)
-        launch(self, process)
+        self.bugreport_number = launching.number = take_number()
+        try:
+            launch(self, process)
+        finally:
+            launching.number = None
 
     popen._launch = launch_with_number
     _note_deaths(popen, folder)
 
 
 def _patch_fork(
-    popen: Any, numbers: itertools.count[int], spec: RecorderSpec, recorder: CallWatcher
+    popen: Any,
+    take_number: Callable[[], Optional[int]],
+    spec: RecorderSpec,
+    recorder: CallWatcher,
 ) -> None:
     launch = popen._launch
 
     def launch_with_number(self: Any, process: Any) -> None:
-        if os.getpid() != recorder.pid:  # the children of a child have no numbers
+        self.bugreport_number = number = take_number()
+        if number is None:
             launch(self, process)
             return
-        self.bugreport_number = number = next(numbers)
         bootstrap = process._bootstrap
 
         def begin(*args: Any, **kwargs: Any) -> Any:
@@ -227,7 +243,7 @@ def begin_child(spec: RecorderSpec, number: int) -> None:
     atexit.register(recorder.finish, {"exit": 0, "exception": None})
 
 
-def _patch_bootstrap(base: Any, recorder: Union[Recorder, ChildMark]) -> None:
+def _patch_bootstrap(base: Any, recorder: CallWatcher) -> None:
     """A process of a fork server ends without what is registered with `atexit`."""
     bootstrap = base._bootstrap
 
@@ -249,7 +265,7 @@ def _begin_fork(
     return recorder.in_fork.finish
 
 
-def _recorder_of(spec: RecorderSpec, number: int) -> Union[Recorder, ChildMark]:
+def _recorder_of(spec: RecorderSpec, number: int) -> CallWatcher:
     if spec.get("child") != number:
         return ChildMark(os.path.join(spec["folder"], CHILD_COMPILED + str(number)))
     channel = Channel(spec["socket"])

@@ -57,7 +57,8 @@ class Cell:
 
 def read(path: str) -> Tuple[List[Cell], str]:
     """The code cells of a notebook, and the text of all other cells. Raises NotebookError,
-    OSError."""
+    OSError.
+    """
     try:
         with open(path, encoding="utf-8") as source:
             document = json.load(source)

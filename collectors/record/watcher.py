@@ -8,23 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Callable, Dict, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol import ProgramEnding
 from .watched import CompiledCall, WatchedCallable
-
-
-class CallTaker(Protocol):
-    """What a compiled call can be handed to."""
-
-    def call(
-        self,
-        watched: WatchedCallable,
-        compiled: Callable[..., Any],
-        args: Tuple[Any, ...],
-        kwargs: Dict[str, Any],
-    ) -> Any:
-        """Makes one compiled call, and returns or raises what it does."""
 
 
 class CallWatcher:
@@ -43,7 +30,7 @@ class CallWatcher:
         self.calls = 0
         self.compiles = 0
         self.watching = True
-        self.in_fork: Optional[CallTaker] = None
+        self.in_fork: Optional[CallWatcher] = None
 
     def call(
         self,

@@ -6,8 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from anonymizer.graph.boilerplate import FACTORY
-from anonymizer.source.program import CONTAINER_METHODS
+from anonymizer.source.program import CONTAINER_METHODS, find_state_reader
 from reporter.core.kinds import Layer
 
 _SIGNS: dict[type[ast.operator], str] = {
@@ -54,13 +53,14 @@ def python_words(text: str) -> tuple[str, ...]:
     is called; two at most.
     """
     tree = ast.parse(text)
-    readers = _find_readers(tree)
+    reader = find_state_reader(tree)
+    unseen = {id(part) for part in ast.walk(reader)} if reader is not None else set()
     parts = [
         node
         for top in tree.body
         if isinstance(top, (ast.FunctionDef, ast.ClassDef)) and top.name not in _HARNESS
         for node in ast.walk(top)
-        if id(node) not in readers
+        if id(node) not in unseen
     ]
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
@@ -68,17 +68,6 @@ def python_words(text: str) -> tuple[str, ...]:
     words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
     called = [_builtin_name(node.func) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
-
-
-def _find_readers(tree: ast.Module) -> set[int]:
-    """The parts of what `program` returns beside its model: the lambda that reads the state."""
-    return {
-        id(part)
-        for top in tree.body
-        if isinstance(top, ast.FunctionDef) and top.name == FACTORY
-        for node in ast.walk(top.body[-1])
-        for part in ast.walk(node)
-    }
 
 
 def _builtin_name(function: ast.expr) -> str:

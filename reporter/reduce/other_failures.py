@@ -15,6 +15,7 @@ from pathlib import Path
 from anonymizer.source.program import is_simple
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
+from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
@@ -25,8 +26,6 @@ from reporter.execution.fresh_process import run_cold
 
 #: How many of them are worth two fresh processes each.
 MOST = 2
-#: The exit code that a harness has where it cannot judge.
-CANNOT_JUDGE = 125
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _has_plain_numbers(text: str) -> bool:
     """Whether each number of a program is a small whole one or one of two digits."""
     numbers = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
     return all(
-        is_simple(number) or number == CANNOT_JUDGE
+        is_simple(number) or number == CannotJudgeError.exit_code  # a harness has it
         for number in numbers
         if isinstance(number, (int, float))
     )

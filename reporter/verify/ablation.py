@@ -104,7 +104,7 @@ def _shows(row: RungRow, wanted: Signature) -> bool:
         case RungOutcome.DIED:
             return wanted.kind == Kind.PROCESS_DEATH
         case RungOutcome.DIFFERS:
-            return wanted.kind not in CRASHES
+            return wanted.kind not in (*CRASHES, Kind.PROCESS_DEATH, Kind.HANG)
         case _:
             return False
 

@@ -41,6 +41,7 @@ def test_packages_are_those_of_a_public_list(tmp_path: Path) -> None:
 def test_variables_are_told_by_an_allow_list_and_with_harmless_values() -> None:
     found = probe(interpreter.WARM, "variables")
     assert found["variables"]["OMP_NUM_THREADS"] == "3"
+    assert found["variables"]["OMP_PLACES"] == "cores"
     assert found["variables"]["TORCH_COMPILE_DEBUG"] == "(set)"
     left = json.dumps(public_environment(found))
     assert "secret" not in left and "MY_API_TOKEN" not in left

@@ -49,3 +49,47 @@ def test_children_go_on_without_the_tool_and_the_signal_that_ends_one_is_noted(
     assert done.stdout == "[0, -11]\n"
     assert [path.name for path in tmp_path.glob(f"{CHILD_ENDED}*")] == [f"{CHILD_ENDED}1"]
     assert (tmp_path / f"{CHILD_ENDED}1").read_text() == "11"
+
+
+NESTED = """\
+import multiprocessing, os, sys
+sys.path.insert(0, {root!r})
+from collectors.record import children
+children.number_children({spec!r}, {{"folder": {folder!r}}}, children.Parent())
+fork = multiprocessing.get_context("fork")
+
+
+def inner():
+    os.abort()
+
+
+def work():
+    process = multiprocessing.get_context({method!r}).Process(target=inner)
+    process.start()
+    process.join()
+    os._exit(5 if process.exitcode == -6 else 1)
+
+
+if __name__ == "__main__":
+    from multiprocessing import forkserver
+    forkserver.set_forkserver_preload(["json"])
+    forkserver.ensure_running()  # no process is started yet
+    process = fork.Process(target=work)
+    process.start()
+    process.join()
+    print(process.exitcode)
+"""
+
+
+# a copy of a process cannot ask its fork server, with or without the tool
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_only_the_programs_own_children_have_numbers(tmp_path: Path, method: str) -> None:
+    program = tmp_path / "program.py"
+    gone = str(tmp_path / "gone" / "spec.json")
+    text = NESTED.format(root=str(ROOT), spec=gone, folder=str(tmp_path), method=method)
+    program.write_text(text)
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == "5\n", done.stderr
+    assert list(tmp_path.glob(f"{CHILD_ENDED}*")) == []
