@@ -8,9 +8,10 @@ assertion on the one property. A file in a plain form fails while the bug is the
 from __future__ import annotations
 
 import ast
+import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
@@ -19,40 +20,47 @@ from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
-#: Seeds of a program that draws random numbers.
-_SEEDS = (0, 1, 2)
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
 _COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
 
 
-@dataclass(frozen=True)
-class PlainForm:
-    """How the eager and the compiled side are kept apart, and what is compared.
+class PlainForm(enum.Flag):
+    """How the eager and the compiled side are kept apart, and what is compared."""
 
-    The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
-    `reseed` gives each side the same random numbers, those of `seed`; `several` adds up the
-    gradients of several outputs; `mutated` compares the inputs after the call; `exact` compares
-    both sides with float64; `alone` compares one property and no values; `in_turn` asks both sides
-    in a loop, `outside` asks for gradients after the `with` statements around the call, `seeded`
-    sets a seed at the top where anything is random, `made` exports the program and does not call
-    it, `first` takes the only output of what returns a tuple, `unused` lets parameters have no
-    gradient.
-    """
+    #: One call, one comparison, nothing else.
+    PLAINEST = 0
+    #: Each side has inputs, and a module, of its own.
+    APART = enum.auto()
+    #: Each side draws the same random numbers: those of seed 0, or of another of `_SEEDS`.
+    RESEED = enum.auto()
+    SEED_1 = enum.auto()
+    SEED_2 = enum.auto()
+    #: NaN is equal to NaN.
+    EQUAL_NAN = enum.auto()
+    #: The gradients of several outputs are added up.
+    SEVERAL = enum.auto()
+    #: The inputs are compared after the call.
+    MUTATED = enum.auto()
+    #: Both sides are compared with float64.
+    EXACT = enum.auto()
+    #: One property is compared, and no values.
+    ALONE = enum.auto()
+    #: Both sides are called in a loop.
+    IN_TURN = enum.auto()
+    #: Gradients are asked for after the `with` statements around the call.
+    OUTSIDE = enum.auto()
+    #: No seed is set at the top, though something is random.
+    UNSEEDED = enum.auto()
+    #: The program is exported, and not called.
+    EXPORTED = enum.auto()
+    #: The only output is taken out of the tuple that is returned.
+    FIRST = enum.auto()
+    #: Parameters may have no gradient.
+    UNUSED = enum.auto()
 
-    apart: bool = False
-    reseed: bool = False
-    seed: int = 0
-    equal_nan: bool = False
-    several: bool = False
-    mutated: bool = False
-    exact: bool = False
-    alone: bool = False
-    in_turn: bool = False
-    outside: bool = False
-    seeded: bool = True
-    made: bool = False
-    first: bool = False
-    unused: bool = False
+
+#: The seeds of a program that draws random numbers: 0, 1 and 2.
+_SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
 
 
 def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
@@ -62,45 +70,45 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
         draws: whether the program draws random numbers while it runs.
     """
     forms = list(_forms(check))
-    return (form for form in forms if draws or not form.reseed)
+    return (form for form in forms if draws or PlainForm.RESEED not in form)
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.compiler in boilerplate.EXPORTERS and check.kind == "crash":
-        yield PlainForm(made=True)
+        yield PlainForm.EXPORTED
     if check.compiler == boilerplate.ONNX and check.kind != "crash":
-        yield PlainForm(first=True)
-        yield PlainForm(first=True, equal_nan=True)
+        yield PlainForm.FIRST
+        yield PlainForm.FIRST | PlainForm.EQUAL_NAN
     if check.contexts and check.backward == "sum":
-        yield PlainForm(outside=True)
+        yield PlainForm.OUTSIDE
         if check.kind == "wrong_gradient":
-            yield PlainForm(outside=True, unused=True)
-    yield PlainForm()
+            yield PlainForm.OUTSIDE | PlainForm.UNUSED
+    yield PlainForm.PLAINEST
     if check.compiler == boilerplate.EAGER:
-        yield PlainForm(equal_nan=True)
+        yield PlainForm.EQUAL_NAN
         return
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
-            yield from (PlainForm(apart=True), PlainForm(alone=True))
+            yield from (PlainForm.APART, PlainForm.ALONE)
         if check.backward != "none":
-            yield PlainForm(several=True)
+            yield PlainForm.SEVERAL
         return
     if check.kind == "wrong_gradient" or check.backward != "none":
-        yield from (PlainForm(equal_nan=True), PlainForm(several=True), *_reseed())
-        yield from (PlainForm(in_turn=True), PlainForm(in_turn=True, reseed=True))
-        yield PlainForm(in_turn=True, several=True, reseed=True)
+        yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_reseed())
+        yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
+        yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
         return
-    yield from (PlainForm(equal_nan=True), *_reseed(), PlainForm(apart=True))
+    yield from (PlainForm.EQUAL_NAN, *_reseed(), PlainForm.APART)
     if check.compare_inputs:
-        yield PlainForm(mutated=True)
-    yield from (PlainForm(apart=True, equal_nan=True), PlainForm(apart=True, reseed=True))
+        yield PlainForm.MUTATED
+    yield from (PlainForm.APART | PlainForm.EQUAL_NAN, PlainForm.APART | PlainForm.RESEED)
     if check.double:
-        yield PlainForm(exact=True)
+        yield PlainForm.EXACT
 
 
 def _reseed() -> Iterator[PlainForm]:
     """The same random numbers on both sides; not all of them need to show a failure."""
-    return (PlainForm(reseed=True, seed=seed) for seed in _SEEDS)
+    return (PlainForm.RESEED | seed for seed in _SEEDS)
 
 
 def render_plain(
@@ -140,7 +148,8 @@ class _Writer:
         parts = [f"{name} = {value}" for name, value in check.config]
         parts += [part for part in (rest, script.definitions) if part]
         is_seeded = any(one.startswith("torch.manual_seed(") for one in script.statements)
-        if self.form.seeded and (script.draws_weights or script.draws_inputs and not is_seeded):
+        draws = script.draws_weights or script.draws_inputs and not is_seeded
+        if draws and PlainForm.UNSEEDED not in self.form:
             end = ["torch.manual_seed(0)", *end]
         text = "\n".join([*parts, *end])
         return "\n".join([*self._imports(text, above), "", *parts, "", *end, ""])
@@ -171,7 +180,7 @@ class _Writer:
         script, check = self.script, self.check
         lines = [script.setup] if script.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
-        if self.form.made:
+        if PlainForm.EXPORTED in self.form:
             return self._with_inputs(
                 lines, [boilerplate.export_expression(check, script.callee, listed)]
             )
@@ -215,7 +224,7 @@ class _Writer:
                 shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
             elif text:
                 made.append(f"{name} = {text}")
-        return [*made, *(shown if self.form.outside else self._inside(shown))]
+        return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._inside(shown))]
 
     def _inside(self, lines: list[str]) -> list[str]:
         """Lines in the contexts that the call runs in."""
@@ -240,15 +249,17 @@ class _Writer:
 
     def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
-        eager, actual = self._call(self.script.callee, form.apart), self._call(compiled)
-        actual += "[0]" if form.first else ""
+        eager, actual = self._call(self.script.callee, PlainForm.APART in form), self._call(
+            compiled
+        )
+        actual += "[0]" if PlainForm.FIRST in form else ""
         if kind in VALUE_KINDS and (kind == "wrong_gradient" or self.check.backward != "none"):
             return self._gradients(compiled, eager, actual)
         if kind in VALUE_KINDS:
             return self._values(compiled, eager, actual)
         if kind == "wrong_metadata":
             return self._metadata(eager, actual)
-        if form.outside:
+        if PlainForm.OUTSIDE in form:
             return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
         if kind == "accepts_invalid":
@@ -265,25 +276,27 @@ class _Writer:
 
     def _add(self, call: str) -> str:
         """The outputs as one number."""
-        if self.form.several:
+        if PlainForm.SEVERAL in self.form:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
         return f"{call}.sum()"
 
     def _close(self, actual: str, expected: str, more: str = "") -> str:
-        more += ", equal_nan=True" if self.form.equal_nan else ""
+        more += ", equal_nan=True" if PlainForm.EQUAL_NAN in self.form else ""
         return f"torch.testing.assert_close({actual}, {expected}{more})"
 
     def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
         form, names = self.form, self.names
-        if form.mutated:
+        if PlainForm.MUTATED in form:
             return self._show_mutated(compiled)
-        if form.exact:
+        if PlainForm.EXACT in form:
             return self._exact(compiled)
-        if form.reseed:
+        if PlainForm.RESEED in form:
             seed = self._seed()
             first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
             return [*first, self._close("actual", "expected")]
-        if form.apart and names:  # the eager side is first, on copies: the compiled one may write
+        if (
+            PlainForm.APART in form and names
+        ):  # the eager side is first, on copies: the compiled one may write
             return [f"expected = {eager}", self._close(actual, "expected")]
         return [self._close(actual, eager)]
 
@@ -334,15 +347,15 @@ class _Writer:
         if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.callee}.parameters()" if has_own else ""
-        if form.outside:
-            more = ", allow_unused=True" if form.unused else ""
+        if PlainForm.OUTSIDE in form:
+            more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
             asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
             return [
                 *self._inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",
                 self._close("actual", "expected"),
             ]
-        if form.in_turn or self.check.backward == "randn":
+        if PlainForm.IN_TURN in form or self.check.backward == "randn":
             return self._in_turn(compiled, self._leaves(of_model))
         if len(leaves) == 1 and not of_model:
             (leaf,) = leaves
@@ -354,7 +367,7 @@ class _Writer:
                 close,
             ]
             seed = self._seed()
-            return [seed, *lines[:2], seed, *lines[2:]] if form.reseed else lines
+            return [seed, *lines[:2], seed, *lines[2:]] if PlainForm.RESEED in form else lines
         asked = self._leaves(of_model)
         grads = [
             f"{name} = torch.autograd.grad({self._add(call)}, {asked})"
@@ -362,12 +375,13 @@ class _Writer:
         ]
         if of_model:
             grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]
-        if form.reseed:
+        if PlainForm.RESEED in form:
             grads = [line for one in grads for line in (self._seed(), one)]
         return [*grads, self._close("actual", "expected")]
 
     def _seed(self) -> str:
-        return f"torch.manual_seed({self.form.seed})"
+        number = 1 if PlainForm.SEED_1 in self.form else 2 if PlainForm.SEED_2 in self.form else 0
+        return f"torch.manual_seed({number})"
 
     def _leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
@@ -379,12 +393,12 @@ class _Writer:
         """Both sides in a loop, each with the same random gradients of its outputs."""
         call = self._call("call")
         lines = ["grads = []", f"for call in ({self.script.callee}, {compiled}):"]
-        if self.form.reseed:
+        if PlainForm.RESEED in self.form:
             lines.append(f"    {self._seed()}")
         if self.check.backward != "randn":
             lines.append(f"    out = {self._add(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
-        elif self.form.several:
+        elif PlainForm.SEVERAL in self.form:
             lines += [
                 f"    outs = [out for out in {call} if out.requires_grad]",
                 "    torch.manual_seed(1)",
@@ -401,7 +415,7 @@ class _Writer:
 
     def _metadata(self, eager: str, actual: str) -> list[str]:
         name = self.check.property or "dtype"
-        if name in _COMPARED and not self.form.alone:
+        if name in _COMPARED and PlainForm.ALONE not in self.form:
             return [self._close(actual, eager, _COMPARED[name])]
         if name == "structure":
             return [f"assert len({actual}) == len({eager})"]
@@ -447,8 +461,3 @@ def _expression(script: Script) -> str:
     if not isinstance(returned, ast.Return) or returned.value is None:
         return ""
     return ast.unparse(returned.value) if [a.arg for a in function.args.args] == given else ""
-
-
-def without_seed(form: PlainForm) -> PlainForm:
-    """The form without the seed at its top."""
-    return replace(form, seeded=False)

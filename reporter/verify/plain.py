@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.plain.dynamic_shapes import write_out
-from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
+from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
 from anonymizer.plain.makers import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
 from reporter.core.answer import Answer
@@ -69,7 +69,9 @@ class PlainSearch:
         body, check = parts
         keeps_tolerance = self._keeps_tolerance(body, check)
         for form in plain_forms(check, draws):
-            if (form.exact or keeps_tolerance) and self._holds(self._text(body, check, form)):
+            if (PlainForm.EXACT in form or keeps_tolerance) and self._holds(
+                self._text(body, check, form)
+            ):
                 return self._plainer(body, check, form)
         return None
 
@@ -82,7 +84,7 @@ class PlainSearch:
                     body = self._smaller(other, check, form)
                     break
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
-                bare = without_seed(form)
+                bare = form | PlainForm.UNSEEDED
                 if self._text(body, check, bare) != self._text(body, check, form):
                     form = bare if self._holds(self._text(body, check, bare)) else form
             for spelled in write_out(body, check):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
-from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
+from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
 
 ONE = ReproBody(
     "def repro(x):\n    return torch.cumsum(x, 0)", "repro", ("return (torch.ones(4),)",), False
@@ -33,7 +33,7 @@ SIZES = ReproBody(
 )
 
 
-PLAIN = PlainForm()
+PLAIN = PlainForm.PLAINEST
 
 
 def end(body: ReproBody, check: ReproCheck, form: PlainForm = PLAIN) -> list[str]:
@@ -156,9 +156,8 @@ def test_a_module_that_is_one_layer_is_that_layer() -> None:
         "x = torch.randn(2, 3)",
     ]
     assert "class" not in render_plain(MODULE, ReproCheck("crash"), PLAIN)
-    (seed,) = set(end(MODULE, ReproCheck("crash"))) - set(
-        end(MODULE, ReproCheck("crash"), without_seed(PLAIN))
-    )
+    crash = ReproCheck("crash")
+    (seed,) = set(end(MODULE, crash)) - set(end(MODULE, crash, PlainForm.UNSEEDED))
     assert seed == "torch.manual_seed(0)"
 
 
@@ -171,7 +170,7 @@ def test_a_module_without_state_is_a_function() -> None:
         True,
     )
     check = ReproCheck("wrong_metadata", property="shape")
-    text = render_plain(body, check, PlainForm(alone=True))
+    text = render_plain(body, check, PlainForm.ALONE)
     assert text.splitlines()[2:] == [
         "def fn(x):",
         "    return torch.Tensor(x.size())",
@@ -281,7 +280,9 @@ def test_a_module_has_no_plain_form_beside_float64() -> None:
 def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> None:
     check = ReproCheck("crash", compiler="export", arguments=(("strict", "True"),))
     forms = list(plain_forms(check))
-    assert forms[0].made and not any(form.made for form in forms[1:])
+    assert PlainForm.EXPORTED in forms[0] and not any(
+        PlainForm.EXPORTED in form for form in forms[1:]
+    )
     first, second = (end(MODULE, check, form)[-1] for form in forms[:2])
     assert first == "torch.export.export(model, (torch.randn(2, 3),), strict=True)"
     assert second == "torch.export.export(model, (x,), strict=True).module()(x)"

@@ -80,8 +80,8 @@ def test_a_module_shows_its_attributes() -> None:
 @pytest.mark.parametrize("at", (0, 2))
 def test_the_repros_are_programs(at: int) -> None:
     one = list(observe(program(STATE)))[at]
-    harness, plain = render(body_of(one), CHECK), render_plain(body_of(one), CHECK, PlainForm())
-    for text in (harness, plain):
+    body = body_of(one)
+    for text in (render(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)):
         ast.parse(text)
         assert "torch.compile(" in text
     assert "wrong metadata: side effect" in harness
@@ -91,7 +91,9 @@ def test_the_repros_are_programs(at: int) -> None:
 def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
     one = next(observe(program(STATE)))
     with pytest.raises(ValueError):
-        render_plain(body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm())
+        render_plain(
+            body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm.PLAINEST
+        )
 
 
 def test_what_an_object_within_a_module_holds_is_read_where_it_lies() -> None:
@@ -137,7 +139,7 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
     plain = render_plain(
         ReproBody(made.definitions_text(), "program()", ("return (torch.ones(2),)",), False),
         ReproCheck("wrong_result"),
-        PlainForm(),
+        PlainForm.PLAINEST,
     )
     assert "torch.compile(program())(x), program()(x)" in plain
     assert list(renew(program("def repro(x):\n    return x"))) == []
