@@ -40,22 +40,36 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 
 @dataclass(frozen=True)
+class SearchEnds:
+    """Between which two releases, for what, and how far; None is the oldest or newest one, or the
+    report's.
+    """
+
+    good: str | None = None
+    bad: str | None = None
+    find_fix: bool = False
+    nightly: bool = False
+
+
+@dataclass(frozen=True)
+class SearchBuilds:
+    """The builds to search, which `index` lists; `python` are interpreters to search in instead."""
+
+    python: tuple[str, ...] = ()
+    index: str | None = None
+    backend: str | None = None
+
+
+@dataclass(frozen=True)
 class BisectRequest:
     """One search as the command line asks for it.
-
-    `python` are interpreters to search in, instead of releases.
 
     `trust` runs the program of an issue without a sandbox; `user` is then shown it, and asked.
     """
 
     repro: str
-    good: str | None = None
-    bad: str | None = None
-    find_fix: bool = False
-    python: tuple[str, ...] = ()
-    index: str | None = None
-    backend: str | None = None
-    nightly: bool = False
+    ends: SearchEnds = SearchEnds()
+    builds: SearchBuilds = SearchBuilds()
     trust: bool = False
     user: Prompt | None = None
 
@@ -146,7 +160,7 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
             runner = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(runner), options.jobs)
         found = _run_search(request, options, subject, points, engine, store, progress)
-        if found.code != FOUND or not request.nightly:
+        if found.code != FOUND or not request.ends.nightly:
             return found
         return _among_nightlies(request, options, found, engine, store, progress)
 
@@ -166,7 +180,7 @@ def _run_search(
     """
     if len(points) < 2:
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
-    what: What = "fixed" if request.find_fix else "broke"
+    what: What = "fixed" if request.ends.find_fix else "broke"
     plan = [subject.key, what, *(point.label for point in points)]
     with runs.begin(store, store_path(), plan, "bisect") as run:
         keeper = StoredResultSink(store, run)
@@ -206,19 +220,19 @@ def _describe(request: BisectRequest, search: Search, reason: str) -> BisectResu
 def _command(request: BisectRequest, search: Search) -> str:
     """What repeats the search."""
     words = ["bugreport", "bisect", request.repro]
-    for python in request.python:
+    for python in request.builds.python:
         words += ["--python", python]
-    if request.python:
-        ends = (("--good", request.good), ("--bad", request.bad))
+    if request.builds.python:
+        ends = (("--good", request.ends.good), ("--bad", request.ends.bad))
         words += [word for flag, end in ends if end for word in (flag, end)]
     else:
         first, last = search.releases[0].label, search.releases[-1].label
-        good, bad = (last, first) if request.find_fix else (first, last)
+        good, bad = (last, first) if request.ends.find_fix else (first, last)
         words += ["--good", good, "--bad", bad]
-    words += ["--find-fix"] if request.find_fix else []
-    words += ["--index", request.index] if request.index else []
-    words += ["--torch-backend", request.backend] if request.backend else []
-    words += ["--nightly"] if request.nightly else []
+    words += ["--find-fix"] if request.ends.find_fix else []
+    words += ["--index", request.builds.index] if request.builds.index else []
+    words += ["--torch-backend", request.builds.backend] if request.builds.backend else []
+    words += ["--nightly"] if request.ends.nightly else []
     words += ["--trust"] if request.trust else []
     return shlex.join(words)
 
@@ -227,41 +241,43 @@ def _points(
     request: BisectRequest, options: Options, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
-    if request.python:
+    if request.builds.python:
         return _interpreters(request, options)
-    good, bad = request.good, request.bad or _public(subject.torch)
+    good, bad = request.ends.good, request.ends.bad or _public(subject.torch)
     if bad is None:
         raise UsageError(
             f"{request.repro} does not say where it fails; give --bad V, a release in which it does"
         )
-    listed = listing.offers(request.index)
+    listed = listing.offers(request.builds.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     if good is None and finals:
-        good = finals[-1].version if request.find_fix else finals[0].version
+        good = finals[-1].version if request.ends.find_fix else finals[0].version
     assert good is not None
     good, bad = _concrete(good, request), _concrete(bad, request)
-    early, late = (bad, good) if request.find_fix else (good, bad)
+    early, late = (bad, good) if request.ends.find_fix else (good, bad)
     if not Version(early) < Version(late):
-        raise UsageError(
-            f"--good {good} is not {'later' if request.find_fix else 'earlier'} than --bad {bad}; "
-            + ("leave out --find-fix" if request.find_fix else "add --find-fix to look for a fix")
+        wrong, way_out = (
+            ("later", "leave out --find-fix")
+            if request.ends.find_fix
+            else ("earlier", "add --find-fix to look for a fix")
         )
+        raise UsageError(f"--good {good} is not {wrong} than --bad {bad}; {way_out}")
     is_fine = any(Version(end).is_prerelease for end in (early, late))
     if is_fine:
         listed = listing.remember(store, listed)
     chosen = listing.between(listed if is_fine else finals, early, late)
     inner = [
-        offer.release(request.backend)
+        offer.release(request.builds.backend)
         for offer in chosen
         if public(offer.version) not in (public(early), public(late))
     ]
-    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    ends = [parse(end, request.builds.index, request.builds.backend) for end in (early, late)]
     return (ends[0], *inner, ends[1])
 
 
 def _concrete(text: str, request: BisectRequest) -> str:
     if listing.is_word(text):
-        return listing.find(text, request.index, request.backend).label
+        return listing.find(text, request.builds.index, request.builds.backend).label
     try:
         return str(Version(text))
     except InvalidVersion:
@@ -275,15 +291,15 @@ def _public(version: str | None) -> str | None:
 def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
 
-    found = select_releases(Selection(python=request.python), options)
+    found = select_releases(Selection(python=request.builds.python), options)
     dated = []
     for release in found:
         assert release.python is not None
         info = probe(Path(release.python))
         dated.append((Version(info.torch), release))
     chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
-    early, late = request.good, request.bad
-    if request.find_fix:
+    early, late = request.ends.good, request.ends.bad
+    if request.ends.find_fix:
         early, late = late, early
     ends = [Version(end) for end in (early, late) if end]
     low, high = min(ends) if early else None, max(ends) if late else None
@@ -306,14 +322,14 @@ def _among_nightlies(
 ) -> BisectResult:
     """The same search between the two neighbours, in what the nightly index has or once had."""
     assert found.before is not None and found.after is not None
-    place = request.index or listing.nightly_index(request.backend)
+    place = request.builds.index or listing.nightly_index(request.builds.backend)
     try:
         listed = listing.remember(store, listing.offers(place))
     except CannotJudgeError as error:
         return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
     early, late = found.before.release, found.after.release
     builds = [
-        offer.release(request.backend)
+        offer.release(request.builds.backend)
         for offer in listing.between(listed, early, late)
         if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
     ]
@@ -326,7 +342,7 @@ def _among_nightlies(
             ),
         )
     # the ends are the same environments, and what they showed has been seen
-    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    ends = [parse(end, request.builds.index, request.builds.backend) for end in (early, late)]
     points = [ends[0], *builds, ends[1]]
     known = (found.before, found.after)
     finer = _run_search(request, options, found.subject, points, engine, store, progress, known)

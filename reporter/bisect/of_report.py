@@ -11,7 +11,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from reporter.bisect.bisect import BisectRequest, bisect
+from reporter.bisect.bisect import BisectRequest, SearchEnds, bisect
 from reporter.check.engine import Engine
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
@@ -52,7 +52,7 @@ def _request(folder: str, report: Report) -> BisectRequest:
     after = [version for version in right if version > own]
     if not before and after:
         bad = max(version for version in fails if version < after[0])
-        return BisectRequest(folder, good=str(after[0]), bad=str(bad), find_fix=True)
+        return BisectRequest(folder, SearchEnds(str(after[0]), str(bad), find_fix=True))
     good = before[-1] if before else None
     bad = min(version for version in fails if good is None or version > good)
-    return BisectRequest(folder, good=str(good) if good else None, bad=str(bad))
+    return BisectRequest(folder, SearchEnds(str(good) if good else None, str(bad)))

@@ -28,21 +28,33 @@ from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)
-class CheckRequest:
-    """One `check` as the command line asks for it; `all` takes every report of the store besides
-    `repros`.
+class CheckMode:
+    """How each repro is asked.
 
-    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues
-    without a sandbox; `user` is then shown them, and asked.
+    `fresh` asks fresh processes only, and `exit_code` ends the command as `git bisect run` reads
+    it. `skip_known` leaves out what cannot have changed since it was judged. `trust` runs programs
+    of issues without a sandbox.
+    """
+
+    fresh: bool = False
+    skip_known: bool = False
+    trust: bool = False
+    exit_code: bool = False
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """One `check`: `repros`, and with `all` every report of the store besides.
+
+    Of the `shard` (I, N) only the I-th of N parts is done. `user` is shown programs of issues that
+    are to run without a sandbox, and asked.
     """
 
     repros: tuple[str, ...]
     selection: Selection
     all: bool = False
-    fresh: bool = False
+    mode: CheckMode = CheckMode()
     shard: tuple[int, int] | None = None
-    skip: bool = False
-    trust: bool = False
     user: Prompt | None = None
 
 
@@ -72,7 +84,7 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
         several = (
             subjects_in([name])
             if is_folder
-            else iter([issue_subject.subject_named(name, request.trust, request.user)])
+            else iter([issue_subject.subject_named(name, request.mode.trust, request.user)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)
@@ -82,8 +94,8 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
         subjects,
         select_releases(request.selection, options),
         options.timeout,
-        request.fresh,
-        request.skip,
+        request.mode.fresh or request.mode.exit_code,
+        request.mode.skip_known,
     )
 
 

@@ -10,7 +10,7 @@ from reporter.cli import shell
 from reporter.cli.parameters import Parameter, taking
 from reporter.core.settings import Options
 
-#: What `bisect` alone has; the names are those of `reporter.bisect.bisect.BisectRequest`.
+#: What `bisect` alone has; most are fields of `SearchEnds` and `SearchBuilds`.
 PARAMETERS = (
     Parameter("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
     Parameter("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
@@ -43,8 +43,15 @@ def command(
     def work() -> shell.CommandResult:
         from reporter.bisect import bisect
         from reporter.cli.prompt import Terminal
+        from reporter.core.arguments import take_group
 
-        given = {**words, "python": tuple(words["python"] or ())}
-        return bisect.bisect(bisect.BisectRequest(repro, **given, user=Terminal(options)), options)
+        request = bisect.BisectRequest(
+            repro,
+            take_group(bisect.SearchEnds, words),
+            take_group(bisect.SearchBuilds, words),
+            bool(words["trust"]),
+            Terminal(options),
+        )
+        return bisect.bisect(request, options)
 
     return shell.finish(options, work)

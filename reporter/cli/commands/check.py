@@ -7,10 +7,9 @@ from typing import Any
 
 from reporter.cli import shell
 from reporter.cli.parameters import Parameter, taking
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 
-#: What `check` alone has; the names are those of `reporter.check.command.CheckArguments`.
+#: What `check` alone has: the fields of the groups in `CheckArguments`.
 PARAMETERS = (
     Parameter("repros", "", "REPRO...",
         "Repro files, report folders, or issues (OWNER/REPO#N).", many=True),
@@ -56,11 +55,6 @@ def command(options: Options, **words: Any) -> int:
         from reporter.check.command import CheckArguments, run
         from reporter.cli.prompt import Terminal
 
-        given: Json = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in words.items()
-            if value is not None
-        }
-        return run(CheckArguments(**given), options, Terminal(options))
+        return run(CheckArguments.of(words), options, Terminal(options))
 
     return shell.finish(options, work)

@@ -9,7 +9,7 @@ from reporter.cli import shell
 from reporter.cli.parameters import Parameter, taking
 from reporter.core.settings import Options
 
-#: What `triage` alone has; the names are those of `reporter.triage.service.TriageArguments`.
+#: What `triage` alone has: the fields of the groups in `TriageArguments`.
 PARAMETERS = (
     Parameter("issue", "", "ISSUE",
         "An address, OWNER/REPO#N, a Markdown file, the JSON of `gh issue view`, or - for stdin."),
@@ -43,10 +43,6 @@ def command(options: Options, **words: Any) -> int:
         from reporter.cli.prompt import Terminal
         from reporter.triage.service import TriageArguments, serve
 
-        given: dict[str, Any] = {
-            name: tuple(value or ()) if name in ("pythons", "torch") else value
-            for name, value in words.items()
-        }
-        return serve(options, TriageArguments(**given), Terminal(options))
+        return serve(options, TriageArguments.of(words), Terminal(options))
 
     return shell.finish(options, work)

@@ -81,7 +81,8 @@ def test_a_module_shows_its_attributes() -> None:
 def test_the_repros_are_programs(at: int) -> None:
     one = list(observe(program(STATE)))[at]
     body = body_of(one)
-    for text in (render(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)):
+    harness, plain = render(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)
+    for text in (harness, plain):
         ast.parse(text)
         assert "torch.compile(" in text
     assert "wrong metadata: side effect" in harness

@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from reporter.bisect.bisect import BisectRequest, BisectResult, bisect
+from reporter.bisect.bisect import (
+    BisectRequest,
+    BisectResult,
+    SearchBuilds,
+    SearchEnds,
+    bisect,
+)
 from reporter.check.engine import Keep
 from reporter.check.work import Task
+from reporter.core.arguments import take_group
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
 from reporter.environments import index
@@ -58,7 +65,8 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
         outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: object
     ) -> BisectResult:
         engine = outcome if isinstance(outcome, Engine) else Engine(outcome)
-        request = BisectRequest(str(repro), **wanted)  # type: ignore[arg-type]
+        ends, builds = take_group(SearchEnds, wanted), take_group(SearchBuilds, wanted)
+        request = BisectRequest(str(repro), ends, builds)
         return bisect(request, Options(jobs=jobs, no_input=True, cwd=tmp_path), engine)
 
     return run

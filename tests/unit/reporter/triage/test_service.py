@@ -20,7 +20,7 @@ HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(
 
 
 def one(issue: str, user: RecordedPrompt, **more: object) -> Triage:
-    result = serve(Options(no_input=True), TriageArguments(issue, **more), user)  # type: ignore[arg-type]
+    result = serve(Options(no_input=True), TriageArguments.of({"issue": issue, **more}), user)
     assert isinstance(result, Triage)
     return result
 
