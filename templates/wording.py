@@ -65,7 +65,9 @@ COMPILERS = {
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
     "crash": "Compiling raises {exception}; eager runs.",
-    "crash_on_recompile": "Compiling again for another shape raises {exception}; eager runs.",
+    "crash_on_recompile": (
+        "Compiling again for another shape or value raises {exception}; eager runs."
+    ),
     "wrong_result": "The compiled call returns wrong values without an error.",
     "wrong_gradient": "The compiled backward pass returns wrong gradients.",
     "wrong_metadata": "The compiled result has another {property} than eager's.",

@@ -23,6 +23,8 @@ EXPORTERS = (EXPORT, AOTI, ONNX)
 FACTORY = "program"
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
+#: What may differ from call to call: the parameters of `inputs()`, with their values in one call.
+CallSizes = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ReproCheck:
     compare_inputs: bool = False
     eager_raises: bool = False
     evaluation: bool = False
-    calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+    calls: tuple[CallSizes, ...] = ()
     prelude: str = ""
     summary: str = ""
     compiler: str = COMPILE
@@ -72,7 +74,7 @@ class ReproBody:
     callable: str
     inputs: tuple[str, ...]
     is_module: bool
-    sizes: tuple[tuple[str, int], ...] = ()
+    sizes: CallSizes = ()
     imports: tuple[str, ...] = ()
     state_calls: int = 0
     nested: bool = False

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.graph.boilerplate import CallSizes, ReproBody
 from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.model import functions, stand_ins
@@ -47,7 +47,7 @@ class PublicModel:
     blocks: Mapping[str, int]
     classes: int
     training: bool
-    calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+    calls: tuple[CallSizes, ...] = ()
     named: Mapping[str, list[int]] = field(default_factory=dict)
     functions: Mapping[str, list[int]] = field(default_factory=dict)
     operators: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Writer:
         self.made: dict[int, str] = {}  # module -> constructor expression
         self.which: dict[int, int] = {}
         self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
-        self.calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+        self.calls: tuple[CallSizes, ...] = ()
         self.training = _mode(program)
         self.registered = registered
         self.operators: dict[str, str] = {}  # text -> what it stands for

@@ -64,10 +64,11 @@ def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
         for statement in statements
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
+    sizes = {name: int(size) for name, size in body.sizes}
     found: list[Sequence[int]] = []
     for value in last.value.elts:
         made_by = made.get(value.id, value) if isinstance(value, ast.Name) else value
-        shape = _shape(made_by, dict(body.sizes))
+        shape = _shape(made_by, sizes)
         if shape is None:
             return None
         found.append(shape)

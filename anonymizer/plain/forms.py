@@ -192,11 +192,10 @@ class _Writer:
         lines.append(f"compiled = {compiled}")
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
         inner = self._with_inputs([], self._show("compiled"))
-        return [
-            *lines,
-            f"for {', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''}):",
-            *("    " + line for line in inner),
-        ]
+        each = f"{', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
+        if not script.sizes:
+            each = f"_ in range({len(check.calls)})"
+        return [*lines, f"for {each}:", *("    " + line for line in inner)]
 
     def _eager(self) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives."""

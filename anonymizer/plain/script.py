@@ -48,7 +48,7 @@ class Script:
     arguments: tuple[tuple[str, str], ...]
     imports: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
-    rows: tuple[tuple[int, ...], ...] = ()
+    rows: tuple[tuple[float, ...], ...] = ()
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
 
 
 def _inputs(
-    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, int]
+    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, float]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
     tree = ast.parse("def inputs():\n" + "\n".join("    " + line for line in lines))
@@ -265,7 +265,7 @@ def _by_hand(text: str) -> str:
 class _Constants(ast.NodeTransformer):
     """Names of sizes that never change, replaced by the sizes."""
 
-    def __init__(self, values: dict[str, int]) -> None:
+    def __init__(self, values: dict[str, float]) -> None:
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

@@ -186,7 +186,9 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         found: list[Any] = []
-        for node in ast.walk(each.definitions):
+        last = getattr(each.inputs.body[-1], "value", None)
+        given = last.elts if isinstance(last, ast.Tuple) else []
+        for node in (part for root in (each.definitions, *given) for part in ast.walk(root)):
             if (
                 isinstance(node, (ast.Tuple, ast.List))
                 and isinstance(node.ctx, ast.Load)
@@ -216,7 +218,7 @@ def discard(program: SourceProgram) -> Iterator[SourceProgram]:
             for body in bodies(each.definitions)
             for node in body
             if isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Call)
+            and isinstance(node.value, (ast.Call, ast.BinOp, ast.Subscript, ast.Tuple))
             and all(isinstance(target, (ast.Name, ast.Tuple)) for target in node.targets)
         ]
 
@@ -228,7 +230,7 @@ def discard(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Drop an input together with the entry's parameter, if the entry does not mention it."""
+    """Drop a parameter of the entry that it does not mention, together with the input for it."""
     entry = _entry(program)
     returned = program.inputs.body[-1]
     if (
@@ -238,11 +240,10 @@ def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     ):
         return
     offset = 1 if entry.args.args and entry.args.args[0].arg == "self" else 0
-    for index in reversed(range(len(returned.value.elts))):
+    for index in reversed(range(len(entry.args.args) - offset)):
         made = copy.deepcopy(program)
         node, last = _entry(made), made.inputs.body[-1]
-        if node is None or index + offset >= len(node.args.args):
-            continue
+        assert node is not None
         name = node.args.args[index + offset].arg
         if any(
             isinstance(part, ast.Name) and part.id == name
@@ -254,8 +255,34 @@ def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
         if from_end <= len(node.args.defaults):
             del node.args.defaults[len(node.args.defaults) - from_end]
         del node.args.args[index + offset]
-        del last.value.elts[index]  # type: ignore[attr-defined]
+        del last.value.elts[index : index + 1]  # type: ignore[attr-defined]
         yield made
+
+
+def only_items(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give the entry the only item of a list, where it asks that list for nothing else."""
+    entry, returned = _entry(program), program.inputs.body[-1]
+    if entry is None or not isinstance(getattr(returned, "value", None), ast.Tuple):
+        return
+    given = [each for each in entry.args.args if each.arg != "self"]
+    for index, parameter in enumerate(given):
+        made = copy.deepcopy(program)
+        node, last = _entry(made), made.inputs.body[-1]
+        items = last.value.elts[index : index + 1]  # type: ignore[attr-defined]
+        if node is None or not items or not isinstance(items[0], (ast.List, ast.Tuple)):
+            continue
+        body = ast.Module(node.body, [])
+        uses = [
+            place
+            for place in expressions(body, ast.Subscript)
+            if ast.unparse(place[3]) == f"{parameter.arg}[0]"
+        ]
+        for place in uses:
+            put_at(place, place[3].value)
+        names = [n for n in ast.walk(body) if isinstance(n, ast.Name) and n.id == parameter.arg]
+        if len(items[0].elts) == 1 and uses and len(names) == len(uses):
+            last.value.elts[index] = items[0].elts[0]  # type: ignore[attr-defined]
+            yield made
 
 
 def _entry(program: SourceProgram) -> ast.FunctionDef | None:
@@ -510,6 +537,7 @@ PASSES: tuple[Edit, ...] = (
     propagate,
     fold,
     parameters,
+    only_items,
     function_arguments,
     layouts,
     dimensions,

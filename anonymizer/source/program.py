@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from anonymizer.graph.boilerplate import FACTORY
+from anonymizer.graph.boilerplate import FACTORY, CallSizes
 from anonymizer.source.symbols.imports import import_lines
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
@@ -26,6 +26,14 @@ _SIZES = frozenset(("shape", "ndim"))
 
 
 @dataclass(frozen=True)
+class CallSequence:
+    """The call with those before it: the body of `inputs()`, with parameters for what differs."""
+
+    inputs: ast.Module
+    calls: tuple[CallSizes, ...]
+
+
+@dataclass(frozen=True)
 class SourceProgram:
     """Definitions, the expression of the callable, and the body of `inputs()`.
 
@@ -34,7 +42,8 @@ class SourceProgram:
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
     `tensors` are those of `tensor_paths`, for the program as it was first written. Where
     `state_calls` is not 0, the callable's expression gives the callable and a function that reads
-    Python's state, which is looked at after so many calls.
+    Python's state, which is looked at after so many calls. `sizes` are the parameters of
+    `inputs()`, and `sequences` what several calls may be, likeliest first.
     """
 
     definitions: ast.Module
@@ -46,6 +55,8 @@ class SourceProgram:
     problems: tuple[str, ...] = ()
     tensors: tuple[tuple[str, str], ...] = ()
     state_calls: int = 0
+    sizes: CallSizes = ()
+    sequences: tuple[CallSequence, ...] = ()
 
     def definitions_text(self) -> str:
         """The definitions without imports."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping
 
+from anonymizer.source.inputs import InputsWriter
 from anonymizer.source.objects.context import ProgramContext
-from anonymizer.source.objects.tensors import storage_expression, tensor_expression, view_expression
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import tensor_paths
 from anonymizer.source.program import SourceProgram
+from anonymizer.source.sequences import find_sequences
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import Record, Ref, SourceError, SymbolTable, parameters
 
@@ -43,8 +44,11 @@ def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) 
     context = ProgramContext.load(SymbolTable.load(gathered), PublicNames(vocabulary), exact)
     values = ValueWriter(context)
     expression, entry = _entry(values, gathered["entry"])
-    args = _arguments(context, entry)
-    inputs = _inputs(values, args)
+    args = _arguments(context, entry, gathered)
+    writer = InputsWriter(values)
+    inputs = writer.write(args)
+    earlier = [_arguments(context, entry, call) for call in gathered.get("earlier", ())]
+    sequences = tuple(find_sequences(writer, args, earlier))
     return SourceProgram(
         ast.Module(order_definitions(context.definitions.statements), []),
         expression,
@@ -54,6 +58,7 @@ def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) 
         context.names.reverse(),
         tuple(dict.fromkeys(context.definitions.problems)),
         tensor_paths(values, _root(context, gathered["entry"]), args),
+        sequences=sequences,
     )
 
 
@@ -168,12 +173,11 @@ def _signature(context: ProgramContext, name: str, method: str | None) -> ast.ar
     return None
 
 
-def _arguments(context: ProgramContext, signature: ast.arguments | None) -> list[Ref]:
+def _arguments(context: ProgramContext, signature: ast.arguments | None, call: Record) -> list[Ref]:
     """Positional arguments; what was given by keyword is put in its place, and the signature made
     to take it.
     """
-    gathered = context.symbols.gathered
-    args, named = list(gathered["args"]), dict(gathered["kwargs"])
+    args, named = list(call["args"]), dict(call["kwargs"])
     if not named:
         return args
     if signature is None:
@@ -195,78 +199,6 @@ def _arguments(context: ProgramContext, signature: ast.arguments | None) -> list
     if public:
         context.definitions.problems.append("keyword arguments that no parameter takes")
     return args
-
-
-def _inputs(values: ValueWriter, args: list[Ref]) -> ast.Module:
-    """The body of `inputs()`: a seed, one line per tensor, one tuple."""
-    lines: list[str] = []
-    made = _Inputs(values, lines)
-    texts = [made.write(each) for each in args]
-    listed = ", ".join(texts) + ("," if len(texts) == 1 else "")
-    seed = ["torch.manual_seed(0)"] if lines else []
-    text = "\n".join([*seed, *lines, f"return ({listed})"])
-    body = "\n".join("    " + line for line in text.splitlines())
-    (function,) = ast.parse("def inputs():\n" + body).body
-    return ast.Module(function.body, [])  # type: ignore[attr-defined]
-
-
-class _Inputs:
-    """Tensors get a line each, the containers around them stay in the returned tuple."""
-
-    def __init__(self, values: ValueWriter, lines: list[str]) -> None:
-        self.values, self.lines = values, lines
-        self.exact = values.context.exact
-        self.tensors = values.context.symbols.gathered["tensors"]
-        self.known: dict[str, str] = {}
-        self.count = 0
-        self.bases: dict[str, str] = {}
-        self.groups = {
-            key: group
-            for group in values.context.symbols.gathered.get("storages", ())
-            for key in group
-        }
-
-    def write(self, ref: Ref) -> str:
-        """The expression of one argument."""
-        if ref["kind"] == "tree":
-            return ast.unparse(ref["tree"])
-        if ref["kind"] == "tensor":
-            return self._tensor(ref["id"])
-        if ref["kind"] in ("list", "tuple", "set"):
-            items = [self.write(each) for each in ref["items"]]
-            inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
-            return (
-                f"[{inside}]"
-                if ref["kind"] == "list"
-                else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
-            )
-        if ref["kind"] == "dict":
-            pairs = [f"{self.write(key)}: {self.write(value)}" for key, value in ref["items"]]
-            return "{" + ", ".join(pairs) + "}"
-        return ast.unparse(self.values.build(ref))
-
-    def _tensor(self, key: str) -> str:
-        if key in self.known:
-            return self.known[key]
-        tensors = self.tensors
-        name = "x" if self.count == 0 else f"x{self.count}"
-        self.count += 1
-        self.known[key] = name
-        group = [
-            each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None
-        ]
-        same = {tensors[each]["dtype"] for each in group}
-        if len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]:
-            base = self.bases.get(group[0])
-            if base is None:
-                base = self.bases[group[0]] = f"storage{len(self.bases)}"
-                self.lines.append(
-                    f"{base} = {storage_expression([tensors[each] for each in group])}"
-                )
-            self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
-        else:
-            self.lines.append(f"{name} = {tensor_expression(tensors[key], self.exact)}")
-        return name
 
 
 def order_definitions(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:

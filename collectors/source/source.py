@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 from torch import nn
 
-from ..call.rungs import RecordedCall
+from ..call.rungs import Placeholder, RecordedCall
 from ..protocol import GatherAnswer, GatherRequest
 from ..trace import custom_operators
 from . import kinds, text
@@ -49,16 +49,20 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
     given = call.options.get("backend")
     backend = given if callable(given) else None
-    gathered = gather(call.function, call.args, call.kwargs, backend)
+    gathered = gather(call.function, call.args, call.kwargs, backend, call.history)
     return {"outcome": "ok", "gathered": gathered}
 
 
-def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
+def gather(
+    fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()
+) -> Dict[str, Any]:
     """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
+
+    `history` are the (args, kwargs) of earlier calls, as `rungs.forget` leaves them.
 
     Where the callable reaches too much it is `opaque`, and only the backend is followed.
     """
-    attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
+    attempts: List[Any] = [(fn, args, kwargs, backend, history), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(TooMuch):
             return _gather(_Gatherer(), *attempt)
@@ -75,7 +79,9 @@ def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict
     return {work.known[id(value)]: value for value in work.alive}
 
 
-def _gather(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
+def _gather(
+    work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
+) -> Dict[str, Any]:
     if fn is _NOTHING:
         entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:
@@ -86,6 +92,13 @@ def _gather(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> D
         "args": [work.ref(value) for value in args],
         "kwargs": {name: work.ref(value) for name, value in kwargs.items()},
         "backend": work.ref(backend) if backend is not None else None,
+        "earlier": [
+            {
+                "args": [work.ref(value) for value in given],
+                "kwargs": {name: work.ref(value) for name, value in named.items()},
+            }
+            for given, named in history
+        ],
     }
     work.run()
     found.update(
@@ -155,6 +168,8 @@ class _Gatherer(ObjectRecords):
             return simple
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
+        if isinstance(value, Placeholder):
+            return {"kind": "placeholder", "shape": list(value.shape)}
         if isinstance(value, _CONTAINERS) and not hasattr(value, "_fields"):
             return self._container(value)
         if isinstance(value, types.ModuleType):

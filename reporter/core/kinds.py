@@ -51,7 +51,7 @@ class Kind(_Word):
 
     #: Eager runs; compiling, or running what was compiled, raises.
     CRASH = "crash"
-    #: The first compile runs; compiling again for another shape raises.
+    #: The first compile runs; compiling again for another shape or value raises.
     CRASH_ON_RECOMPILE = "crash_on_recompile"
     #: The compiled result is farther from float64 than rounding explains.
     WRONG_RESULT = "wrong_result"

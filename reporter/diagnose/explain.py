@@ -29,8 +29,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " compiler fails on it."
     ),
     Kind.CRASH_ON_RECOMPILE: (
-        "The first call compiles and runs; compiling again for another shape fails, though the same"
-        " call compiled by itself does not. Dynamic shapes are at fault, not this shape."
+        "The first call compiles and runs; compiling again for another shape or value fails,"
+        " though the same call compiled by itself does not. What becomes dynamic then is at fault,"
+        " not this call."
     ),
     Kind.WRONG_RESULT: (
         "Eager mode agrees with itself and with float64, and the compiled result is farther from"

@@ -316,9 +316,9 @@ class ProgramSearch:
 
     def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
-        for shown in source_candidates.make_judgeable(content, check):
+        for shown, asked in source_candidates.make_judgeable(content, check):
             yield from initial_candidates.source_candidates(
-                shown, check, self.captured.verdict.layer
+                shown, asked, self.captured.verdict.layer
             )
 
     def _with_own_numbers(self) -> Candidate | None:

@@ -112,11 +112,9 @@ def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
                 graph, way, captured.material.check, captured.verdict.layer
             )
     content = source_candidates.program(captured, say=lambda _: None)
-    for shown in (
+    for shown, check in (
         source_candidates.make_judgeable(content, captured.material.check)
         if content is not None
         else ()
     ):
-        yield from initial_candidates.source_candidates(
-            shown, captured.material.check, captured.verdict.layer
-        )
+        yield from initial_candidates.source_candidates(shown, check, captured.verdict.layer)

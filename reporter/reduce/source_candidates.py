@@ -15,7 +15,7 @@ from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions
 from reporter.reduce.simplify import PlainBackward, PlainOptions
@@ -37,6 +37,7 @@ class Rewritten:
             inputs=tuple(program.inputs_lines()),
             is_module=program.makes_module(),
             imports=tuple(line for line in program.imports() if line),
+            sizes=program.sizes,
             state_calls=program.state_calls,
             nested=program.is_nested(),
         )
@@ -68,16 +69,24 @@ def program(
     return None
 
 
-def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
-    """The program as the check can judge it: where a side effect is lost, with its state; where
-    values are wrong, also with state that each run makes anew.
+def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewritten, ReproCheck]]:
+    """The program, and the check that can judge it: where a side effect is lost, with its state;
+    where several calls are needed, with those before it; where values are wrong, also with state
+    that each run makes anew.
     """
+    program = content.program
     if check.property == SIDE_EFFECT:
-        yield from map(Rewritten, state.observe(content.program))
-    else:
-        yield content
-        if check.kind in VALUE_KINDS:
-            yield from map(Rewritten, state.renew(content.program))
+        for observed in state.observe(program):
+            yield Rewritten(observed), check
+        return
+    if check.kind in SEVERAL_CALLS:
+        for each in program.sequences:
+            called = replace(program, inputs=each.inputs, sizes=each.calls[-1])
+            yield Rewritten(called), replace(check, calls=each.calls)
+    yield content, check
+    if check.kind in VALUE_KINDS:
+        for renewed in state.renew(program):
+            yield Rewritten(renewed), check
 
 
 def backend(captured: CapturedCall) -> SourceProgram | None:
@@ -201,7 +210,21 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
 
     assert isinstance(best.content, Rewritten)
     smallest = reduce.reduce(best.content.program, interesting)
-    return PlainOptions(last=True).run(Candidate(Rewritten(smallest), best.check), ask)
+    reduced = _without_unused_sizes(Candidate(Rewritten(smallest), best.check), ask)
+    return PlainOptions(last=True).run(reduced, ask)
+
+
+def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
+    """The candidate without what differs between its calls and is read nowhere any more."""
+    assert isinstance(candidate.content, Rewritten)
+    program = candidate.content.program
+    read = {node.id for node in ast.walk(program.inputs) if isinstance(node, ast.Name)}
+    if all(name in read for name, _ in program.sizes):
+        return candidate
+    sizes = tuple(each for each in program.sizes if each[0] in read)
+    calls = tuple(tuple(each for each in call if each[0] in read) for call in candidate.check.calls)
+    check = replace(candidate.check, calls=calls)
+    return ask.first([Candidate(Rewritten(replace(program, sizes=sizes)), check)]) or candidate
 
 
 def statements(candidate: Candidate) -> int:

@@ -14,7 +14,7 @@ from reporter.core.kinds import Kind, Layer
 SENTENCES: Mapping[Kind, str] = {
     Kind.CRASH: "Eager mode runs the call, and compiling it, or running what was compiled, raises.",
     Kind.CRASH_ON_RECOMPILE: (
-        "The first call compiles and runs, and compiling again for another shape raises."
+        "The first call compiles and runs, and compiling again for another shape or value raises."
     ),
     Kind.WRONG_RESULT: "The compiled call returns other values than eager mode.",
     Kind.WRONG_GRADIENT: (

@@ -15,6 +15,7 @@ SECRETS = json.loads((SCRIPTS / "secrets.json").read_text())
 RELEASES = [
     ("v26", "frexp", "crash", {"inductor"}, 2),
     ("v26", "pad3d", "wrong_result", {"inductor"}, 5),
+    ("v26", "adam_step_item", "crash_on_recompile", {"aot_autograd"}, 2),
     ("v20", "dyn_dict", "crash", {"dynamo"}, 2),
 ]
 

@@ -1,0 +1,117 @@
+"""The arguments of a call as the body of `inputs()`."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Collection, Iterable, Mapping
+
+from anonymizer.source.objects.tensors import (
+    TensorSpec,
+    storage_expression,
+    tensor_expression,
+    view_expression,
+)
+from anonymizer.source.objects.values import ValueWriter
+from anonymizer.source.symbols.symbol_table import Ref
+
+
+class InputsWriter:
+    """Writes the arguments of calls of one program."""
+
+    def __init__(self, values: ValueWriter) -> None:
+        self.values = values
+        self.tensors: Mapping[str, TensorSpec] = values.context.symbols.gathered["tensors"]
+        #: Expressions of objects: a class may get a function that makes one, and needs it once.
+        self.objects: dict[str, str] = {}
+
+    def write(
+        self,
+        args: Iterable[Ref],
+        changed: Mapping[str, TensorSpec] | None = None,
+        exact: Collection[str] = (),
+    ) -> ast.Module:
+        """A seed, one line per tensor, one tuple.
+
+        Args:
+            changed: tensors by id that are to be described otherwise than they were gathered.
+            exact: ids of the tensors that keep their values, where they are few and small.
+        """
+        lines: list[str] = []
+        made = _Inputs(self, {**self.tensors, **(changed or {})}, frozenset(exact), lines)
+        texts = [made.write(each) for each in args]
+        listed = ", ".join(texts) + ("," if len(texts) == 1 else "")
+        seed = ["torch.manual_seed(0)"] if lines else []
+        text = "\n".join([*seed, *lines, f"return ({listed})"])
+        body = "\n".join("    " + line for line in text.splitlines())
+        (function,) = ast.parse("def inputs():\n" + body).body
+        return ast.Module(function.body, [])  # type: ignore[attr-defined]
+
+    def expression(self, ref: Ref) -> str:
+        """The expression of what is neither a tensor nor a container."""
+        key = json.dumps(ref, sort_keys=True)
+        if key not in self.objects:
+            self.objects[key] = ast.unparse(self.values.build(ref))
+        return self.objects[key]
+
+
+class _Inputs:
+    """Tensors get a line each, the containers around them stay in the returned tuple."""
+
+    def __init__(
+        self,
+        writer: InputsWriter,
+        tensors: Mapping[str, TensorSpec],
+        exact: Collection[str],
+        lines: list[str],
+    ) -> None:
+        self.writer, self.tensors, self.lines = writer, tensors, lines
+        self.exact = exact
+        self.known: dict[str, str] = {}
+        self.count = 0
+        self.bases: dict[str, str] = {}
+        gathered = writer.values.context.symbols.gathered
+        self.groups = {key: group for group in gathered.get("storages", ()) for key in group}
+
+    def write(self, ref: Ref) -> str:
+        """The expression of one argument."""
+        if ref["kind"] == "tree":
+            return ast.unparse(ref["tree"])
+        if ref["kind"] == "tensor":
+            return self._tensor(ref["id"])
+        if ref["kind"] in ("list", "tuple", "set"):
+            items = [self.write(each) for each in ref["items"]]
+            inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
+            return (
+                f"[{inside}]"
+                if ref["kind"] == "list"
+                else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
+            )
+        if ref["kind"] == "dict":
+            pairs = [f"{self.write(key)}: {self.write(value)}" for key, value in ref["items"]]
+            return "{" + ", ".join(pairs) + "}"
+        return self.writer.expression(ref)
+
+    def _tensor(self, key: str) -> str:
+        if key in self.known:
+            return self.known[key]
+        tensors = self.tensors
+        name = "x" if self.count == 0 else f"x{self.count}"
+        self.count += 1
+        self.known[key] = name
+        group = [
+            each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None
+        ]
+        same = {tensors[each]["dtype"] for each in group}
+        if len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]:
+            base = self.bases.get(group[0])
+            if base is None:
+                base = self.bases[group[0]] = f"storage{len(self.bases)}"
+                self.lines.append(
+                    f"{base} = {storage_expression([tensors[each] for each in group])}"
+                )
+            self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
+        else:
+            is_exact = self.writer.values.context.exact or key in self.exact
+            self.lines.append(f"{name} = {tensor_expression(tensors[key], is_exact)}")
+        return name

@@ -1,0 +1,192 @@
+"""Earlier calls of the same callable: what differed between them becomes parameters of `inputs()`.
+
+Of an earlier call the shapes of its tensors and its plain values are known, and no tensor's values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+from anonymizer.graph.boilerplate import CallSizes
+from anonymizer.source.inputs import InputsWriter
+from anonymizer.source.objects.tensors import TensorSpec, contiguous
+from anonymizer.source.program import CallSequence
+from anonymizer.source.symbols.symbol_table import Ref
+
+#: How often a call is repeated whose arguments do not show what differed.
+_REPEATED = 3
+_NAMES = ("n", "m", "k")
+#: What of a tensor's values is kept where its size changes.
+_OF_ANY_SIZE = ("min", "max", "integral", "has_nan", "has_inf")
+
+
+class _OtherStructure(ValueError):
+    """Two calls differ in more than numbers."""
+
+
+def find_sequences(
+    writer: InputsWriter, args: Sequence[Ref], earlier: Sequence[Sequence[Ref]]
+) -> Iterator[CallSequence]:
+    """What several calls may be: those that were recorded, then the same call with other values of
+    its one-element tensors, then the same call again and again.
+
+    Args:
+        args: the arguments of the failing call, the last of them.
+        earlier: those of the calls before it, with placeholders for tensors.
+    """
+    recorded = _recorded(writer, args, earlier)
+    if recorded is not None:
+        yield recorded
+    numbered = _numbered(writer, args)
+    if numbered is not None:
+        yield numbered
+    yield CallSequence(writer.write(args), ((),) * _REPEATED)
+
+
+def _recorded(
+    writer: InputsWriter, args: Sequence[Ref], earlier: Sequence[Sequence[Ref]]
+) -> CallSequence | None:
+    shapes: list[dict[str, list[int]]] = []
+    calls: list[list[Ref]] = []
+    for call in earlier:
+        found: dict[str, list[int]] = {}
+        try:
+            if len(call) != len(args):
+                raise _OtherStructure
+            paired = [_pair(one, last, found, writer) for one, last in zip(call, args)]
+        except _OtherStructure:
+            continue
+        shapes.append(found)
+        calls.append(paired)
+    changing = {key for found in shapes for key in found}
+    last = {key: list(writer.tensors[key]["shape"]) for key in changing}
+    modules = [
+        writer.write(
+            call,
+            {key: _resize(writer.tensors[key], found.get(key, last[key])) for key in changing},
+        )
+        for call, found in zip([*calls, list(args)], [*shapes, {}])
+    ]
+    return _merge(modules)
+
+
+def _pair(one: Ref, last: Ref, shapes: dict[str, list[int]], writer: InputsWriter) -> Ref:
+    """An argument of an earlier call with the last one's tensors in it; `shapes` gets the sizes of
+    those that had others.
+    """
+    if one["kind"] == "placeholder":
+        if last["kind"] != "tensor":
+            raise _OtherStructure
+        spec = writer.tensors[last["id"]]
+        if one["shape"] != list(spec["shape"]):
+            if len(one["shape"]) != len(spec["shape"]) or not contiguous(spec):
+                raise _OtherStructure
+            shapes[last["id"]] = one["shape"]
+        return last
+    if one["kind"] != last["kind"]:
+        raise _OtherStructure
+    if "items" in one and one["kind"] in ("list", "tuple", "set"):
+        if len(one["items"]) != len(last["items"]):
+            raise _OtherStructure
+        pairs = zip(one["items"], last["items"])
+        return {**last, "items": [_pair(a, b, shapes, writer) for a, b in pairs]}
+    if one["kind"] == "dict":
+        if [key for key, _ in one["items"]] != [key for key, _ in last["items"]]:
+            raise _OtherStructure
+        rows = [
+            [key, _pair(value, other, shapes, writer)]
+            for (key, value), (_, other) in zip(one["items"], last["items"])
+        ]
+        return {**last, "items": rows}
+    return one
+
+
+def _resize(spec: TensorSpec, shape: list[int]) -> TensorSpec:
+    stats = {name: spec["stats"][name] for name in _OF_ANY_SIZE if name in spec["stats"]}
+    resized = {key: value for key, value in spec.items() if key != "stride"}
+    return {**resized, "shape": shape, "stats": {**stats, "numel": prod(shape)}}
+
+
+def _numbered(writer: InputsWriter, args: Sequence[Ref]) -> CallSequence | None:
+    """One call for each of the values 1, 2 and 3 of the one-element tensors."""
+    single = [key for ref in args for key in _single_tensors(ref, writer)]
+    if not single:
+        return None
+    modules = []
+    for number in range(1, _REPEATED + 1):
+        stats = {"numel": 1, "small": [number]}
+        changed = {key: {**writer.tensors[key], "stats": stats} for key in single}
+        modules.append(writer.write(args, changed, single))
+    return _merge(modules)
+
+
+def _single_tensors(ref: Ref, writer: InputsWriter) -> Iterator[str]:
+    if ref["kind"] == "tensor":
+        spec = writer.tensors[ref["id"]]
+        is_number = spec.get("dtype") not in ("bool", "complex64", "complex128")
+        if is_number and "shape" in spec and prod(spec["shape"]) == 1:
+            if not spec["requires_grad"] and spec["layout"] == "strided":
+                yield ref["id"]
+    elif ref["kind"] in ("list", "tuple", "set"):
+        for each in ref["items"]:
+            yield from _single_tensors(each, writer)
+    elif ref["kind"] == "dict":
+        for _, each in ref["items"]:
+            yield from _single_tensors(each, writer)
+
+
+def _merge(modules: Sequence[ast.Module]) -> CallSequence | None:
+    """The calls as one; None where they differ in nothing, or in more than numbers."""
+    work = _Numbers()
+    try:
+        inputs = ast.fix_missing_locations(work.merge(modules))
+    except _OtherStructure:
+        return None
+    return CallSequence(inputs, work.calls(len(modules))) if work.names else None
+
+
+class _Numbers:
+    """Names for the numbers in which trees of the same form differ."""
+
+    def __init__(self) -> None:
+        #: The values, one for each tree, and the name that stands for them.
+        self.names: dict[tuple[float, ...], str] = {}
+
+    def calls(self, count: int) -> tuple[CallSizes, ...]:
+        """The values of the names, call by call."""
+        return tuple(
+            tuple((name, values[at]) for values, name in self.names.items()) for at in range(count)
+        )
+
+    def merge(self, nodes: Sequence[Any]) -> Any:
+        """One tree; raises _OtherStructure."""
+        first = nodes[-1]
+        if any(type(node) is not type(first) for node in nodes):
+            raise _OtherStructure
+        if isinstance(first, ast.Constant):
+            return self._constant([node.value for node in nodes])
+        if isinstance(first, ast.AST):
+            merged = {
+                name: self.merge([getattr(node, name, None) for node in nodes])
+                for name in first._fields
+            }
+            return type(first)(**merged)
+        if isinstance(first, list):
+            if len({len(node) for node in nodes}) > 1:
+                raise _OtherStructure
+            return [self.merge(items) for items in zip(*nodes)]
+        if any(node != first for node in nodes):
+            raise _OtherStructure
+        return first
+
+    def _constant(self, values: list[Any]) -> ast.expr:
+        if all(type(value) is type(values[-1]) and value == values[-1] for value in values):
+            return ast.Constant(values[-1])
+        if any(type(value) not in (int, float) for value in values):
+            raise _OtherStructure
+        count = len(self.names)
+        name = _NAMES[count] if count < len(_NAMES) else f"n{count}"
+        return ast.Name(self.names.setdefault(tuple(values), name), ast.Load())

@@ -1,0 +1,94 @@
+"""Several calls of one program: what differed between them are parameters of its inputs."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from anonymizer.plain.forms import PlainForm, render_plain
+from anonymizer.source.program import CallSequence, SourceProgram
+from anonymizer.source.rewrite import rebuild
+from tests.support.gathered import handmade
+
+TWO = "def f(x, step):\n    return torch.relu(x)"
+
+
+def called(*earlier: list[dict[str, Any]], last: list[dict[str, Any]]) -> SourceProgram:
+    """A function of a tensor of shape [2, 6] and a number, with calls before that."""
+    gathered = handmade(TWO)
+    gathered["args"] = last
+    gathered["earlier"] = [{"args": call, "kwargs": {}} for call in earlier]
+    return rebuild(gathered, {"relu"})
+
+
+def tensor(*shape: int) -> dict[str, Any]:
+    return (
+        {"kind": "placeholder", "shape": list(shape)} if shape else {"kind": "tensor", "id": "t0"}
+    )
+
+
+def number(value: float) -> dict[str, Any]:
+    return {"kind": "const", "value": repr(value), "text": False}
+
+
+def inputs_of(sequence: CallSequence) -> list[str]:
+    return ast.unparse(sequence.inputs).splitlines()
+
+
+def test_sizes_and_numbers_that_differ_are_parameters() -> None:
+    program = called(
+        [tensor(2, 3), number(1)], [tensor(2, 4), number(1)], last=[tensor(), number(2)]
+    )
+    recorded, repeated = program.sequences
+    assert inputs_of(recorded)[1:] == ["x = torch.randn(2, n)", "return (x, m)"]
+    assert recorded.calls == (
+        (("n", 3), ("m", 1)),
+        (("n", 4), ("m", 1)),
+        (("n", 6), ("m", 2)),
+    )
+    assert repeated.calls == ((), (), ())
+
+
+def test_sizes_that_change_together_are_one() -> None:
+    program = called([tensor(3, 3), number(0.5)], last=[tensor(), number(0.5)])
+    recorded, _ = program.sequences
+    assert recorded.calls == ((("n", 3), ("m", 3)), (("n", 2), ("m", 6)))
+    square = called([tensor(6, 2), number(6)], last=[tensor(), number(2)])
+    assert square.sequences[0].calls == ((("n", 6), ("m", 2)), (("n", 2), ("m", 6)))
+    assert inputs_of(square.sequences[0])[-1] == "return (x, n)"
+
+
+def test_calls_of_another_structure_are_left_out() -> None:
+    program = called(
+        [tensor(2, 3)], [tensor(2, 3, 1), number(1)], [number(1), number(1)],
+        last=[tensor(), number(1)],
+    )  # fmt: skip
+    (repeated,) = program.sequences
+    assert repeated.calls == ((), (), ())
+
+
+def test_a_tensor_of_one_element_has_other_values() -> None:
+    gathered = handmade(TWO)
+    gathered["tensors"]["t0"] = {**gathered["tensors"]["t0"], "shape": [], "stride": []}
+    gathered["args"] = [tensor(), number(1)]
+    numbered, _ = rebuild(gathered, {"relu"}).sequences
+    assert inputs_of(numbered)[1:] == ["x = torch.tensor(n)", "return (x, 1)"]
+    assert numbered.calls == ((("n", 1.0),), (("n", 2.0),), (("n", 3.0),))
+
+
+def test_the_texts_call_the_program_as_often() -> None:
+    program = called([tensor(2, 3), number(1)], last=[tensor(), number(1)])
+    for sequence, loop in zip(program.sequences, ("for n in (3, 6):", "for _ in range(3):")):
+        body = ReproBody(
+            program.definitions_text(),
+            program.callable_expression,
+            tuple(inputs_of(sequence)),
+            False,
+            sequence.calls[-1],
+        )
+        check = ReproCheck("crash_on_recompile", calls=sequence.calls)
+        plain = render_plain(body, check, PlainForm.PLAINEST)
+        assert loop in plain
+        for text in (plain, render(body, check)):
+            ast.parse(text)
