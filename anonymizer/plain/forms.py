@@ -20,6 +20,11 @@ from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
+#: What is compared of outputs that are no tensors, by property.
+_PYTHON = {
+    "type": "type(out) for out in {}",
+    "python value": "out for out in {} if not isinstance(out, torch.Tensor)",
+}
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
 _COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
 
@@ -45,6 +50,8 @@ class PlainForm(enum.Flag):
     EXACT = enum.auto()
     #: One property is compared, and no values.
     ALONE = enum.auto()
+    #: That property of every output of a tuple.
+    EACH = enum.auto()
     #: Both sides are called in a loop.
     IN_TURN = enum.auto()
     #: Gradients are asked for after the `with` statements around the call.
@@ -90,6 +97,8 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
             yield from (PlainForm.APART, PlainForm.ALONE)
+            if check.property in _PYTHON:
+                yield PlainForm.EACH
         if check.backward != "none":
             yield PlainForm.SEVERAL
         return
@@ -416,6 +425,8 @@ class _Writer:
         name = self.check.property or "dtype"
         if name in _COMPARED and PlainForm.ALONE not in self.form:
             return [self._close(actual, eager, _COMPARED[name])]
+        if PlainForm.EACH in self.form:
+            return self._each(eager, actual)
         if name == "structure":
             return [f"assert len({actual}) == len({eager})"]
         if name == "python value":
@@ -435,6 +446,13 @@ class _Writer:
         name = f"{name}()" if name == "stride" else name
         values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
         return [*values, "assert actual == expected, (actual, expected)"]
+
+    def _each(self, eager: str, actual: str) -> list[str]:
+        """The values that are no tensors in a tuple, or their types."""
+        kept = _PYTHON[self.check.property or ""]
+        lines = [f"{name} = [{kept}]" for name in ("expected", "actual")]
+        lines = [line.format(call) for line, call in zip(lines, (eager, actual))]
+        return [*lines, "assert actual == expected, (actual, expected)"]
 
 
 def _is_used(line: str, text: str) -> bool:

@@ -97,6 +97,8 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body.inputs, parameters, constants)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
+    sizes = [name for name, _ in body.sizes] if check.calls else []
+    sizes, arguments = _loop_over_arguments(sizes, statements, arguments)
     return Script(
         definitions=ast.unparse(ast.fix_missing_locations(tree)),
         setup=setup,
@@ -105,9 +107,23 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
         statements=tuple(statements),
         arguments=tuple(arguments),
         imports=body.imports,
-        sizes=tuple(name for name, _ in body.sizes) if check.calls else (),
+        sizes=tuple(sizes),
         rows=rows,
     )
+
+
+def _loop_over_arguments(
+    sizes: list[str], statements: Sequence[str], arguments: list[tuple[str, str]]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """What differs from call to call has the name of the argument that it is, and the argument then
+    no expression of its own.
+    """
+    texts = "\n".join([*statements, *(text for _, text in arguments)])
+    for at, (name, text) in enumerate(arguments):
+        if text in sizes and len(re.findall(rf"\b{text}\b", texts)) == 1:
+            sizes = [name if size == text else size for size in sizes]
+            arguments = [*arguments[:at], (name, ""), *arguments[at + 1 :]]
+    return sizes, arguments
 
 
 class _NameRenaming(ast.NodeTransformer):

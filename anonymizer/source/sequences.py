@@ -152,17 +152,19 @@ class _Numbers:
     """Names for the numbers in which trees of the same form differ."""
 
     def __init__(self) -> None:
-        #: The values, one for each tree, and the name that stands for them.
-        self.names: dict[tuple[float, ...], str] = {}
+        #: The name of a number by what stands in each tree, and its values.
+        self.names: dict[str, str] = {}
+        self.values: dict[str, list[float]] = {}
 
     def calls(self, count: int) -> tuple[CallSizes, ...]:
         """The values of the names, call by call."""
         return tuple(
-            tuple((name, values[at]) for values, name in self.names.items()) for at in range(count)
+            tuple((name, values[at]) for name, values in self.values.items()) for at in range(count)
         )
 
     def merge(self, nodes: Sequence[Any]) -> Any:
         """One tree; raises _OtherStructure."""
+        nodes = [_signed(node) for node in nodes]
         first = nodes[-1]
         if any(type(node) is not type(first) for node in nodes):
             raise _OtherStructure
@@ -183,10 +185,21 @@ class _Numbers:
         return first
 
     def _constant(self, values: list[Any]) -> ast.expr:
-        if all(type(value) is type(values[-1]) and value == values[-1] for value in values):
+        if len({repr(value) for value in values}) == 1:  # 0.0 is not -0.0 here
             return ast.Constant(values[-1])
         if any(type(value) not in (int, float) for value in values):
             raise _OtherStructure
         count = len(self.names)
         name = _NAMES[count] if count < len(_NAMES) else f"n{count}"
-        return ast.Name(self.names.setdefault(tuple(values), name), ast.Load())
+        name = self.names.setdefault(repr(values), name)
+        self.values[name] = values
+        return ast.Name(name, ast.Load())
+
+
+def _signed(node: Any) -> Any:
+    """A negative number as one constant."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = getattr(node.operand, "value", None)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return ast.Constant(-value)
+    return node

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import SIDE_EFFECT, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
@@ -71,22 +71,29 @@ def program(
 
 def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewritten, ReproCheck]]:
     """The program, and the check that can judge it: where a side effect is lost, with its state;
-    where several calls are needed, with those before it; where values are wrong, also with state
-    that each run makes anew.
+    where several calls are needed, first with those before it; where values are wrong, also with
+    state that each run makes anew.
     """
     program = content.program
     if check.property == SIDE_EFFECT:
         for observed in state.observe(program):
             yield Rewritten(observed), check
         return
+    several = [
+        (
+            Rewritten(replace(program, inputs=each.inputs, sizes=each.calls[-1])),
+            replace(check, calls=each.calls),
+        )
+        for each in program.sequences
+    ]
     if check.kind in SEVERAL_CALLS:
-        for each in program.sequences:
-            called = replace(program, inputs=each.inputs, sizes=each.calls[-1])
-            yield Rewritten(called), replace(check, calls=each.calls)
+        yield from several
     yield content, check
     if check.kind in VALUE_KINDS:
         for renewed in state.renew(program):
             yield Rewritten(renewed), check
+    if check.kind not in SEVERAL_CALLS and check.compiler == COMPILE:
+        yield from several
 
 
 def backend(captured: CapturedCall) -> SourceProgram | None:

@@ -77,9 +77,17 @@ def test_a_tensor_of_one_element_has_other_values() -> None:
     assert numbered.calls == ((("n", 1.0),), (("n", 2.0),), (("n", 3.0),))
 
 
+def test_zeros_of_both_signs_are_two_numbers() -> None:
+    recorded, _ = called([tensor(2, 6), number(0.0)], last=[tensor(), number(-0.0)]).sequences
+    assert str(recorded.calls) == "((('n', 0.0),), (('n', -0.0),))"
+
+
 def test_the_texts_call_the_program_as_often() -> None:
     program = called([tensor(2, 3), number(1)], last=[tensor(), number(1)])
-    for sequence, loop in zip(program.sequences, ("for n in (3, 6):", "for _ in range(3):")):
+    varied = called([tensor(2, 6), number(0.5)], last=[tensor(), number(1.5)])
+    sequences = (*program.sequences, varied.sequences[0])
+    loops = ("for n in (3, 6):", "for _ in range(3):", "for y in (0.5, 1.5):")
+    for sequence, loop in zip(sequences, loops):
         body = ReproBody(
             program.definitions_text(),
             program.callable_expression,
