@@ -40,6 +40,9 @@ def constant(value: Any) -> Optional[Ref]:
             "value": value if isinstance(value, str) else repr(value),
             "text": isinstance(value, str),
         }
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.bool_, numpy.number)):
+        return {"kind": "numpy", "name": type(value).__name__, "value": repr(value.item())}
     if isinstance(value, torch.Size):
         return {
             "kind": "tuple",

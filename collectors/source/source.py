@@ -251,6 +251,8 @@ class _Gatherer(ObjectRecords):
                 found = {"kind": kind, "items": [self.ref(each) for each in value]}
             if type(value) in _OF_COLLECTIONS:
                 found["type"] = "collections." + type(value).__name__
+            if getattr(value, "maxlen", None) is not None:
+                found["longest"] = self.ref(value.maxlen)
             return found
         finally:
             self.depth -= 1

@@ -24,6 +24,7 @@ _FRAMES = 6
 
 _NORMAL: tuple[tuple[str, str], ...] = (
     (r"0x[0-9a-fA-F]+", "ADDR"),
+    (r"(maximum recursion depth exceeded).*", r"\1"),
     (r"(/[^\s'\":,()]+)+/?", "PATH"),
     (r"\b(?:buf|tmp|arg|primals|tangents|getitem|s|u|x|y|z|v|i|r)_?\d+(?:_\d+)*\b", "VAR"),
     (r"\b[a-z_]+_\d+\b", "VAR"),

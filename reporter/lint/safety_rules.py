@@ -25,7 +25,7 @@ def _dependencies(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.nodes():
         for module in _import_names(node):
             top = module.split(".")[0]
-            if top not in ("torch", "triton") and top not in sys.stdlib_module_names:
+            if top not in ("torch", "triton", "numpy") and top not in sys.stdlib_module_names:
                 yield subject.name, getattr(node, "lineno", None), f"it needs {top}"
 
 
@@ -46,7 +46,7 @@ RULES = (
     ),
     Rule(
         "dependencies",
-        "A repro needs torch and nothing else.",
+        "A repro needs torch, and NumPy at most.",
         "replace it by a few lines of torch",
         _dependencies,
     ),

@@ -20,6 +20,11 @@ from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 
 #: Containers of the standard library that are made of a list or a dictionary.
 _COLLECTIONS = ("collections.OrderedDict", "collections.deque")
+#: Types of NumPy's scalars.
+_NUMPY_SCALARS = frozenset(
+    "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble"
+    " complex64 complex128".split()
+)
 _STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger", "region")
 
 
@@ -85,6 +90,13 @@ class ValueWriter:
         if ref["value"] in ("inf", "-inf", "nan"):
             return expression(f'float("{ref["value"]}")')
         return expression("b''" if ref["value"][:1] in "b" else ref["value"])
+
+    def _build_numpy(self, ref: Ref) -> ast.expr:
+        """A scalar of NumPy, which torch takes for an array."""
+        if ref["name"] not in _NUMPY_SCALARS:
+            self._definitions.problems.append("a scalar of NumPy")
+        made = self._build_const({"value": ref["value"], "text": False})
+        return ast.Call(expression(f"numpy.{ref['name']}"), [made], [])
 
     def _build_module(self, ref: Ref) -> ast.expr:
         return public_dotted_name(ref["name"])
@@ -175,7 +187,7 @@ class ValueWriter:
 
     def _build_list(self, ref: Ref) -> ast.expr:
         made = ast.List([self.build(each) for each in ref["items"]], ast.Load())
-        return _of_type(ref, made)
+        return self._of_type(ref, made)
 
     def _build_tuple(self, ref: Ref) -> ast.expr:
         return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
@@ -192,7 +204,16 @@ class ValueWriter:
             [self.build(each[0]) for each in ref["items"]],
             [self.build(each[1]) for each in ref["items"]],
         )
-        return _of_type(ref, made)
+        return self._of_type(ref, made)
+
+    def _of_type(self, ref: Ref, display: ast.expr) -> ast.expr:
+        """A container around its items, as the type that it is of."""
+        name = ref.get("type")
+        if name not in _COLLECTIONS:
+            return display
+        longest = ref.get("longest")
+        words = [ast.keyword("maxlen", self.build(longest))] if longest is not None else []
+        return ast.Call(expression(name), [display], words)
 
     def _build_tensor(self, ref: Ref) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
@@ -200,9 +221,3 @@ class ValueWriter:
 
     def _build_instance(self, ref: Ref) -> ast.expr:
         return self._instances.build(ref["id"])
-
-
-def _of_type(ref: Ref, display: ast.expr) -> ast.expr:
-    """A container around its items, as the type that it is of."""
-    name = ref.get("type")
-    return ast.Call(expression(name), [display], []) if name in _COLLECTIONS else display

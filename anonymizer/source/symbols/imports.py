@@ -41,7 +41,7 @@ def import_lines(*trees: ast.AST) -> list[str]:
                 dotted = ast.unparse(part).split(".")
                 if dotted[0] == "torch":
                     modules.add(_submodule(dotted))
-                elif dotted[0] in STDLIB and len(dotted) == 2:
+                elif dotted[0] in (*STDLIB, "numpy") and len(dotted) == 2:
                     modules.add(dotted[0])
     python = sorted(each for each in modules if not each.startswith("torch"))
     lines = [f"import {each}" for each in python]
