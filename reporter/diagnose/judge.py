@@ -316,6 +316,10 @@ def _crash(climber: Climber) -> Diagnosis:
     if is_never_repeated(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
     kind, layer = Kind.CRASH, first_bad(climber, raises)
+    if layer == Layer.INDUCTOR and not any(
+        raises(climber.ladder[name]) for name in names if name != "compiled"
+    ):  # no backend shows it afresh, so only the traceback tells
+        layer = stacks.raising_layer(failure) or layer
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
     if recompiled and raises(climber.ladder[own]):
         fresh = ("fresh compile", "dynamic=True", "mark_dynamic")

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.kinds import Layer
+
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
 _PACKAGE = re.compile(r"(?:site|dist)-packages/((?:torch|triton)/.*)$")
 #: On the stack only while something is compiled; a backward pass is compiled by inductor when it
@@ -39,6 +41,12 @@ _CATCHES = (
     "torch/_inductor/async_compile",
     "torch/_inductor/cpp_builder",
 )
+#: Whose code a frame of torch is.
+_LAYERS = {
+    "torch/_inductor/": Layer.INDUCTOR,
+    "torch/_functorch/": Layer.AOT_AUTOGRAD,
+    "torch/_dynamo/": Layer.DYNAMO,
+}
 
 
 def is_raised_while_running(failure: Mapping[str, Any] | None) -> bool:
@@ -62,6 +70,15 @@ class TorchFrame:
         """A phrase without a full stop."""
         where = f" in {self.frames[0]}" if self.frames else ""
         return f"while {self.phase}{where}"
+
+
+def raising_layer(failure: Mapping[str, Any]) -> Layer | None:
+    """The layer whose code raised: that of the innermost frame of one; None where there is none."""
+    for frame in reversed(failure.get("frames", ())):
+        for folder, layer in _LAYERS.items():
+            if str(frame["file"]).startswith(folder):
+                return layer
+    return None
 
 
 def torch_frame(dump: str) -> TorchFrame | None:

@@ -376,6 +376,14 @@ def test_only_a_call_with_calls_before_it_can_crash_on_recompiling() -> None:
     assert found.kind == "crash" and not set(FRESH) & set(call_session.measured())
 
 
+def test_a_crash_that_no_backend_shows_afresh_is_in_the_layer_that_raised() -> None:
+    files = ("torch/_dynamo/utils.py", "torch/_subclasses/fake_tensor.py")
+    shown = raises()
+    shown["failure"]["frames"] = [{"file": f, "function": "f", "torch": True} for f in files]
+    found, _ = verdict({"compiled": shown}, "raised", replay=True)
+    assert (found.kind, found.layer) == ("crash", "dynamo")
+
+
 def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
     found, call_session = verdict({"compiled": raises()}, "raised", seconds=31.0)
     assert (found.kind, found.layer, found.reproduced) == ("crash", "inductor", (2, 2))
