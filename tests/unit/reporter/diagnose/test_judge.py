@@ -380,7 +380,8 @@ def test_a_crash_that_no_backend_shows_afresh_is_in_the_layer_that_raised() -> N
     files = ("torch/_dynamo/utils.py", "torch/_subclasses/fake_tensor.py")
     shown = raises()
     shown["failure"]["frames"] = [{"file": f, "function": "f", "torch": True} for f in files]
-    found, _ = verdict({"compiled": shown}, "raised", replay=True)
+    given = {"failure": shown["failure"], "replay": True}
+    found, _ = verdict({"compiled": shown}, "raised", **given)
     assert (found.kind, found.layer) == ("crash", "dynamo")
 
 
