@@ -189,8 +189,16 @@ class ObjectRecords:
                     if hasattr(value, name)
                 }
             )
-        self.later.extend((name, each, record["state"]) for name, each in state.items())
+        self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
+
+    def _keep_state(self, owner: Any, state: Dict[str, Any], record: Dict[str, Any]) -> None:
+        """Notes the attributes of an object for later."""
+        self.later.extend(
+            (name, each, record["state"])
+            for name, each in state.items()
+            if not kinds.is_own_method(owner, name, each)
+        )
 
     def _module(self, value: nn.Module) -> Ref:
         key = self._key(value, "i", self.instances)
@@ -222,7 +230,7 @@ class ObjectRecords:
         for table in (value._parameters, value._buffers, *(() if numbered else (value._modules,))):
             state.update({name: each for name, each in table.items() if name not in inherited})
         record["buffers"] = [name for name in value._buffers if name not in inherited]
-        self.later.extend((name, each, record["state"]) for name, each in state.items())
+        self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
 
     def _stock_base(self, value: nn.Module, record: Dict[str, Any]) -> Set[str]:

@@ -30,6 +30,18 @@ def original(value: Any) -> Any:
     return value
 
 
+def is_own_method(owner: Any, name: str, value: Any) -> bool:
+    """Whether an attribute of an object is the method of that name which its class has anyway, as
+    after `model.forward = torch.compile(model.forward)`.
+    """
+    method = original(value)
+    return (
+        isinstance(method, types.MethodType)
+        and method.__self__ is owner
+        and getattr(type(owner), name, None) is method.__func__
+    )
+
+
 def constant(value: Any) -> Optional[Ref]:
     """A value that can be written as a literal, or built from such ones, as the source walker notes
     it; None for any other.
