@@ -572,6 +572,8 @@ class Rung(CallVariation, total=False):
     recast: bool
     #: Colliding writes are made in the other order.
     reorder: bool
+    #: Writes that the schemas of the program's own operators do not name are left out.
+    undeclared: bool
     #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
     elsewhere: bool
     #: Sizes that have changed between calls are marked as dynamic.
@@ -775,6 +777,8 @@ class EagerFacts(TypedDict, total=False):
     #: At most 20 each.
     undefined_casts: List[UndefinedCast]
     lost_writes: List[LostWrite]
+    #: Operators of the program's own that wrote to what their schemas do not name.
+    undeclared_writes: List[str]
     #: Operators that handed out memory unwritten.
     uninitialized: List[str]
     #: Operators that drew random numbers.

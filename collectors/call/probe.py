@@ -2,10 +2,10 @@
 numbers, ties.
 
 Eager mode is watched operator by operator. A float outside the range of the integer type it is cast
-to has no defined value in C++, of two writes to one place any may stay (`lost_writes`), and `empty`
-memory holds whatever was there: where results come from those, eager and compiled may differ and
-neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered with what
-it indexes: where values tie, another index is as right.
+to has no defined value in C++, of two writes to one place any may stay (`undefined_writes`), and
+`empty` memory holds whatever was there: where results come from those, eager and compiled may
+differ and neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered
+with what it indexes: where values tie, another index is as right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from ..protocol import EagerFacts, LostWrite, UndefinedCast
-from . import lost_writes, outputs
+from . import outputs, undefined_writes
 from .tolerance import IndexedValues
 
 #: Operators whose result holds indices along a dimension of their first argument: where `dim`
@@ -57,6 +57,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.undefined_casts: List[UndefinedCast] = []
         self.lost_writes: List[LostWrite] = []
+        self.undeclared_writes: List[str] = []
         self.uninitialized: List[str] = []
         self.random: List[str] = []
         self.operators: List[str] = []
@@ -66,7 +67,10 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         seeded = torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
         before = _generators(kwargs) if seeded else []
+        copies = undefined_writes.copy_unnamed(func, args, kwargs)
         result = func(*args, **(kwargs or {}))
+        if copies and undefined_writes.find_undeclared(copies, func, args, kwargs):
+            self.undeclared_writes.append(short_name(func))
         name = str(func)
         self.operators.append(name)
         short = short_name(func)
@@ -83,7 +87,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             self.coarse = True
         if short in _CASTS and inputs and results:
             self._cast(inputs[-1], results[0])
-        write = lost_writes.look(func, args, kwargs or {}, result)
+        write = undefined_writes.look(func, args, kwargs or {}, result)
         if write is not None and write.lost:
             self.lost_writes.append(
                 {"by": short.strip("_"), "elements": write.lost, "of": write.of}
@@ -196,6 +200,7 @@ def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     return {
         "undefined_casts": watch.undefined_casts[:20],
         "lost_writes": watch.lost_writes[:20],
+        "undeclared_writes": sorted(set(watch.undeclared_writes))[:20],
         "uninitialized": sorted(set(watch.uninitialized)),
         "random": sorted(set(watch.random)),
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],

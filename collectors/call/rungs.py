@@ -25,11 +25,11 @@ from . import (
     context,
     exporting,
     failure,
-    lost_writes,
     outputs,
     probe,
     restoring,
     side_effects,
+    undefined_writes,
 )
 
 
@@ -397,7 +397,9 @@ def _around(rung: Rung) -> Any:
     if rung.get("fill") or rung.get("recast"):
         return probe.FillMemoryMode() if rung.get("fill") else probe.Recast()
     if rung.get("reorder"):
-        return lost_writes.ReorderWritesMode()
+        return undefined_writes.ReorderWritesMode()
+    if rung.get("undeclared"):
+        return undefined_writes.DropUndeclaredWritesMode()
     if rung.get("elsewhere"):
         return circumstances.change()
     return contextlib.nullcontext()

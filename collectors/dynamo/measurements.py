@@ -379,7 +379,10 @@ def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> L
         return []
     chosen = list(range(off.numel()))
     if off.numel() > SMALL:
-        chosen = off.flatten().topk(WORST).indices.tolist()
+        worst = off.flatten().topk(WORST)
+        chosen = [
+            at for at, how_far in zip(worst.indices.tolist(), worst.values.tolist()) if how_far
+        ]
     sides = eager.flatten(), actual.flatten()
     found: List[ErrorElement] = []
     for flat in chosen:

@@ -86,7 +86,9 @@ def judge_operator(climber: Climber) -> Diagnosis:
             reproduced=seen,
         )
     if raised:
-        summary = f"Eager fails as well: {raised[0]['exception']}: {raised[0]['first_line']}."
+        summary = (
+            f"Eager fails as well: {raised[0]['exception']}: {raised[0]['first_line'].rstrip('.')}."
+        )
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, AGAIN))
     what = "died" if finding.symptom == Symptom.DIED else "raised"
     summary = f"The script's call {what}, but none of {len(runs)} repetitions did."

@@ -31,6 +31,7 @@ from reporter.diagnose.rungs import (
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
+    UNDECLARED,
 )
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import SIDE_EFFECT
@@ -126,6 +127,22 @@ def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         return None
     summary = f"Eager differs from eager: {again.detail}."
     return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+
+
+def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """An operator of the program's own writes where its schema says that it does not."""
+    names = climber.ladder.facts.get("undeclared_writes") or ()
+    if not names:
+        return None
+    without = climber.measure(UNDECLARED)
+    if not differs(without) or not _moves(without, compiled.comparison):
+        return None
+    summary = (
+        f"The program's own operator {names[0]} writes to an argument that its schema does not name"
+        f" (mutates_args): without such writes eager differs as well ({without.detail})."
+    )
+    cited = (EAGER, "compiled", UNDECLARED)
+    return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
 
 
 def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
@@ -469,6 +486,7 @@ def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
 OF_EAGER = (
     Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized_memory),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _unsteady),
+    Excuse(Kind.INVALID_PROGRAM, (UNDECLARED,), VALUES_AND_SIZES, _undeclared_write),
 )
 #: What eager raises as well, where it gets other memory.
 OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error_from_memory),)

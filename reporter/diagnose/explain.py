@@ -129,13 +129,18 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         "An internal assertion guards what torch itself has to keep, so that no program should"
         " reach it: wrong arguments are to be refused with an error of their own."
     ),
+    (Kind.WRONG_RESULT, Layer.EAGER): (
+        "The operator's result is farther from that of float64 than its dtype explains; no compiler"
+        " is involved."
+    ),
     (Kind.PROCESS_DEATH, Layer.EAGER): (
         "No program that calls torch's functions should end like this; wrong arguments are to be"
         " refused with an exception."
     ),
     (Kind.INVALID_PROGRAM, Layer.NONE): (
-        "The compiler believes the fake kernel of an operator that the program registers, and that"
-        " kernel is wrong. torch.library.opcheck tests such an operator without the compiler."
+        "The compiler believes what an operator that the program registers says of itself, its"
+        " schema and its fake kernel, and that is wrong. torch.library.opcheck tests such an"
+        " operator without the compiler."
     ),
     (Kind.INVALID_PROGRAM, Layer.EXPORT): (
         "Torch refuses what it cannot export in that way, and says what it needs; the module is"

@@ -14,7 +14,16 @@ from dataclasses import replace
 
 from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import EXPORTERS, Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
+from reporter.core.kinds import (
+    EXPORTERS,
+    ROUNDED,
+    Compiler,
+    Kind,
+    Layer,
+    RungOutcome,
+    Symptom,
+    assert_never,
+)
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference, stale_gradient
@@ -33,7 +42,12 @@ from reporter.diagnose.measuring import (
     make_diagnosis,
     steadiness,
 )
-from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
+from reporter.diagnose.no_finding import (
+    ended_by_rejected_call,
+    judge_stated_limit,
+    script_failed,
+    without_finding,
+)
 from reporter.diagnose.rungs import AGAIN, EAGER, NO_FULLGRAPH
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.temporary import shared_temporary_folder
@@ -86,7 +100,9 @@ def judge(
         if diagnosis.is_bug:
             return diagnosis
         explained = explained or diagnosis
-    return explained or without_finding(recording)
+    if explained is None or explained.kind in ROUNDED and ended_by_rejected_call(recording):
+        return without_finding(recording)
+    return explained
 
 
 def is_tight(finding: Finding) -> bool:
@@ -143,7 +159,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
         return _death(climber)
     if not compiled.good:
-        summary = f"Eager fails as well: {eager.detail}."
+        summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
         return make_diagnosis(
             climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, "compiled")
         )

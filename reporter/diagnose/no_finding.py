@@ -91,6 +91,14 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
     return one["location"] == other["location"] and len(set(lines)) == 1
 
 
+def ended_by_rejected_call(recording: Recording) -> bool:
+    """Whether the script was ended by a compiled call that eager mode refuses as well."""
+    raised, rejected = recording.script.exception, recording.rejected
+    if raised is None or rejected is None or not script_failed(recording):
+        return False
+    return rejected["first_line"] in raised["failure"]["message"]
+
+
 def without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does.
 
@@ -131,7 +139,7 @@ def without_finding(recording: Recording) -> Diagnosis:
             + (_ELSEWHERE if script.waited_for >= _IDLE else ""),
         )
     if rejected and script_failed(recording):
-        line = f"{rejected['exception']}: {rejected['first_line']}"
+        line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if script_failed(recording) and raised is not None:
         found = _error_outside(recording, raised) or _random_check(recording)

@@ -17,6 +17,7 @@ NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
+UNDECLARED = "eager mode without undeclared writes"
 #: With other clocks and addresses: what a side effect must not depend on.
 OTHER_CLOCK = "eager mode at another time"
 #: The eager runs that tell which side effects can be compared.
@@ -54,6 +55,7 @@ RUNGS: Mapping[str, Rung] = {
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
+    UNDECLARED: {"how": "eager", "undeclared": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},

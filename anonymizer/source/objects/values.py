@@ -22,8 +22,8 @@ from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 _COLLECTIONS = ("collections.OrderedDict", "collections.deque")
 #: Types of NumPy's scalars.
 _NUMPY_SCALARS = frozenset(
-    "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble"
-    " complex64 complex128".split()
+    "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+    " longdouble complex64 complex128".split()
 )
 _STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger", "region")
 

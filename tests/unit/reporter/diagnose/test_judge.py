@@ -483,6 +483,19 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
     assert said(exit=0, rejected=REJECTED).kind == "not_reproduced"
 
 
+def test_rounding_is_no_excuse_for_a_script_that_eager_ends_too() -> None:
+    rounded = both(WITHIN)
+    ending = {"exit": 1, "rejected": REJECTED}
+    raised = {
+        **ended_by("TypeError", "step"),
+        "failure": raises("TypeError", "run: odd")["failure"],
+    }
+    found = said(finding(MadeUp(rounded)), **ending, exception=raised)
+    assert found.summary == "Eager fails as well: TypeError: odd."
+    other = {**raised, "failure": raises("TypeError", "even")["failure"]}
+    assert said(finding(MadeUp(rounded)), **ending, exception=other).kind == "rounding"
+
+
 @pytest.mark.parametrize(
     ("facts", "summary"),
     [

@@ -1,8 +1,9 @@
-"""Writes to one place twice, of which torch does not say which one stays, found by reading back
-what was written.
+"""Writes of which torch promises nothing: two to one place, found by reading back what was written,
+and those of the program's own operators to arguments that their schemas do not name.
 
 `index_put`, `scatter` and their kin may be given an index more than once. Where the values differ
-one of them is lost, and eager and compiled may lose another one: neither is wrong.
+one of them is lost, and eager and compiled may lose another one: neither is wrong. A compiler may
+leave out a write that a schema does not name, or make it to a copy.
 """
 
 from __future__ import annotations
@@ -114,3 +115,53 @@ class ReorderWritesMode(TorchDispatchMode):  # type: ignore[misc]
         if write is None or not write.lost:
             return result
         return write.again(func, kwargs or {})
+
+
+#: Namespaces of operators whose schemas are torch's own.
+_OF_TORCH = ("aten", "prim", "prims", "quantized", "inductor", "rngprims", "higher_order")
+
+
+def copy_unnamed(func: Any, args: Any, kwargs: Any) -> Dict[str, torch.Tensor]:
+    """Copies of the tensors that a program's own operator is given and does not name as written to,
+    by argument; nothing for an operator of torch.
+    """
+    return {name: value.detach().clone() for name, value in _find_unnamed(func, args, kwargs)}
+
+
+def find_undeclared(
+    before: Dict[str, torch.Tensor], func: Any, args: Any, kwargs: Any
+) -> List[str]:
+    """The arguments that are not as in their copies."""
+    now = dict(_find_unnamed(func, args, kwargs))
+    return [
+        name
+        for name, value in before.items()
+        if not bool(alike(now[name].detach(), value).all().item())
+    ]
+
+
+def _find_unnamed(func: Any, args: Any, kwargs: Any) -> List[Tuple[str, torch.Tensor]]:
+    if getattr(func, "namespace", "aten").split("_")[0] in _OF_TORCH:
+        return []
+    arguments = func._schema.arguments
+    given = {**dict(zip((argument.name for argument in arguments), args)), **(kwargs or {})}
+    return [
+        (argument.name, given[argument.name])
+        for argument in arguments
+        if isinstance(given.get(argument.name), torch.Tensor)
+        and not (argument.alias_info is not None and argument.alias_info.is_write)
+    ]
+
+
+class DropUndeclaredWritesMode(TorchDispatchMode):  # type: ignore[misc]
+    """Operators of the program's own get copies of what their schemas do not name as written to: a
+    result that moves depends on such a write.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = dict(kwargs or {})
+        copies = copy_unnamed(func, args, given)
+        names = [argument.name for argument in func._schema.arguments] if copies else []
+        args = [copies.get(name, value) for name, value in zip(names, args)] if copies else args
+        given.update({name: copies[name] for name in given if name in copies})
+        return func(*args, **given)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 
-from collectors.call import lost_writes, probe
+from collectors.call import probe, undefined_writes
 from reporter.core.candidate import find_failure
 from reporter.core.signature import same_failure
 from reporter.execution.fresh_process import run_cold
@@ -51,7 +52,7 @@ def test_what_is_lost_is_seen_and_moves_with_the_order(name: str) -> None:
     assert probe.find_undefined(lambda: program(Y.clone(), TWICE)) == (["writes"] if loses else [])
     plain, reordered, once = Y.clone(), Y.clone(), Y.clone()
     program(plain, TWICE)
-    with lost_writes.ReorderWritesMode():
+    with undefined_writes.ReorderWritesMode():
         program(reordered, TWICE)
         program(once, ONCE)
     assert torch.equal(plain, reordered) != loses
@@ -68,3 +69,32 @@ def test_a_candidate_that_only_fails_by_a_lost_write_is_another_failure() -> Non
     assert [found.undefined for found in shown if found] == [("writes",), ()]
     twice, once = (replace(found, layer="inductor") for found in shown if found)
     assert same_failure(twice, once) and not same_failure(once, twice)
+
+
+@torch.library.custom_op("program_of_the_test::scale", mutates_args=())
+def scale(x: torch.Tensor, by: float) -> torch.Tensor:
+    x.mul_(by)
+    return x.sum(-1)
+
+
+@torch.library.custom_op("program_of_the_test::honest", mutates_args=("x",))
+def honest(x: torch.Tensor, by: float) -> torch.Tensor:
+    x.mul_(by)
+    return x.sum(-1)
+
+
+@pytest.mark.parametrize(("operator", "undeclared"), [(scale, ["scale"]), (honest, [])])
+def test_a_write_that_the_schema_does_not_name_is_seen_and_can_be_left_out(
+    operator: Callable[..., torch.Tensor], undeclared: list[str]
+) -> None:
+    def program(y: torch.Tensor) -> torch.Tensor:
+        return operator(y, by=2.0) + y.sum(-1)
+
+    watch = probe.Watch()
+    with watch:
+        written = program(torch.ones(2, 3))
+    assert watch.undeclared_writes == undeclared
+    with undefined_writes.DropUndeclaredWritesMode():
+        kept = program(torch.ones(2, 3))
+    assert written.tolist() == [12.0, 12.0]
+    assert kept.tolist() == ([9.0, 9.0] if undeclared else [12.0, 12.0])
