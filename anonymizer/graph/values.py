@@ -98,8 +98,10 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
         # undefined
         if level == "plain" and not stats.get("cast"):
             # an intermediate that is never negative is often read by what needs that (a root, a
-            # logarithm)
-            return Recipe("rand" if stats.get("intermediate") and low >= 0 else "randn")
+            # logarithm), and what lies between 0 and 1 by what takes a share or a sample
+            is_share = low >= 0 and high <= 1 and not stats.get("constant")
+            is_positive = bool(stats.get("intermediate")) and low >= 0
+            return Recipe("rand" if is_share or is_positive else "randn")
         if level == "positive" and not stats.get("cast"):
             return Recipe("rand") if low >= 0 else Recipe("randn")
         if stats.get("constant"):

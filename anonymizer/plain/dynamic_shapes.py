@@ -77,6 +77,8 @@ def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
 
 def _shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
     """The sizes of a new tensor, or those of `reshape` at the end."""
+    if isinstance(value, ast.BinOp):
+        return _shape(value.left, sizes)
     if not isinstance(value, ast.Call):
         return None
     method = value.func.attr if isinstance(value.func, ast.Attribute) else ""

@@ -230,7 +230,7 @@ class _Writer:
                 at = shown.index(line)
                 before, after = re.split(rf"\b{name}\b", line, maxsplit=1)
                 shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
-            elif text:
+            elif text and uses:
                 made.append(f"{name} = {text}")
         return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._inside(shown))]
 

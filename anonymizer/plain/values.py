@@ -129,7 +129,7 @@ def _ones(call: ast.Call) -> ast.expr | None:
 
 
 def _count(call: ast.Call) -> ast.expr | None:
-    """0, 1, 2, … in the shape of the tensor."""
+    """0, 1, 2, … in the shape of the tensor, and parts of one where values lie below it."""
     sizes = _shape(call)
     if not sizes:
         return None
@@ -146,6 +146,8 @@ def _count(call: ast.Call) -> ast.expr | None:
     made: ast.expr = ast.Call(ast.parse("torch.arange", mode="eval").body, [end], settings)
     if len(sizes) > 1:
         made = ast.Call(ast.Attribute(made, "reshape", ast.Load()), sizes, [])
+    if ast.unparse(call.func) == "torch.rand":
+        made = ast.BinOp(made, ast.Div(), ast.Constant(count))
     if "requires_grad" in named:
         made = ast.Call(ast.Attribute(made, "requires_grad_", ast.Load()), [], [])
     return made

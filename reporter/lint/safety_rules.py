@@ -5,12 +5,16 @@ in `reporter.core.safety`.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 
 from reporter.core.safety import TABLE, dangers
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
+
+#: Names of the types of NumPy's scalars.
+_NUMPY_SCALAR = re.compile(r"bool_?|u?int\d+|float\d+|longdouble|complex\d+")
 
 
 def _safety(subject: LintSubject) -> Iterator[Hit]:
@@ -25,8 +29,21 @@ def _dependencies(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.nodes():
         for module in _import_names(node):
             top = module.split(".")[0]
-            if top not in ("torch", "triton", "numpy") and top not in sys.stdlib_module_names:
+            known = top in ("torch", "triton") or top in sys.stdlib_module_names
+            if not known and not (top == "numpy" and _needs_scalars_alone(subject)):
                 yield subject.name, getattr(node, "lineno", None), f"it needs {top}"
+
+
+def _needs_scalars_alone(subject: LintSubject) -> bool:
+    """Whether NumPy is there for nothing but scalars, which torch takes as arguments."""
+    used = [
+        node.attr
+        for node in subject.nodes()
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "numpy"
+    ]
+    return bool(used) and all(_NUMPY_SCALAR.fullmatch(name) for name in used)
 
 
 def _import_names(node: ast.AST) -> Iterator[str]:
@@ -46,7 +63,7 @@ RULES = (
     ),
     Rule(
         "dependencies",
-        "A repro needs torch, and NumPy at most.",
+        "A repro needs torch and nothing else, but for scalars of NumPy.",
         "replace it by a few lines of torch",
         _dependencies,
     ),

@@ -182,7 +182,10 @@ class PlainInputs:
     def _recipe(item: Input) -> Input | None:
         if item.kind == "param" and item.meta.is_float and item.recipe != Recipe("randn"):
             return replace(item, recipe=Recipe("randn"))
-        plain = item.recipe.kind in ("randn", "bool", "zeros", "ones") and not item.recipe.specials
+        plain = (
+            item.recipe.kind in ("randn", "rand", "bool", "zeros", "ones")
+            and not item.recipe.specials
+        )
         if plain or item.kind != "input":
             return None
         if item.meta.is_float:

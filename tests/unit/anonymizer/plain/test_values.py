@@ -26,7 +26,7 @@ def plainer(*lines: str) -> list[list[str]]:
         (
             "torch.rand(4, dtype=torch.float64)",
             "torch.ones(4, dtype=torch.float64)",
-            "torch.arange(4, dtype=torch.float64)",
+            "torch.arange(4, dtype=torch.float64) / 4",
         ),
     ],
 )
