@@ -68,7 +68,7 @@ def test_wrong_values_are_one_comparison_on_readable_inputs(pool: WorkerPool) ->
 
 
 def test_what_is_wrong_for_some_values_only_keeps_random_ones(pool: WorkerPool) -> None:
-    late = OFF_BY_ONE.replace("+ 1]", "+ (args[-1] % 1 > 0).float()]")
+    late = OFF_BY_ONE.replace("+ 1]", "+ (args[-1] * 2 % 1 > 0).float()]")
     check = replace(VALUES, prelude=late)
     text = find(pool, candidate("def repro(x):\n    return x.cos()", "torch.rand(2)", check), WRONG)
     assert text is not None and "torch.manual_seed(0)\nx = torch.rand(2)\n" in text
