@@ -76,7 +76,7 @@ class ProgramSearch:
         assert captured.verdict.signature is not None and captured.material.check is not None
         self.captured = captured
         self.work, self.issue = run.work, run.issue
-        self.progress, self.say = run.progress, run.say
+        self.progress = run.progress
         self.contrasts = workers.contrasts
         self.as_whole = captured.material.whole is not None
         self.wanted = captured.verdict.signature
@@ -85,6 +85,8 @@ class ProgramSearch:
         )
         self.others = Others(self.wanted)
         self.size = ""
+        #: Why the source was not rewritten.
+        self.unwritten: list[str] = []
         self.refusals = Refusals(self.contrasts, matcher(self.wanted))
         #: (candidates settled, tensor operations, lines), each time the program got smaller
         self.history: list[tuple[int, int, int]] = []
@@ -166,13 +168,9 @@ class ProgramSearch:
         same = self.refusals.sentence()
         if same is not None:
             raise CannotJudgeError(same)
-        reasons = sorted(
-            {
-                graph["unsupported"]
-                for graph, _ in self.captured.material.captures
-                if "unsupported" in graph
-            }
-        )
+        graphs = (graph for graph, _ in self.captured.material.captures)
+        reasons = sorted({graph["unsupported"] for graph in graphs if "unsupported" in graph})
+        reasons += dict.fromkeys(self.unwritten)
         if self.scheduler.out_of_memory:
             reasons.append(
                 f"{self.scheduler.out_of_memory} programs needed more than the"
@@ -184,8 +182,8 @@ class ProgramSearch:
         ]
         # what fails before a value is read needs none
         crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
-        is_effect = self.wanted.property == SIDE_EFFECT
-        is_of_values = self.captured.verdict.kind not in crashes and not is_effect
+        depends = self.wanted.property in (None, "shape")  # values decide no other property
+        is_of_values = self.captured.verdict.kind not in crashes and depends
         if small and is_of_values and not self.issue.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (
@@ -310,7 +308,7 @@ class ProgramSearch:
             )
 
     def _rewritten(self) -> Iterator[Candidate]:
-        content = source_candidates.program(self.captured, say=self.say)
+        content = source_candidates.program(self.captured, say=self.unwritten.append)
         if content is not None:
             yield from self._show(content)
 
