@@ -17,10 +17,17 @@ import torch
 from .ownership import is_foreign, public_reference, user_code
 
 Ref = Dict[str, Any]
+#: Methods of torch.nn.Module that are the call of the module.
+_CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
 
 
 def original(value: Any) -> Any:
-    """The module or function that torch.compile has wrapped; any other value as it is."""
+    """The module or function that torch.compile has wrapped, also of `module.compile()`; any other
+    value as it is.
+    """
+    if isinstance(value, types.MethodType) and isinstance(value.__self__, torch.nn.Module):
+        if value.__func__.__name__ in _CALLS and is_foreign(value.__func__.__module__):
+            return original(value.__self__)
     for name in ("_orig_mod", "_torchdynamo_orig_callable"):
         inner = getattr(value, "__dict__", {}).get(name) or getattr(value, "__dict__", {}).get(
             "_modules", {}

@@ -81,7 +81,9 @@ def own_files() -> List[str]:
     """
     ours = os.path.realpath(FOLDER) + os.sep
     found = set()
-    for module in list(sys.modules.values()):
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch."):  # also what Inductor generates, which lies in its cache
+            continue
         path = getattr(module, "__file__", None)
         # some of torch's modules, such as torch.ops, claim a file that there is not
         if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):

@@ -1,0 +1,75 @@
+"""What torch.compile wraps in one of its ways is gathered as the module that it is."""
+
+from __future__ import annotations
+
+import collections
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import nn
+
+from anonymizer.source.rewrite import rebuild
+from collectors.source import ownership, source
+from collectors.source.kinds import original
+
+WORDS = {"relu", "append", "squeeze"}
+
+
+class Kept(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = collections.deque([1.0], maxlen=3)
+
+    def forward(self, x: torch.Tensor, by: Any = 2.0) -> torch.Tensor:
+        self.last.append(2.0)
+        return torch.relu(x) * by
+
+
+def text(entry: Any, *args: Any) -> str:
+    program = rebuild(source.gather(original(entry), args, {}), WORDS)
+    return "\n".join(
+        [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
+    )
+
+
+@pytest.mark.parametrize(
+    "way", ["whole", "module.compile()", "bound method", "method in its place", "call"]
+)
+def test_the_entry_is_the_module(way: str) -> None:
+    module = Kept()
+    entry: Any = module
+    if way == "module.compile()":
+        module.compile(backend="eager")
+        entry = module._compiled_call_impl
+    elif way == "bound method":
+        entry = torch.compile(module.forward, backend="eager")
+    elif way == "method in its place":
+        module.forward = torch.compile(module.forward, backend="eager")  # type: ignore[method-assign]
+        entry = module.forward
+    elif way == "call":
+        entry = torch.compile(module.__call__, backend="eager")
+    made = text(entry, torch.ones(2))
+    assert "def forward(self, arg1" in made and made.rstrip().endswith("Repro()")
+    assert "collections.deque([1.0], maxlen=3)" in made
+
+
+def test_a_scalar_of_numpy_is_one_in_the_program() -> None:
+    made = text(Kept(), torch.ones(2), numpy.float64(1.5))
+    assert "numpy.float64(1.5)" in made
+
+
+def test_what_inductor_generates_is_none_of_the_programs_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("torch._inductor.runtime.compile_tasks.c123", "kestrel"):
+        module = ModuleType(name)
+        module.__file__ = str(tmp_path / f"{name}.py")
+        Path(module.__file__).write_text("x = 1\n")
+        monkeypatch.setitem(sys.modules, name, module)
+    found = [path for path in ownership.own_files() if path.startswith(str(tmp_path))]
+    assert found == [str(tmp_path / "kestrel.py")]
