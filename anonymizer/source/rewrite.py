@@ -139,11 +139,11 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
 def _wrap(values: ValueWriter, ref: Ref, record: Record) -> str:
     """A stock layer or container as the entry gets a module around it."""
     context = values.context
-    names = _parameter_names(context)
+    names, given = _parameters(context)
     text = (
         "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n       "
         f" self.body = {ast.unparse(values.build(ref))}\n\n    def forward(self,"
-        f" {', '.join(names)}):\n        return self.body({', '.join(names)})\n"
+        f" {names}):\n        return self.body({given})\n"
     )
     made = ast.parse(text).body
     made[0].body[0].body += tie(context, "self.body", ref["id"])  # type: ignore[attr-defined]
@@ -152,17 +152,32 @@ def _wrap(values: ValueWriter, ref: Ref, record: Record) -> str:
 
 
 def _function(context: ProgramContext, inner: str) -> str:
-    names = _parameter_names(context)
+    names, given = _parameters(context)
     context.definitions.statements["repro"] = list(
-        ast.parse(f"def repro({', '.join(names)}):\n    return {inner}({', '.join(names)})").body
+        ast.parse(f"def repro({names}):\n    return {inner}({given})").body
     )
     return "repro"
 
 
-def _parameter_names(context: ProgramContext) -> list[str]:
-    return [
-        "x" if index == 0 else f"x{index}" for index in range(len(context.symbols.gathered["args"]))
+def _parameters(context: ProgramContext) -> tuple[str, str]:
+    """The parameters of an entry that has no signature, and what it hands on: positional arguments,
+    then those that were given by keyword.
+    """
+    words = _public_keywords(context)
+    count = len(context.symbols.gathered["args"])
+    names = ["x" if index == 0 else f"x{index}" for index in range(count + len(words))]
+    given = [*names[:count], *(f"{word}={name}" for word, name in zip(words, names[count:]))]
+    return ", ".join(names), ", ".join(given)
+
+
+def _public_keywords(context: ProgramContext) -> list[str]:
+    """The words by which the call gives arguments; none where one has no public form."""
+    variables, vocabulary = context.names.tables["variables"], context.names.vocabulary
+    words = [
+        variables.get(name, name if name in vocabulary else "")
+        for name in context.symbols.gathered["kwargs"]
     ]
+    return words if all(words) else []
 
 
 def _signature(context: ProgramContext, name: str, method: str | None) -> ast.arguments | None:
@@ -181,6 +196,10 @@ def _arguments(context: ProgramContext, signature: ast.arguments | None, call: R
     if not named:
         return args
     if signature is None:
+        if _public_keywords(context):
+            return args + [
+                named[name] for name in context.symbols.gathered["kwargs"] if name in named
+            ]
         context.definitions.problems.append("keyword arguments of an entry without a signature")
         return args
     variables = context.names.tables["variables"]

@@ -29,6 +29,18 @@ def test_generated_names_avoid_private_ones() -> None:
     assert not names & private
 
 
+def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
+    gathered = handmade("def f(x, secret_by):\n    return torch.relu(x) * secret_by")
+    function = gathered["entry"]
+    gathered["entry"] = {"kind": "partial", "function": function, "args": [], "kwargs": {}}
+    gathered["kwargs"] = {"secret_by": {"kind": "const", "value": "3", "text": False}}
+    made = rebuild(gathered, {"relu"})
+    text = made.definitions_text()
+    public = made.mapping["secret_by"]
+    assert "def repro(x, x1):" in text and f"(x, {public}=x1)" in text
+    assert made.inputs_lines()[-1] == "return (x, 3)" and made.problems == ()
+
+
 def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -> None:
     names = PublicNames(("__torch_only__",))
     for name in ("__call__", "__enter__", "__post_init__", "__torch_function__", "__torch_only__"):
