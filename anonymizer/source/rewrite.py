@@ -114,6 +114,8 @@ def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProg
 def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
     context = values.context
+    if ref["kind"] == "function" and _takes_any_keywords(context, ref["id"]):
+        return _function(context, ast.unparse(values.refer(ref, "entry", False))), None
     if ref["kind"] == "function":
         if ref["id"] in context.owners:
             context.definitions.problems.append("a static method as the entry")
@@ -134,6 +136,14 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
             return _wrap(values, ref, record), None
     inner = ast.unparse(values.refer(ref, "entry", False))
     return _function(context, inner), None
+
+
+def _takes_any_keywords(context: ProgramContext, key: str) -> bool:
+    """Whether arguments were given by keyword to a function that takes any, or any number of
+    others, so that no position stands for them.
+    """
+    taken = context.symbols.trees[key].args
+    return bool(context.symbols.gathered["kwargs"]) and bool(taken.vararg or taken.kwarg)
 
 
 def _wrap(values: ValueWriter, ref: Ref, record: Record) -> str:
@@ -174,10 +184,10 @@ def _public_keywords(context: ProgramContext) -> list[str]:
     """The words by which the call gives arguments; none where one has no public form."""
     variables, vocabulary = context.names.tables["variables"], context.names.vocabulary
     words = [
-        variables.get(name, name if name in vocabulary else "")
+        variables.get(name) or (name if name in vocabulary else context.names.text(name))
         for name in context.symbols.gathered["kwargs"]
     ]
-    return words if all(words) else []
+    return words if all(word.isidentifier() for word in words) else []
 
 
 def _signature(context: ProgramContext, name: str, method: str | None) -> ast.arguments | None:

@@ -41,6 +41,17 @@ def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
     assert made.inputs_lines()[-1] == "return (x, 3)" and made.problems == ()
 
 
+def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
+    source = "def f(*parts, secret_by, **flags):\n    return torch.relu(parts[0]) * secret_by"
+    gathered = handmade(source, 2)
+    three = {"kind": "const", "value": "3", "text": False}
+    gathered["kwargs"] = {"secret_by": three, "secret_flag": three}
+    made = rebuild(gathered, {"relu"})
+    text = made.definitions_text()
+    assert "secret" not in text and "def repro(x, x1, x2, x3):" in text
+    assert f"(x, x1, {made.mapping['secret_by']}=x2, " in text and text.rstrip().endswith("=x3)")
+
+
 def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -> None:
     names = PublicNames(("__torch_only__",))
     for name in ("__call__", "__enter__", "__post_init__", "__torch_function__", "__torch_only__"):
