@@ -117,8 +117,14 @@ class ReorderWritesMode(TorchDispatchMode):  # type: ignore[misc]
         return write.again(func, kwargs or {})
 
 
-#: Namespaces of operators whose schemas are torch's own.
-_OF_TORCH = ("aten", "prim", "prims", "quantized", "inductor", "rngprims", "higher_order")
+#: Namespaces of operators whose schemas are torch's own (2.0 to 2.15, with those of distributed
+#: packages). A collective of theirs may fill a tensor that it was given earlier.
+_OF_TORCH = frozenset(
+    """aten prim prims quantized quantized_decomposed quantization sparse inductor inductor_prims
+    rngprims debugprims c10d c10d_functional _c10d_functional _c10d_functional_autograd _dtensor
+    fsdp symm_mem mkl mkldnn mkldnn_prepacked onednn prepacked onnx onnx_symbolic profiler streams
+    static_runtime export flex_lib debug_mode_ops _native _quantized _test _inductor_test""".split()
+)
 
 
 def copy_unnamed(func: Any, args: Any, kwargs: Any) -> Dict[str, torch.Tensor]:
@@ -141,16 +147,25 @@ def find_undeclared(
 
 
 def _find_unnamed(func: Any, args: Any, kwargs: Any) -> List[Tuple[str, torch.Tensor]]:
-    if getattr(func, "namespace", "aten").split("_")[0] in _OF_TORCH:
+    if getattr(func, "namespace", "aten") in _OF_TORCH or not hasattr(func, "_schema"):
         return []
     arguments = func._schema.arguments
     given = {**dict(zip((argument.name for argument in arguments), args)), **(kwargs or {})}
     return [
         (argument.name, given[argument.name])
         for argument in arguments
-        if isinstance(given.get(argument.name), torch.Tensor)
+        if _can_be_compared(given.get(argument.name))
         and not (argument.alias_info is not None and argument.alias_info.is_write)
     ]
+
+
+def _can_be_compared(value: Any) -> bool:
+    return (
+        isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and value.device.type != "meta"
+        and not value.is_quantized
+    )
 
 
 class DropUndeclaredWritesMode(TorchDispatchMode):  # type: ignore[misc]

@@ -98,6 +98,7 @@ def _gather(
                 "kwargs": {name: work.ref(value) for name, value in named.items()},
             }
             for given, named in history
+            if _is_plain((given, named), [*args, *kwargs.values()])
         ],
     }
     work.run()
@@ -110,6 +111,19 @@ def _gather(
         problems=work.problems,
     )
     return found
+
+
+def _is_plain(value: Any, known: List[Any]) -> bool:
+    """Whether a value of an earlier call is made of numbers, texts and tensors that are no more, or
+    is one of the objects of this call: others would count as objects of the program.
+    """
+    if isinstance(value, Placeholder) or any(value is each for each in known):
+        return True
+    if isinstance(value, dict):
+        return all(_is_plain(each, known) for pair in value.items() for each in pair)
+    if type(value) in (list, tuple, set, frozenset):
+        return all(_is_plain(each, known) for each in value)
+    return kinds.constant(value) is not None
 
 
 class _Gatherer(ObjectRecords):

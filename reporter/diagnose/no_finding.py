@@ -96,7 +96,8 @@ def ended_by_rejected_call(recording: Recording) -> bool:
     raised, rejected = recording.script.exception, recording.rejected
     if raised is None or rejected is None or not script_failed(recording):
         return False
-    return rejected["first_line"] in raised["failure"]["message"]
+    said = rejected["first_line"]
+    return bool(said) and said in raised["failure"]["message"]
 
 
 def without_finding(recording: Recording) -> Diagnosis:

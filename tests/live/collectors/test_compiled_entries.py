@@ -14,6 +14,8 @@ import torch
 from torch import nn
 
 from anonymizer.source.rewrite import rebuild
+from collectors.call import undefined_writes
+from collectors.call.rungs import forget
 from collectors.source import ownership, source
 from collectors.source.kinds import original
 
@@ -73,3 +75,21 @@ def test_what_inductor_generates_is_none_of_the_programs_files(
         monkeypatch.setitem(sys.modules, name, module)
     found = [path for path in ownership.own_files() if path.startswith(str(tmp_path))]
     assert found == [str(tmp_path / "kestrel.py")]
+
+
+def test_objects_of_earlier_calls_are_none_of_the_program() -> None:
+    def of(*calls: Any) -> int:
+        history = [((forget(x), by), {}) for x, by in calls]
+        gathered = source.gather(Kept(), (torch.ones(2), 2.0), {}, history=history)
+        return len(gathered["earlier"])
+
+    assert of((torch.ones(3), 1.5), (torch.ones(4), [1, numpy.float64(2.0)])) == 2
+    assert of((torch.ones(3), Kept()), (torch.ones(3), object())) == 0
+
+
+@pytest.mark.parametrize("name", ["_c10d_functional.wait_tensor", "aten.add_", "prims.copy_to"])
+def test_operators_of_torch_declare_what_they_write(name: str) -> None:
+    space, operator = name.split(".")
+    packet = getattr(getattr(torch.ops, space), operator)
+    first = getattr(packet, packet.overloads()[0])
+    assert undefined_writes.copy_unnamed(first, (torch.ones(2), torch.ones(2)), {}) == {}

@@ -494,6 +494,8 @@ def test_rounding_is_no_excuse_for_a_script_that_eager_ends_too() -> None:
     assert found.summary == "Eager fails as well: TypeError: odd."
     other = {**raised, "failure": raises("TypeError", "even")["failure"]}
     assert said(finding(MadeUp(rounded)), **ending, exception=other).kind == "rounding"
+    silent = {"exit": 1, "rejected": raises("AssertionError", "")["failure"]}
+    assert said(finding(MadeUp(rounded)), **silent, exception=other).kind == "rounding"
 
 
 @pytest.mark.parametrize(
