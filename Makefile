@@ -108,8 +108,9 @@ test-lowest: $(VENV)/installed
 # what a run says on a machine that lacks something.
 test-faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults $(POINTS)
-	$(BIN)/python -m pytest -m e2e -k "kill or ctrl_c or two_" tests/e2e/filing tests/e2e/test_triage.py \
+	$(BIN)/python -m pytest -m e2e -k "kill or ctrl_c or two_ or store" tests/e2e/filing tests/e2e/test_triage.py \
 		tests/e2e/test_check_interrupted.py tests/e2e/test_check_issue.py
+	$(BIN)/python -m pytest -m "e2e or slow" tests/e2e/test_release_environments.py
 	$(BIN)/python -m tests.faults.machine
 
 # Parsers of what others wrote, under Hypothesis, for ten minutes.

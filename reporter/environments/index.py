@@ -36,7 +36,8 @@ _NEWEST_PYTHON = (
     (Version("2.6"), (3, 13)),
     (Version("2.10"), (3, 14)),
 )
-_PATIENCE = 60.0
+#: Seconds without a byte, as pip has it.
+_PATIENCE = 15.0
 
 
 @dataclass(frozen=True)

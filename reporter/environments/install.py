@@ -23,12 +23,24 @@ from reporter.execution import launch
 
 PYTORCH = "https://download.pytorch.org/whl/{backend}"
 _LIMIT = 3600.0
+#: Seconds without a byte until uv asks again; it asks four times.
+_READ_LIMIT = "60"
 #: Releases before 2.3 were built for NumPy 1 and cannot use arrays of NumPy 2.
 _NUMPY_2 = Version("2.3.0.dev0")
 #: What tells a line with the reason from one with advice.
 _REASONS = (
     (r"No space left on device|os error 28", "the disk is full"),
     (r"Read-only file system|os error 30", "the cache folder cannot be written"),
+    (r"timed out|network timeout|ReadTimeout", "the index does not answer"),
+    (
+        r"end of file before message length|IncompleteRead|ZIP structure|Invalid zip"
+        r"|located at .* is invalid|DO NOT MATCH THE HASHES|hash mismatch",
+        "what the index sent is not the whole wheel",
+    ),
+    (
+        r"does not match filename|inconsistent (?:version|name)",
+        "the index sent a wheel of something else",
+    ),
     (
         r"dns error|failed to lookup|Failed to fetch|Could not"
         r" connect|NewConnectionError|ConnectTimeout|"
@@ -112,7 +124,7 @@ class Installer:
         environment.pop("VIRTUAL_ENV", None)
         environment.setdefault("UV_CACHE_DIR", str(self.cache))
         environment.setdefault("UV_LINK_MODE", "hardlink")
-        environment.setdefault("UV_HTTP_TIMEOUT", "300")
+        environment.setdefault("UV_HTTP_TIMEOUT", _READ_LIMIT)
         try:
             done = subprocess.run(
                 command,

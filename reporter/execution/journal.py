@@ -35,11 +35,13 @@ class Journal:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             os.close(self._file)
             raise UsageError(
                 f"another run is using {path}; wait for it or choose another folder"
             ) from error
+        except OSError:
+            pass  # a disk without locks: two runs in one folder are the user's to avoid
         head = {"journal": _VERSION, "subject": subject}
         good = self._load(head)
         os.ftruncate(self._file, good)

@@ -74,7 +74,8 @@ def _create(place: Path) -> tuple[Path, int]:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             stack.callback(os.close, lock)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with suppress(OSError):  # on a disk without locks nobody takes it for abandoned
+                fcntl.flock(lock, fcntl.LOCK_EX)
             if os.fstat(lock).st_nlink:
                 stack.pop_all()
                 return folder, lock

@@ -19,10 +19,14 @@ from pathlib import Path
 import platformdirs
 
 from reporter.core.errors import UsageError
+from reporter.store.locks import lock, lock_beside, require_locks
 
 # Where the store is, for tests and for teams that keep one per project.
 STORE_VARIABLE = "BUGREPORT_STORE"
 _PATIENCE = 30.0  # seconds that a writer waits for another
+_MAGIC = b"SQLite format 3\0"
+#: What SQLite says of a file that is cut or overwritten.
+_DAMAGE = ("malformed", "not a database")
 
 # Appended to, never edited. Times are UTC in ISO 8601, durations are seconds, `key` is that of the
 # issue's marker.
@@ -104,11 +108,11 @@ _SCHEMA = (
 def store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
     given = os.environ.get(STORE_VARIABLE)
-    return (
-        Path(given)
-        if given
-        else platformdirs.user_data_path("bugreport", appauthor=False) / "store.sqlite3"
-    )
+    return Path(given) if given else _usual_path()
+
+
+def _usual_path() -> Path:
+    return platformdirs.user_data_path("bugreport", appauthor=False) / "store.sqlite3"
 
 
 def now() -> str:
@@ -123,13 +127,12 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     `transaction` groups what belongs together.
 
     Raises:
-        UsageError: the file cannot be opened or written, holds something else, or is of a newer
-            version of the tool.
+        UsageError: the file cannot be opened, locked or written, holds something else, is damaged
+            (and has been renamed), or is of a newer version of the tool.
     """
     path = path or store_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        connection = _connect(path)
     except (OSError, sqlite3.Error) as error:
         raise _unusable(path, error) from error
     try:
@@ -143,10 +146,48 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
             with contextlib.suppress(OSError):
                 os.chmod(path, 0o600)
             yield connection
-        except sqlite3.Error as error:
-            raise _unusable(path, error) from error
-    finally:
-        connection.close()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        if any(words in str(error) for words in _DAMAGE) and _is_ours(path):
+            raise _set_aside(path, error) from error
+        raise _unusable(path, error) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Raises OSError, sqlite3.Error; UsageError if files beside it cannot be locked."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_locks(lock_beside(path, "use"))  # SQLite would wait, and then call the file locked
+    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file that is no usable database was a store: it lies where only a store does, or
+    begins like one.
+    """
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return path == _usual_path() or file.read(len(_MAGIC)) == _MAGIC
+    return False
+
+
+def _set_aside(path: Path, error: Exception) -> UsageError:
+    """Renames a damaged store, so that the next command begins a new one.
+
+    This command ends: what it was about to do, such as filing a report, may hang on what the store
+    knew.
+    """
+    with lock([lock_beside(path, "damaged")], lambda: None):
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as other:
+            if other.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
+                return UsageError(f"the store {path} was damaged and is new now; run this again")
+        kept = path.with_name(f"{path.name}.damaged-{datetime.now():%Y%m%dT%H%M%S}")
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{path}{suffix}", f"{kept}{suffix}")
+    return UsageError(
+        f"the store {path} is damaged ({error}); it is kept as {kept.name} beside it, and the next"
+        " command begins a new one"
+    )
 
 
 @contextlib.contextmanager

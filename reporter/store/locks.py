@@ -25,14 +25,14 @@ def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
     has one.
 
     Raises:
-        UsageError: a lock file cannot be made.
+        UsageError: a lock file cannot be made, or its folder is on a disk without locks.
     """
     with contextlib.ExitStack() as stack:
         said = False
         for path in paths:
             descriptor = _open(path)
             stack.callback(os.close, descriptor)
-            while not _take(descriptor):
+            while not _take(descriptor, path.parent):
                 if not said:
                     waiting()
                     said = True
@@ -56,11 +56,25 @@ def _open(path: Path) -> int:
         ) from None
 
 
-def _take(descriptor: int) -> bool:
+def require_locks(path: Path) -> None:
+    """Raises UsageError if a lock file at this path cannot be made, or not be locked."""
+    descriptor = _open(path)
+    try:
+        _take(descriptor, path.parent)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, folder: Path) -> bool:
     import fcntl  # where there is none, the rest of the tool works
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise UsageError(
+            f"files in {folder} cannot be locked ({error.strerror}), so that two processes could"
+            " file the same report; set BUGREPORT_STORE to a file in a folder on a local disk"
+        ) from None
     return True

@@ -14,6 +14,7 @@ from reporter.environments import index
 from reporter.environments.environments import IN_USE, Environments
 from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, parse
+from tests.support import indexes
 from tests.support.checking import start
 from tests.support.created import bugreport
 from tests.support.waiting import PATIENCE
@@ -147,6 +148,54 @@ def test_what_no_index_has_cannot_be_judged(
     ):
         home.provide(release)
     assert not (tmp_path / "cache" / release.folder_name).exists()
+
+
+FAULTS: dict[indexes.Fault, str] = {
+    "stalls": "does not answer",
+    "stalls in a file": "does not answer",
+    "breaks off": "not the whole wheel",
+    "other bytes": "not the whole wheel",
+    "other version": "a wheel of something else|no wheel of it fits this machine",
+}
+
+
+@pytest.mark.parametrize("uv", [pytest.param(True, id="uv"), SLOWLY])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param("stalls", marks=pytest.mark.slow),
+        *(name for name in FAULTS if name != "stalls"),
+    ],
+)
+def test_an_index_that_misbehaves_leaves_no_environment(
+    fault: indexes.Fault, uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command has its environment once the index is well again."""
+    no_shims(monkeypatch)
+    make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    for name in [name for name in os.environ if name.startswith(("UV_", "PIP_"))]:
+        monkeypatch.delenv(name)
+    for name, value in {
+        "UV_HTTP_TIMEOUT": "3",
+        "UV_HTTP_RETRIES": "0",
+        "PIP_DEFAULT_TIMEOUT": "3",
+        "PIP_RETRIES": "1",
+        "PIP_CONFIG_FILE": os.devnull,
+    }.items():
+        monkeypatch.setenv(name, value)
+    release = Release("2.99.0", version="2.99.0")
+    for kind in (fault, "none"):
+        home, _ = environments(tmp_path, uv)
+        with indexes.serve(tmp_path / "wheels", kind) as address:
+            monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+            monkeypatch.setenv("PIP_INDEX_URL", address)
+            index.offers.cache_clear()
+            if kind == "none":
+                assert home.provide(release).torch == "2.99.0"
+            else:
+                with pytest.raises(CannotJudgeError, match=FAULTS[fault]):
+                    home.provide(release)
+                assert not (tmp_path / "cache" / release.folder_name).exists()
 
 
 def test_the_command_lists_adds_and_prunes(shelf: dict[str, Path], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.faults.__main__ import Place
+from tests.support import preload
 from tests.support.places import ROOT
 
 #: The exit codes that a run may end in.
@@ -118,6 +119,19 @@ def store(place: Place, how: str) -> Iterator[None]:
             lock.close()
 
 
+@contextlib.contextmanager
+def preloaded(place: Place, what: str) -> Iterator[None]:
+    """A data folder without locks, or a clock that jumps."""
+    library = preload.build(place.folder)
+    if library is None:
+        raise OSError("no C compiler")
+    data = place.folder / "home"
+    place.environment |= (
+        preload.jumping_clock(library) if what == "clock" else preload.without_locks(library, data)
+    )
+    yield
+
+
 Condition = Callable[[Place], contextlib.AbstractContextManager[None]]
 CONDITIONS: dict[str, Condition] = {
     "full output": lambda place: full(place, "output"),
@@ -132,6 +146,8 @@ CONDITIONS: dict[str, Condition] = {
     "store garbled": lambda place: store(place, "garbled"),
     "store locked": lambda place: store(place, "locked"),
     "store of a newer version": lambda place: store(place, "newer"),
+    "data folder without locks": lambda place: preloaded(place, "locks"),
+    "a clock that jumps": lambda place: preloaded(place, "clock"),
 }
 
 

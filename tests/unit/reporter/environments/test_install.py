@@ -27,6 +27,9 @@ SAID = [
         "  × No solution found: Because there is no version of torch==9.9.9",
         "no wheel of it fits this machine",
     ),
+    ("cause: error sending request for url\n  cause: operation timed out", "the index does not"),
+    ("THESE PACKAGES DO NOT MATCH THE HASHES", "what the index sent is not the whole wheel"),
+    ("Wheel version does not match filename (2 != 3)", "the index sent a wheel of something else"),
     ("", "the installer gave no reason"),
 ]
 
