@@ -551,6 +551,9 @@ class CallVariation(TypedDict, total=False):
     fallback: List[str]
     #: Operators that are not decomposed, by public name.
     undecomposed: List[str]
+    #: Decompositions that are bound to operators as their kernels for autograd are taken away, so
+    #: that tracing meets the C++ ones.
+    unbound: bool
     bisect: BisectSpec
 
 

@@ -14,6 +14,8 @@ from templates.releases import is_earlier, regressions
 from templates.text import code, number, one_line
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+#: The row of a decomposition that AOTAutograd meets while it traces.
+_UNBOUND = "aot_eager without bound decompositions"
 LAYER_NAMES = {
     "dynamo": "Dynamo",
     "aot_autograd": "AOTAutograd",
@@ -285,6 +287,8 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     if failing and fine:
         right = f"backend {_list(fine)} is" if len(fine) == 1 else f"backends {_list(fine)} are"
         sentence += f": {right} right, `{failing[0]}` is not"
+        if failing[0] == "aot_eager" and rungs.get(_UNBOUND) == "ok":
+            sentence += " unless it traces the operators' C++ kernels"
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"
     return (

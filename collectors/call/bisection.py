@@ -21,6 +21,8 @@ from ..protocol import BisectCount, BisectSpec, CallVariation, CompilerSubsystem
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.
 _OWN = ("aten", "prims", "prim")
+_AUTOGRAD = ("Autograd", "CompositeImplicitAutograd")
+_DECOMPOSING = ("torch._decomp.", "torch._refs")
 _CACHES = (
     "torch._inductor.config.fx_graph_cache",
     "torch._inductor.config.fx_graph_remote_cache",
@@ -100,7 +102,7 @@ class Counter:
 def apply(variation: CallVariation) -> Optional[Counter]:
     """Makes this process compile under a variation and returns the counter of its `bisect`.
 
-    Of the keys, `fresh`, `threads`, `fallback`, `undecomposed` and `bisect` count here.
+    Of the keys, `fresh`, `threads`, `fallback`, `undecomposed`, `unbound` and `bisect` count here.
 
     Raises CannotBisectError.
     """
@@ -115,6 +117,8 @@ def apply(variation: CallVariation) -> Optional[Counter]:
         fall_back(name)
     for name in variation.get("undecomposed") or ():
         leave_whole(name)
+    if variation.get("unbound"):
+        unbind_decompositions()
     spec = variation.get("bisect")
     return install(spec) if spec else None
 
@@ -204,6 +208,39 @@ def leave_whole(name: str) -> None:
     except Exception as error:
         raise CannotBisectError("{} is not decomposed".format(name)) from error
     forget_decompositions()
+
+
+def unbind_decompositions() -> None:
+    """Takes the kernels in Python away that operators have for autograd.
+
+    Tracing meets them before any table of decompositions is read (`OpOverload.py_impl` with
+    `DispatchKey.Autograd` or `CompositeImplicitAutograd` in `torch/_decomp/decompositions.py`).
+
+    Raises CannotBisectError where this torch has none.
+    """
+    found = 0
+    for operator in _decomposed_operators():
+        bound = getattr(operator, "py_kernels", None) or {}
+        for key in [key for key in bound if str(key).rpartition(".")[2] in _AUTOGRAD]:
+            if str(getattr(bound[key], "__module__", "")).startswith(_DECOMPOSING):
+                del bound[key]
+                operator._dispatch_cache.clear()
+                found += 1
+    if not found:
+        raise CannotBisectError("no operator has a kernel in Python for autograd")
+
+
+def _decomposed_operators() -> List[Any]:
+    """Every overload of an operator of torch's that something has asked for, as who binds a kernel
+    to it does.
+    """
+    import torch
+
+    importlib.import_module("torch._decomp.decompositions")
+    packets = [
+        vars(packet) for packet in vars(torch.ops.aten).values() if hasattr(packet, "__dict__")
+    ]
+    return [overload for found in packets for overload in found.values()]
 
 
 def forget_decompositions() -> None:

@@ -50,7 +50,7 @@ _BROKEN = (SyntaxError, NameError, ImportError)
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
 #: Overrides that ``bisection`` understands.
-_VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
+_VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
 
 
 def die_with_parent(parent: int) -> None:

@@ -17,11 +17,12 @@ from reporter.core.kinds import (
     Kind,
     Layer,
     RungOutcome,
+    Symptom,
     assert_never,
     layer_of,
 )
 from reporter.diagnose.ladder import Climber, MeasuredRung
-from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF
+from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
 from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.
@@ -127,8 +128,22 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
         case Compiler.COMPILE:
             own = climber.own_name()
             backends = (*BELOW_INDUCTOR, own)
-            return layer_of(next((name for name in backends if bad(climber.ladder[name])), own))
+            lowest = next((name for name in backends if bad(climber.ladder[name])), own)
+            if lowest == Backend.AOT_EAGER and _is_in_decomposition(climber, bad):
+                return Layer.DECOMPOSITION
+            return layer_of(lowest)
     assert_never(climber.finding.compiler)
+
+
+def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> bool:
+    """Whether what AOTAutograd's trace shows comes from a decomposition that it met; not asked of
+    what may not end.
+    """
+    if climber.finding.symptom == Symptom.HANG:
+        return False
+    without = climber.measure(UNBOUND)
+    unknown = (RungOutcome.SKIPPED, RungOutcome.TIMEOUT)
+    return without.outcome not in unknown and not bad(without)
 
 
 def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[int, int]:

@@ -25,6 +25,9 @@ OTHER_RUNS = (AGAIN, OTHER_CLOCK)
 NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
 NO_FULLGRAPH = "fullgraph=False"
+#: With the C++ kernels of operators that have a decomposition as their kernel for autograd: it is
+#: met while AOTAutograd traces, but the fault is the decomposition's.
+UNBOUND = f"{Backend.AOT_EAGER.value} without bound decompositions"
 #: An exported program: the user's export, its modes, its first steps alone.
 EXPORT, PACKAGE, ONNX_RUNTIME = "torch.export", "AOTInductor", "ONNX Runtime"
 STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
@@ -59,6 +62,7 @@ RUNGS: Mapping[str, Rung] = {
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
+    UNBOUND: {"how": "compiled", "backend": Backend.AOT_EAGER.value, "unbound": True},
     Backend.INDUCTOR.value: {"how": "compiled"},
     "fallback_random": {
         "how": "compiled",

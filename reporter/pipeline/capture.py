@@ -21,6 +21,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.run import Run
 from reporter.recording import questions
+from reporter.recording.call_session import refuse_lost
 from reporter.recording.entry_points import EntryPoint, entry_point_of
 from reporter.reduce import initial_candidates
 from reporter.report.captured_call import (
@@ -41,7 +42,8 @@ _MAX_SOURCE = 2_000_000
 def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
-    Raises UsageError for tensors of --allow-values that the failing call does not have.
+    Raises UsageError for tensors of --allow-values that the failing call does not have,
+    CannotJudgeError if the process that holds the call was ended.
     """
     diagnosis = found.details.remark_diagnosis or found.diagnosis
     answer = _environment(diagnosis)
@@ -82,7 +84,9 @@ def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     finding = diagnosis.finding
     if finding is None:
         return {"outcome": "skipped"}
-    return finding.call_session.request(questions.environment(), 60)
+    answer = finding.call_session.request(questions.environment(), 60)
+    refuse_lost(answer)
+    return answer
 
 
 def _surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
@@ -121,15 +125,19 @@ def _material(
     is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
     if finding is None or not is_wanted:
         return ProgramMaterial(sources=sources)
-    gathered = finding.call_session.request(questions.gather(), 60).get("gathered")
-    tensors = finding.call_session.request(questions.tensors(), 60).get("tensors", {})
+    gathered = finding.call_session.request(questions.gather(), 60)
+    tensors = finding.call_session.request(questions.tensors(), 60)
+    refuse_lost(gathered)
+    refuse_lost(tensors)
     allowed = run.issue.allow_values
-    _check_allowed(allowed, tensors)
+    _check_allowed(allowed, tensors.get("tensors", {}))
     graphs = initial_candidates.graphs(diagnosis, run.work.timeout / 2, allowed)
     captures = tuple(graphs)
     words = frozenset(answer.get("vocabulary", ()))
     check = initial_candidates.check_for(diagnosis, answer.get("environment"), words=words)
-    return ProgramMaterial(check, captures, gathered, sources, tensors)
+    return ProgramMaterial(
+        check, captures, gathered.get("gathered"), sources, tensors.get("tensors", {})
+    )
 
 
 def _check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:

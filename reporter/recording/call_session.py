@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from collectors.protocol import CallAnswer, StopRequest
+from reporter.core.errors import CannotJudgeError
 from reporter.core.plain import Json
 from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
+
+#: The signal of an answer that never came, since the fork server is gone.
+LOST = "fork server lost"
 
 
 def longest_wait(timeout: float) -> float:
@@ -26,6 +30,17 @@ def longest_wait(timeout: float) -> float:
     limit twice, and a minute is for the answer itself.
     """
     return 2 * timeout + 60
+
+
+def refuse_lost(answer: Mapping[str, object]) -> None:
+    """Raises CannotJudgeError if the process that holds the call was ended, by whomever.
+
+    A capture without the answer would stay incomplete when the run is gone on with.
+    """
+    if answer.get("signal") == LOST:
+        raise CannotJudgeError(
+            "the process that holds the failing call was ended while it was asked; run this again"
+        )
 
 
 class CallSession(Protocol):
@@ -110,7 +125,7 @@ class ForkedCallSession:
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for future in waiting:
-            future.set_result({"outcome": "died", "signal": "fork server lost"})
+            future.set_result({"outcome": "died", "signal": LOST})
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         """Asks one question without waiting for its answer, but up to 30 s for the fork server.
@@ -126,7 +141,7 @@ class ForkedCallSession:
             if not lost:
                 self._waiting[number] = future
         if lost:
-            future.set_result({"outcome": "died", "signal": "fork server lost"})
+            future.set_result({"outcome": "died", "signal": LOST})
         else:
             assert self._connection is not None
             self._connection.send({**question.message, "id": number, "timeout": timeout})

@@ -41,6 +41,7 @@ from reporter.core.kinds import (
 from reporter.diagnose.rungs import EAGER, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
+from reporter.recording.call_session import refuse_lost
 from reporter.reduce.pieces import parts
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
@@ -188,7 +189,8 @@ def graphs(
 ) -> Iterator[tuple[GraphJson, CaptureWay]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
 
-    `allow` names the tensors whose values may be captured, too.
+    `allow` names the tensors whose values may be captured, too. Raises CannotJudgeError if the
+    process that holds the call was ended.
     """
     finding = diagnosis.finding
     assert finding is not None
@@ -201,6 +203,7 @@ def graphs(
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
         answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
+        refuse_lost(answer)
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way
 

@@ -8,7 +8,7 @@ repro's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from collectors.protocol import Overrides
@@ -26,6 +26,7 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature
+from reporter.diagnose.rungs import UNBOUND
 from reporter.execution.worker_pool import WorkerPool
 from reporter.report.sections import RungRow
 
@@ -79,11 +80,15 @@ def ablation(
     rows = list(variants(check, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
-    for name, future in futures:
-        yield row(name, future.result(), wanted)
+    shown = [row(name, future.result(), wanted) for name, future in futures]
+    for each in shown:
+        yield each
+        if each.rung == Backend.AOT_EAGER and _shows(each, wanted):
+            overrides = _row({"backend": Backend.AOT_EAGER.value, "unbound": True})
+            yield row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
 
 
-def lower_layer(rows: Iterable[RungRow], wanted: Signature) -> Layer | None:
+def lower_layer(rows: Sequence[RungRow], wanted: Signature) -> Layer | None:
     """The layer of the lowest backend under which the repro shows its failure, where that is one
     below the layer that the script's own call was found to fail in; else None.
 
@@ -94,7 +99,11 @@ def lower_layer(rows: Iterable[RungRow], wanted: Signature) -> Layer | None:
         return None
     found = {row.rung: row for row in rows if _shows(row, wanted)}
     below = (layer for layer in order[: order.index(wanted.layer)] if BACKEND_OF[layer] in found)
-    return next(below, None)
+    lowest = next(below, None)
+    unbound = next((row for row in rows if row.rung == UNBOUND), None)
+    if lowest != Layer.AOT_AUTOGRAD or unbound is None or unbound.outcome != RungOutcome.OK:
+        return lowest
+    return Layer.DECOMPOSITION if wanted.layer != Layer.DECOMPOSITION else None
 
 
 def _shows(row: RungRow, wanted: Signature) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -15,9 +16,13 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Kind, Layer
+from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
+from reporter.recording.call_session import ForkedCallSession, refuse_lost
 from reporter.recording.entry_points import EntryPoint, refuse_run
 from reporter.recording.findings import Recording
+from reporter.reduce.initial_candidates import graphs
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
 
@@ -52,6 +57,21 @@ def alone(folder: Path, *args: str, python: Path) -> subprocess.CompletedProcess
     """The recorded script run without the recorder."""
     script = folder / "job" / "script.py"
     return subprocess.run([python, script, *args], cwd=folder, capture_output=True, text=True)
+
+
+def test_a_call_whose_process_was_ended_is_not_captured_in_part(record: Record) -> None:
+    recording = record("backward_is_doubled")
+    (finding,) = recording.findings
+    try:
+        assert isinstance(finding.call_session, ForkedCallSession)
+        assert finding.call_session.pid is not None
+        refuse_lost(finding.call_session.request(questions.gather(), 60))
+        os.kill(finding.call_session.pid, signal.SIGKILL)
+        diagnosis = Diagnosis(Kind.WRONG_GRADIENT, Layer.INDUCTOR, "", finding=finding)
+        with pytest.raises(CannotJudgeError, match="was ended while it was asked"):
+            list(graphs(diagnosis, 60))
+    finally:
+        recording.close()
 
 
 def symptoms(recording: Recording) -> list[tuple[int, str]]:

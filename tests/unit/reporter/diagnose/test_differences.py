@@ -23,6 +23,7 @@ from reporter.diagnose.rungs import (
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
+    UNBOUND,
 )
 from tests.support.made_up_call import (
     DEADLY,
@@ -39,7 +40,7 @@ OWN = {"backend": {"callable": "mine"}}
 #: Wrong where Inductor compiled, right below it.
 INDUCTOR = {"compiled": WRONG, "inductor": WRONG}
 EVERYWHERE = dict.fromkeys(
-    ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"), WRONG
+    ("compiled", "eager", "aot_eager", UNBOUND, "aot_eager_decomp_partition", "inductor"), WRONG
 )
 
 
@@ -166,7 +167,7 @@ def test_with_eagers_own_random_stream_the_results_agree() -> None:
 
 def test_random_numbers_excuse_nothing_that_aot_eager_shows_which_draws_as_eager_does() -> None:
     two = compared(value(max_abs_error=2.0, rms_error=2.0))
-    rungs = {**INDUCTOR, "aot_eager": two, "fallback_random": EQUAL}
+    rungs = {**INDUCTOR, "aot_eager": two, UNBOUND: two, "fallback_random": EQUAL}
     found, _ = verdict(rungs, facts=RANDOM)
     assert (found.kind, found.layer, found.comparison) == ("wrong_result", "aot_autograd", two)
 

@@ -19,6 +19,7 @@ from reporter.diagnose.measuring import (
     make_diagnosis,
     steadiness,
 )
+from reporter.diagnose.rungs import UNBOUND
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import DEADLY, LIMIT, STUCK, MadeUp, finding, raises
 
@@ -88,7 +89,8 @@ def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
     ("bad", "options", "layer"),
     [
         (ALL, {}, "dynamo"),
-        (ALL[2:], {}, "aot_autograd"),
+        ((*ALL[2:], UNBOUND), {}, "aot_autograd"),
+        (ALL[2:], {}, "decomposition"),
         (ALL[3:], {}, "decomposition"),
         (ALL[4:], {}, "inductor"),
         (("compiled",), {}, "inductor"),

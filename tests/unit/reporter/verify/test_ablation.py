@@ -8,6 +8,7 @@ from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
+from reporter.diagnose.rungs import UNBOUND
 from reporter.report.sections import RungRow
 from reporter.verify.ablation import lower_layer, variants
 
@@ -56,6 +57,8 @@ def table(**outcomes: tuple[RungOutcome, str]) -> list[RungRow]:
 
 
 FINE, WRONG = (RungOutcome.OK, ""), (RungOutcome.DIFFERS, "off")
+TRACED = table(eager=FINE, aot_eager=WRONG)
+UNBOUND_FINE, UNBOUND_WRONG = (table(**{UNBOUND: outcome}) for outcome in (FINE, WRONG))
 RAISED, ELSE = (RungOutcome.RAISES, "RuntimeError"), (RungOutcome.RAISES, "TypeError")
 
 
@@ -68,6 +71,9 @@ RAISED, ELSE = (RungOutcome.RAISES, "RuntimeError"), (RungOutcome.RAISES, "TypeE
         (Kind.WRONG_RESULT, Layer.DECOMPOSITION, table(eager=WRONG, aot_eager=WRONG), Layer.DYNAMO),
         (Kind.WRONG_RESULT, Layer.AOT_AUTOGRAD, table(eager=FINE, aot_eager=WRONG), None),
         (Kind.WRONG_RESULT, Layer.EXPORT, table(eager=WRONG), None),
+        (Kind.WRONG_RESULT, Layer.INDUCTOR, [*TRACED, *UNBOUND_FINE], Layer.DECOMPOSITION),
+        (Kind.WRONG_RESULT, Layer.DECOMPOSITION, [*TRACED, *UNBOUND_FINE], None),
+        (Kind.WRONG_RESULT, Layer.DECOMPOSITION, [*TRACED, *UNBOUND_WRONG], Layer.AOT_AUTOGRAD),
         (Kind.WRONG_RESULT, Layer.INDUCTOR, [], None),
     ],
 )
