@@ -207,6 +207,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     zeroed: bool
     #: Number of the child process that is watched in the program's place, from 0.
     child: int
+    #: Backend with which everything is compiled, in place of what the script says.
+    backend: str
     #: File descriptors by which its parent waits for the process's end.
     pipes: List[int]
     #: Stands in each message of the recorder of a stranger's program, whose reaches are told.

@@ -13,7 +13,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol import RecorderSpec
 from .exports import Exports
@@ -103,6 +103,8 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
     def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
         if model is None:
             return lambda function: compile(function, *args, **kwargs)
+        if "backend" in recorder.spec:
+            args, kwargs = (), _with_backend(kwargs, recorder.spec["backend"])
         recorder.local.compiling = True
         try:
             compiled = original(model, *args, **kwargs)
@@ -119,6 +121,12 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         return _watch(torch, recorder, model, compiled, kwargs)
 
     torch.compile = compile
+
+
+def _with_backend(kwargs: Dict[str, Any], backend: str) -> Dict[str, Any]:
+    """The arguments of torch.compile for another backend, which may not know modes and options."""
+    taken = ("dynamic", "fullgraph", "disable")
+    return {**{name: value for name, value in kwargs.items() if name in taken}, "backend": backend}
 
 
 def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
@@ -147,6 +155,8 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
     @functools.wraps(original)
     def optimize(*args: Any, **kwargs: Any) -> Any:
+        if "backend" in recorder.spec and not getattr(recorder.local, "compiling", False):
+            args, kwargs = (), {**kwargs, "backend": recorder.spec["backend"]}
         made = original(*args, **kwargs)
         if getattr(recorder.local, "compiling", False):
             return made

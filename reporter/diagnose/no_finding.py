@@ -172,6 +172,22 @@ def blame_program(recording: Recording, excused: Diagnosis) -> Diagnosis:
     return replace(excused, kind=Kind.INVALID_PROGRAM, layer=Layer.EAGER, summary=summary)
 
 
+def blame_capture(recording: Recording, excused: Diagnosis) -> Diagnosis:
+    """The verdict on a script that fails only with the compiler, but also where eager mode runs the
+    graphs that Dynamo captures: what it minds was not seen, and rounding (`excused`) is not it.
+    """
+    raised = recording.script.exception
+    assert raised is not None
+    summary = (
+        f"The script fails with the compiler alone: {raised['class']}{_in(raised)}. What its"
+        " compiled calls returned differs from eager by rounding only, and that is not what it"
+        " minds: with backend eager, which rounds alike, it fails in the same way. Look at what"
+        " Python does in the compiled functions: Dynamo traces it, and runs it again when it"
+        " compiles again."
+    )
+    return replace(excused, kind=Kind.NOT_REPRODUCED, layer=Layer.NONE, summary=summary)
+
+
 def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     """The verdict on a script that ends where torch states a limit, such as a second derivative
     through a compiled function; None for any other end.

@@ -10,9 +10,9 @@ from reporter.core.kinds import ROUNDED
 from reporter.diagnose.details.gather import DiagnosisDetails, gather
 from reporter.diagnose.details.self_check import checks_itself
 from reporter.diagnose.judge import judge
-from reporter.diagnose.no_finding import blame_program, script_failed
+from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.verdict import Diagnosis
-from reporter.pipeline.record import fails_uncompiled
+from reporter.pipeline.record import blame
 from reporter.pipeline.run import Run
 from reporter.recording.entry_points import entry_point_of, own_texts
 from reporter.recording.findings import Recording
@@ -54,8 +54,9 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     limit = run.within(work.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, run.say, run.asked.rungs, work.jobs)
     doubtful = _doubtful(diagnosis, recording)
-    if doubtful and fails_uncompiled(run, recording):
-        diagnosis, doubtful = blame_program(recording, diagnosis), False
+    if doubtful:
+        diagnosis = blame(run, recording, diagnosis)
+        doubtful = diagnosis.kind in ROUNDED
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     measure = partial(
         gather,

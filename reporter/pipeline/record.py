@@ -9,17 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.core.progress import Progress
 from reporter.core.settings import Options
 from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.no_finding import (
+    blame_capture,
+    blame_program,
     may_fail_elsewhere,
     may_fail_uncompiled,
     same_ending,
     script_failed,
 )
+from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.pipeline.run import Run
@@ -99,16 +103,23 @@ def record(
     return recording
 
 
-def fails_uncompiled(run: Run, recording: Recording) -> bool | None:
-    """Whether a script whose compiled calls are excused ends in the same exception with the
-    compiler switched off; None where that cannot be told or the script takes too long.
+def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
+    """The verdict on a script that says it fails, though its compiled calls differ from eager by
+    rounding only (`excused`): rounding has to explain that failure.
+
+    It does not where the script ends in the same exception with the compiler switched off, nor
+    where the captured graphs are run by eager mode, which rounds alike.
     """
     if not may_fail_uncompiled(recording):
-        return None
+        return excused
     entry = entry_point_of(run.program, run.info.path)
     options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
-    script = _Script(options, entry, run.info.path, run.folder, run.progress)
-    return _FurtherRuns(script).fails_uncompiled(recording)
+    again = _FurtherRuns(_Script(options, entry, run.info.path, run.folder, run.progress))
+    if again.fails_uncompiled(recording):
+        return blame_program(recording, excused)
+    if again.fails_unrounded(recording):
+        return blame_capture(recording, excused)
+    return excused
 
 
 def _account(recording: Recording) -> Json:
@@ -244,6 +255,15 @@ class _FurtherRuns:
             return None
         return same_ending(recording.script.exception, found.script.exception)
 
+    def fails_unrounded(self, recording: Recording) -> bool:
+        """Whether the script ends in the same exception where the backend is `eager`, so that the
+        compiled calls compute as eager mode does.
+        """
+        self.script.progress.note("once more, with the graphs run by eager mode")
+        found = self._run_otherwise(backend=Backend.EAGER.value)
+        found.close()
+        return same_ending(recording.script.exception, found.script.exception)
+
     def _watch(self, recording: Recording, number: int) -> Recording:
         found = self._run(OperatorWatch(self.script.folder, number))
         if not found.findings:
@@ -257,13 +277,18 @@ class _FurtherRuns:
         return self._run_otherwise(operators=watch)
 
     def _run_otherwise(
-        self, operators: OperatorWatch | None = None, child: int | None = None
+        self,
+        operators: OperatorWatch | None = None,
+        child: int | None = None,
+        backend: str | None = None,
     ) -> Recording:
-        """A run in which operators or a child process are watched. A program that is run again up
+        """A run in which operators or a child process are watched, or another backend is used. A
+        program that is run again up
         to one call counts the compiled calls of its own process alone, so no such run is made.
         """
         first = self.script.watching()
-        return self.script.run_again(replace(first, reruns=0, operators=operators, child=child))
+        otherwise = replace(first, reruns=0, operators=operators, child=child, backend=backend)
+        return self.script.run_again(otherwise)
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:

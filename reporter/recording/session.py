@@ -137,6 +137,8 @@ class RecordingSession:
             self.watching.operators.tell(facts)
         if self.watching.child is not None:
             facts["child"] = self.watching.child
+        if self.watching.backend is not None:
+            facts["backend"] = self.watching.backend
         if self._key:
             facts["key"] = self._key
         if self.watching.every_call:

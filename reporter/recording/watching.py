@@ -37,7 +37,8 @@ class Watching:
     many runs of the program at a time answer what is asked. With `gpu`, none of them is started
     before it is needed while the program itself holds memory there. With `operators` the calls of
     torch's own functions are looked at, too. `child` is the number of the process that is watched
-    in place of the program that starts it.
+    in place of the program that starts it. `backend` is what everything is compiled with, in place
+    of what the program says.
     """
 
     timeout: float
@@ -46,5 +47,6 @@ class Watching:
     gpu: bool = False
     operators: OperatorWatch | None = None
     child: int | None = None
+    backend: str | None = None
     longest: float | None = None
     guarded: bool = False

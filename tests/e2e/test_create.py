@@ -137,6 +137,16 @@ def test_rounding_does_not_explain_a_check_that_fails_without_the_compiler(tmp_p
     assert verdict["summary"].endswith("differs from eager by rounding only.")
 
 
+@pytest.mark.slow
+def test_rounding_does_not_explain_a_check_that_fails_with_eager_kernels(tmp_path: Path) -> None:
+    created = create("counts_when_compiled", tmp_path)
+    assert created.code == 1, created.talk[-3000:]
+    verdict = created.document["verdict"]
+    assert (verdict["kind"], verdict["layer"]) == ("not_reproduced", "none")
+    assert "with the compiler alone: AssertionError" in verdict["summary"]
+    assert "with backend eager, which rounds alike, it fails in the same way" in verdict["summary"]
+
+
 def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path: Path) -> None:
     options = ["--json", "--python", interpreter.WARM]
     done = bugreport("diagnose", *options, SCRIPTS / "toy.py", cwd=tmp_path)
