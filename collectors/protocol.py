@@ -181,6 +181,11 @@ class ProgramStart(_ProgramStart, total=False):
     text: str
 
 
+#: Which derivative of a function is held against finite differences: the first ones by backward or
+#: by forward mode, the second ones.
+DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck"]
+
+
 class _RecorderSpec(TypedDict):
     #: Working folder that both sides share.
     folder: str
@@ -207,6 +212,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     zeroed: bool
     #: Number of the child process that is watched in the program's place, from 0.
     child: int
+    #: Which derivative of that call is watched in its place.
+    derivative: DerivativeKind
     #: Backend with which everything is compiled, in place of what the script says.
     backend: str
     #: File descriptors by which its parent waits for the process's end.
@@ -231,6 +238,15 @@ class OperatorError(TypedDict):
     sensitivity: float
 
 
+class DerivativeError(TypedDict):
+    """A derivative of a torch function that finite differences refuse."""
+
+    #: Number of the torch function that the program called, from 0.
+    function: int
+    name: str
+    kind: DerivativeKind
+
+
 class OperatorFacts(TypedDict):
     """What a run that measures its operators found (`call.operators.check`)."""
 
@@ -244,6 +260,8 @@ class OperatorFacts(TypedDict):
     uninitialized: List[str]
     #: Operators that take a tensor and draw random numbers.
     random: List[str]
+    #: Derivatives that the program asks for and finite differences refuse, in the order of calls.
+    derivatives: List[DerivativeError]
 
 
 class RerunSpec(RecorderSpec):

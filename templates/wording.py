@@ -101,16 +101,19 @@ EAGER_SUMMARIES = {
     "crash": "An operator raises {exception} in eager mode, which torch itself asks to report.",
     "process_death": "An operator ends the process with {signal} in eager mode.",
     "wrong_result": "An operator returns wrong values in eager mode, without an error.",
+    "wrong_gradient": "A derivative of an operator is not that of its values in eager mode.",
 }
 EAGER_WHAT = {
     "crash": "an internal assertion of torch fails in eager mode: {exception}",
     "process_death": "an operator ends the Python process with {exception} in eager mode",
     "wrong_result": "an operator gives a wrong result in eager mode, without any error",
+    "wrong_gradient": "a derivative of an operator is not that of its values in eager mode",
 }
 EAGER_TITLES = {
     "crash": "{operators}: {message}",
     "process_death": "{operators}: {exception} ends the process",
     "wrong_result": "{operators}: wrong result",
+    "wrong_gradient": "{operators}: wrong derivative",
 }
 #: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
@@ -361,6 +364,8 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         return "the same state as eager mode leaves", actual
     if kind == "wrong_metadata":
         return "dtype, shape, strides and aliasing as in eager mode", actual
+    if kind == "wrong_gradient" and is_eager(report):
+        return "the derivative that finite differences give, in float64", actual
     shown = describe_elements(report)
     if shown:
         actual = shown

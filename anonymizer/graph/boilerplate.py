@@ -23,6 +23,13 @@ EXPORTERS = (EXPORT, AOTI, ONNX)
 FACTORY = "program"
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
+#: How a derivative in eager mode is held against finite differences, as an expression of a callable
+#: and a tuple of its arguments, by the `backward` of a check.
+DERIVATIVES = {
+    "gradcheck": "torch.autograd.gradcheck({}, {})",
+    "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
+    "forward": "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)",
+}
 #: What may differ from call to call: the parameters of `inputs()`, with their values in one call.
 CallSizes = tuple[tuple[str, float], ...]
 
@@ -33,10 +40,10 @@ class ReproCheck:
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
-    gradients are asked for (none, sum or randn), `calls` the sizes of successive calls where one
-    compiled object is called several times. `compiler` is what makes the callable, with the `steps`
-    that an exported program goes through before it is called; `arguments` are then those of
-    torch.export.export.
+    gradients are asked for (none, sum, randn, or a check of `DERIVATIVES`), `calls` the sizes of
+    successive calls where one compiled object is called several times. `compiler` is what makes the
+    callable, with the `steps` that an exported program goes through before it is called;
+    `arguments` are then those of torch.export.export.
     """
 
     kind: str
@@ -221,6 +228,9 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared
     as a list.
     """
+    if check.backward in DERIVATIVES:
+        made = ["def run(*args):", "    torch.manual_seed(0)"]
+        return [*made, f"    return {body.callable}(*args)"]
     if body.state_calls:
         return _run_for_state(body, check)
     double = check.double and check.kind in VALUE_KINDS
@@ -336,6 +346,8 @@ def _main(check: ReproCheck) -> list[str]:
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"
     lines = ["def main():"]
+    if check.backward in DERIVATIVES:
+        return [*lines, *_check_derivative(check)]
     if check.compiler == EAGER:
         return [*lines, *(_compare_exact() if check.kind in VALUE_KINDS else [f"    {compiled}"])]
     if check.kind == "accepts_invalid" or check.eager_raises:
@@ -418,6 +430,27 @@ def _compare_exact() -> list[str]:
         "        error = (a.to(x.dtype) - x)[held].abs().max().item()",
         "        limit = torch.finfo(a.dtype).eps ** 0.5 * x[held].abs().max().item()",
         '        assert error <= limit, f"wrong result: eager is off by {error:.4g} from float64"',
+    ]
+
+
+def _check_derivative(check: ReproCheck) -> list[str]:
+    """Finite differences, at the inputs and beside them: at a kink nothing is wrong."""
+    expression = DERIVATIVES[check.backward].format("run", "args")
+    return [
+        "    given = inputs()",
+        "    numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
+        "    wide = (torch.float64, torch.complex128)",
+        "    exact = all(x.dtype in wide for x in numbers)",
+        "    if not exact or not any(x.requires_grad for x in given):",
+        "        sys.exit(125)",
+        "    for step in (0.0, 1e-3, 0.3):",
+        "        args = [",
+        "            (x + step * (0.5 + torch.rand_like(x))).detach() if x.dtype in wide else x",
+        "            for x in given",
+        "        ]",
+        "        for x, moved in zip(given, args):",
+        "            moved.requires_grad_(x.requires_grad)",
+        f"        {expression}",
     ]
 
 

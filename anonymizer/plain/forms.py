@@ -92,7 +92,8 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
             yield PlainForm.OUTSIDE | PlainForm.UNUSED
     yield PlainForm.PLAINEST
     if check.compiler == boilerplate.EAGER:
-        yield PlainForm.EQUAL_NAN
+        if check.backward == "none":
+            yield PlainForm.EQUAL_NAN
         return
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
@@ -141,7 +142,8 @@ class _Writer:
 
     def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
-        self.alone = _expression(script) if check.compiler == boilerplate.EAGER else ""
+        is_called = check.compiler == boilerplate.EAGER and check.backward == "none"
+        self.alone = _expression(script) if is_called else ""
         self.script = replace(script, definitions="") if self.alone else script
         self.check = check
         self.form = form
@@ -194,7 +196,7 @@ class _Writer:
                 lines, [boilerplate.export_expression(check, script.callee, listed)]
             )
         if check.compiler == boilerplate.EAGER:
-            return self._with_inputs(lines, self._eager())
+            return self._with_inputs(lines, self._eager(listed))
         compiled = boilerplate.compile_expression(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
@@ -206,8 +208,13 @@ class _Writer:
             each = f"_ in range({len(check.calls)})"
         return [*lines, f"for {each}:", *("    " + line for line in inner)]
 
-    def _eager(self) -> list[str]:
-        """The program as it is; wrong values beside those that float64 gives."""
+    def _eager(self, listed: str) -> list[str]:
+        """The program as it is; wrong values beside those that float64 gives, derivatives beside
+        finite differences.
+        """
+        if self.check.backward in boilerplate.DERIVATIVES:
+            checked = boilerplate.DERIVATIVES[self.check.backward]
+            return [checked.format(self.script.callee, listed)]
         call = self.alone or self._call(self.script.callee)
         if self.check.kind not in VALUE_KINDS:
             return [call]

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
+from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import operator_graph
 from ..machine.public_names import NotInGraphError, public_names
 from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
@@ -80,7 +81,10 @@ def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAn
     given = context.name_reachable(None, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     owned = {id(tensor): label for label, tensor in given.items()}
-    module, tensors = operator_graph(call.function, call.args, call.kwargs)
+    function = call.function
+    if isinstance(function, Derivative):  # what is differentiated; its check is the candidate's
+        function = function.function
+    module, tensors = operator_graph(function, call.args, call.kwargs)
     try:
         graph = Translator(module, tuple(tensors), owned, public_names(), None, allowed).translate()
     except NotInGraphError as reason:

@@ -7,16 +7,25 @@ the last one that raised. A second run watches the call of that number like a co
 from __future__ import annotations
 
 import atexit
+import contextlib
 import mmap
 import os
 import struct
 from typing import Any, Dict, Optional, Tuple
 
+import torch
+from torch.autograd.gradcheck import GradcheckError
 from torch.overrides import TorchFunctionMode
 
 from ..call.operators.check import OperatorCheck
+from ..call.operators.derivatives import (
+    Derivative,
+    DerivativeCheck,
+    outside_of_transforms,
+    widen,
+)
 from ..call.probe import ZeroMemoryMode
-from ..protocol import OPERATORS_LAYOUT, RecorderSpec
+from ..protocol import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .watched import WatchedCallable
 
 
@@ -24,13 +33,22 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
     """Sees every call of a torch function that the main thread makes.
 
     `path` is the file that is written to, `wanted` the number of the call that is handed to the
-    recorder.
+    recorder, or that of its `derivative`.
     """
 
-    def __init__(self, recorder: Any, path: str, wanted: Optional[int]) -> None:
+    def __init__(
+        self,
+        recorder: Any,
+        path: str,
+        wanted: Optional[int],
+        derivative: Optional[DerivativeKind] = None,
+    ) -> None:
         super().__init__()
         self.recorder = recorder
         self.wanted = wanted
+        self.derivative = derivative
+        #: Looks at the derivatives of every call.
+        self.derivatives: Optional[DerivativeCheck] = None
         self.pid = os.getpid()
         self.count = 0
         self.raised = -1
@@ -47,8 +65,13 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             return func(*args, **named)
         number = self.count
         self.count += 1
+        if self.derivatives is not None:
+            self.derivatives.look(number, func, args, named)
         if number == self.wanted:
             self.recorder.compiles += 1
+            if self.derivative is not None:
+                self._differentiate(func, args, named, self.derivative)
+                return func(*args, **named)
             watched = WatchedCallable(func, {"compiler": "eager"})
             return self.recorder.call(watched, func, args, named)
         self._note(number)
@@ -59,16 +82,24 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             self._note(number)
             raise
 
+    def _differentiate(self, func: Any, args: Any, named: Any, kind: DerivativeKind) -> None:
+        """Makes the call whose error is the wrong derivative; the program does not see it."""
+        derivative = Derivative(func, kind)
+        watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
+        with outside_of_transforms(), torch.enable_grad(), contextlib.suppress(GradcheckError):
+            self.recorder.call(watched, derivative, *widen(args, named))
+
     def _note(self, number: int) -> None:
         self._memory[:] = struct.pack(OPERATORS_LAYOUT, number, self.raised)
 
 
 def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     """Sees the calls of torch's functions from now on, to the end of the process."""
-    mode = OperatorMode(recorder, spec["operators"], spec.get("operator"))
+    mode = OperatorMode(recorder, spec["operators"], spec.get("operator"), spec.get("derivative"))
     mode.__enter__()
     if "measured" in spec:
         check = OperatorCheck(spec["measured"], lambda: mode.count - 1)
+        mode.derivatives = check.derivatives
         check.__enter__()
         atexit.register(check.save)
     if spec.get("zeroed"):

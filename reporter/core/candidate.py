@@ -26,6 +26,10 @@ _RANDOM = (
 )
 
 
+#: What `torch.autograd.gradcheck` raises.
+GRADCHECK_ERROR = "GradcheckError"
+
+
 class Content(Protocol):
     """A program that is not a graph (a rewritten source): it can write itself as the body of a
     repro.
@@ -117,6 +121,8 @@ def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature |
 
 def _from_exception(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
     """The failure that the exception of an answer shows: the repro's own check, or a crash."""
+    if failure["exception"] == GRADCHECK_ERROR and "Jacobian" in failure["message"]:
+        return Signature(Kind.WRONG_GRADIENT, undefined=answer.undefined)
     if failure["exception"] == "AssertionError":
         own = sign_assertion(failure["message"], wanted)
         if own is not None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Mapping
 
-from collectors.protocol import Failure
+from collectors.protocol import DerivativeKind, Failure
+from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Climber
@@ -21,6 +23,11 @@ from reporter.recording.findings import Recording
 
 _INTERNAL = "INTERNAL ASSERT FAILED"
 _PLACE = re.compile(r'INTERNAL ASSERT FAILED at "(?:[^"]*/)?((?:aten|c10|torch)/[^"]+)":(\d+)')
+_DERIVATIVES: Mapping[DerivativeKind, str] = {
+    "gradcheck": "The gradient",
+    "forward": "The derivative in forward mode",
+    "gradgradcheck": "The second derivative",
+}
 #: Signals that a program raises in itself by a fault of its code.
 _DEADLY = frozenset(("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL", "SIGBUS"))
 
@@ -72,6 +79,21 @@ def judge_operator(climber: Climber) -> Diagnosis:
             reproduced=seen,
         )
     raised = [run.failure for run in runs if run.failure is not None]
+    refused = [failure for failure in raised if failure["exception"] == GRADCHECK_ERROR]
+    if refused:
+        seen = (len(refused) + 1, len(runs) + 1)
+        which = _DERIVATIVES[finding.options.get("derivative", "gradcheck")]
+        summary = f"{which} of an operator is not that of its values in eager mode"
+        return make_diagnosis(
+            climber,
+            Kind.WRONG_GRADIENT,
+            Layer.EAGER,
+            f"{summary}: in float64, finite differences refuse it{describe_frequency(seen)}.",
+            (EAGER, AGAIN),
+            signature=Signature(Kind.WRONG_GRADIENT, Layer.EAGER),
+            failure=refused[0],
+            reproduced=seen,
+        )
     internal = [failure for failure in raised if is_internal(failure)]
     if internal:
         seen = (len(internal) + 1, len(runs) + 1)

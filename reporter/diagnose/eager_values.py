@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from collectors.protocol import OperatorError
+from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Climber
@@ -32,7 +33,7 @@ def may_be_eager(recording: Recording) -> bool:
         raised is not None
         and recording.counts.calls == 0
         and not recording.script.stopped
-        and raised["class"] == "AssertionError"
+        and raised["class"] in ("AssertionError", GRADCHECK_ERROR)
         and recording.script.seconds <= _LONGEST
     )
 

@@ -62,8 +62,10 @@ def _locked_folder(place: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        try:
+            _remove(folder)
+        finally:
+            os.close(lock)
 
 
 def _create(place: Path) -> tuple[Path, int]:
@@ -71,7 +73,7 @@ def _create(place: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         with ExitStack() as stack:
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(_remove, folder)
             lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             stack.callback(os.close, lock)
             with suppress(OSError):  # on a disk without locks nobody takes it for abandoned
@@ -95,6 +97,17 @@ def _remove_abandoned(place: Path) -> None:
         except OSError:
             pass  # its process lives, or the file system knows no locks
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         finally:
             os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder, its lock at the end: what an interruption leaves is found by the lock."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _LOCK:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)

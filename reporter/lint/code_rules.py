@@ -52,13 +52,17 @@ def _operates(node: ast.AST) -> bool:
     return isinstance(node, (ast.Call, ast.BinOp))
 
 
+#: What holds derivatives against finite differences, and raises.
+_DERIVATIVES = frozenset(("gradcheck", "gradgradcheck"))
+
+
 def _asserts(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
     calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
     compares = bool(calls & set(_COMPARING))
     if subject.kind in SILENT or (subject.kind is None and compares):
-        told = bool(calls & {"assert_close", "assertRaises"}) or any(
+        told = bool(calls & {"assert_close", "assertRaises", *_DERIVATIVES}) or any(
             isinstance(node, ast.Assert)
             or isinstance(node, ast.Raise)
             and node.exc is not None
@@ -94,6 +98,9 @@ def _referee(subject: LintSubject) -> Iterator[Hit]:
         return
     if _whole_numbers(subject) or _shares_memory(subject):
         return
+    calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
+    if calls & _DERIVATIVES:
+        return  # finite differences say it
     judged = any(
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.nodes()
     )

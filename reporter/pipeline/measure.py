@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anonymizer.graph.boilerplate import (
     COMPILE,
+    DERIVATIVES,
     ReproCheck,
 )
 from reporter.core.candidate import Candidate, matcher
@@ -159,7 +160,11 @@ class Measurement:
         return measure(subject, limit, seconds, self.run.work.jobs)
 
     def _has_neighbours(self) -> bool:
-        """Whether other programs are tried; of what hangs each would take the whole limit."""
+        """Whether other programs are tried; of what hangs each would take the whole limit, and
+        finite differences mean nothing in other dtypes.
+        """
+        if self.verified.reduced.candidate.check.backward in DERIVATIVES:
+            return False
         is_hang = self.captured.verdict.kind == Kind.HANG
         is_whole = self.captured.material.whole is not None
         return not (is_whole or is_hang or self.verified.reduced.own_backend)

@@ -219,7 +219,9 @@ class _FurtherRuns:
         watch = OperatorWatch(self.script.folder)
         self._run(watch).close()
         number = watch.last(died=recording.script.exception is None)
-        return recording if number is None else self._watch(recording, number)
+        if number is None:
+            return recording
+        return self._watch(recording, OperatorWatch(self.script.folder, number))
 
     def with_measured_operators(self, recording: Recording) -> Recording:
         """The run with what its operators are off float64; where one of them is wrong, the run in
@@ -227,7 +229,7 @@ class _FurtherRuns:
         """
         self.script.progress.note(
             "the script's own check fails, and no compiled call differs: once more, each operator"
-            " against float64"
+            " against float64, and derivatives against finite differences"
         )
         watch = OperatorWatch(self.script.folder, measured=True)
         self._run(watch).close()
@@ -235,7 +237,12 @@ class _FurtherRuns:
         if recording.further_runs.operators is None:
             return recording
         if recording.further_runs.operators["wrong"]:
-            return self._watch(recording, recording.further_runs.operators["wrong"][0]["function"])
+            number = recording.further_runs.operators["wrong"][0]["function"]
+            return self._watch(recording, OperatorWatch(self.script.folder, number))
+        if recording.further_runs.operators["derivatives"]:
+            wrong = recording.further_runs.operators["derivatives"][0]
+            watch = OperatorWatch(self.script.folder, wrong["function"], wrong["kind"])
+            return self._watch(recording, watch)
         if recording.further_runs.operators["uninitialized"]:
             zeroed = self._run(OperatorWatch(self.script.folder, zeroed=True))
             recording.further_runs.right_with_zeros = zeroed.script.exit == 0
@@ -264,8 +271,8 @@ class _FurtherRuns:
         found.close()
         return same_ending(recording.script.exception, found.script.exception)
 
-    def _watch(self, recording: Recording, number: int) -> Recording:
-        found = self._run(OperatorWatch(self.script.folder, number))
+    def _watch(self, recording: Recording, watch: OperatorWatch) -> Recording:
+        found = self._run(watch)
         if not found.findings:
             found.close()
             return recording

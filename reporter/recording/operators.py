@@ -7,19 +7,21 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import OPERATORS_LAYOUT, OperatorFacts, RecorderSpec
+from collectors.protocol import OPERATORS_LAYOUT, DerivativeKind, OperatorFacts, RecorderSpec
 
 
 @dataclass(frozen=True)
 class OperatorWatch:
     """How the calls of torch's own functions are looked at, with its files in `folder`.
 
-    `number` is that of the call that is watched like a compiled one. `measured` holds each operator
-    against float64; `zeroed` hands out memory that holds zeros.
+    `number` is that of the call that is watched like a compiled one, or whose `derivative` is.
+    `measured` holds each operator against float64, and derivatives against finite differences;
+    `zeroed` hands out memory that holds zeros.
     """
 
     folder: Path
     number: int | None = None
+    derivative: DerivativeKind | None = None
     measured: bool = False
     zeroed: bool = False
 
@@ -28,6 +30,8 @@ class OperatorWatch:
         spec["operators"] = str(self._counted)
         if self.number is not None:
             spec["operator"] = self.number
+        if self.derivative is not None:
+            spec["derivative"] = self.derivative
         if self.measured:
             spec["measured"] = str(self._measured)
         if self.zeroed:

@@ -91,7 +91,7 @@ def check_for(
         arguments=kept,
         config=tuple(dict(config).items()),
         contexts=tuple(contexts),
-        backward="randn" if finding.grads else "none",
+        backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
         property=signature.property if signature else None,
         double=diagnosis.ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT,
         compare_inputs=any(item["property"] == "changed input" for item in minded),

@@ -46,6 +46,26 @@ PUBLIC = ("Model", "backward", "grad")
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *(
+                "derivatives/weight_norm_second_derivative",
+                "wrong_gradient",
+                {"eager"},
+                8,
+                "gradgrad",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(
+                "derivatives/layer_norm_second_derivative",
+                "wrong_gradient",
+                {"eager"},
+                8,
+                "layer_norm",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("ranks/one_rank_min_uint8", "wrong_result", {"inductor"}, 7, "min"),
             marks=pytest.mark.slow,
         ),

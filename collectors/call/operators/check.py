@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...protocol import OperatorError, OperatorFacts
 from ..probe import EMPTY, Watch, short_name
+from .derivatives import DerivativeCheck
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
 #: last place, as a share of the largest value, is beyond what rounding once explains.
@@ -54,6 +55,8 @@ class OperatorCheck(Watch):
         self.started = time.monotonic()
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
         self.rounded = 0
+        #: Told of each torch function that the program calls.
+        self.derivatives = DerivativeCheck()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         wide = self._widen(func, args, kwargs or {})
@@ -118,6 +121,7 @@ class OperatorCheck(Watch):
             "undefined_casts": self.undefined_casts[:20],
             "uninitialized": sorted(set(self.uninitialized)),
             "random": draws,
+            "derivatives": self.derivatives.wrong(),
         }
 
     def save(self) -> None:

@@ -272,6 +272,19 @@ def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("gradcheck", "torch.autograd.gradcheck(fn, (torch.ones(4),))"),
+        ("gradgradcheck", "torch.autograd.gradgradcheck(fn, (torch.ones(4),))"),
+    ],
+)
+def test_a_derivative_in_eager_mode_is_handed_to_gradcheck(kind: str, call: str) -> None:
+    check = ReproCheck("wrong_gradient", compiler="eager", backward=kind)
+    assert list(plain_forms(check)) == [PLAIN]
+    assert end(ONE, check)[-1] == call
+
+
 def test_a_module_has_no_plain_form_beside_float64() -> None:
     with pytest.raises(ValueError, match="without weights"):
         render_plain(MODULE, ReproCheck("wrong_result", compiler="eager"), PLAIN)

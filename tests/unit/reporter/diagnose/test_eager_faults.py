@@ -85,3 +85,16 @@ def test_what_no_repetition_shows_is_not_reproduced(symptom: str, what: str) -> 
     found = judged(EQUAL, EQUAL, symptom)
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert f"call {what}" in found.summary
+
+
+def test_a_derivative_that_finite_differences_refuse_is_a_wrong_gradient() -> None:
+    refused = raises("GradcheckError", "Jacobian mismatch for output 0 with respect to input 0,")
+    options = {"compiler": "eager", "derivative": "gradgradcheck"}
+    found, _ = verdict({EAGER: refused, AGAIN: refused}, "raised", options=options)
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_gradient", "eager", True)
+    assert found.summary.startswith(
+        "The second derivative of an operator is not that of its values"
+    )
+    assert found.reproduced == (3, 3) and found.cited == (EAGER, AGAIN)
+    once, _ = verdict({EAGER: refused, AGAIN: EQUAL}, "raised", options=options)
+    assert "seen in 2 of 3 runs" in once.summary

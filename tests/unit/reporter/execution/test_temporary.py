@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +86,24 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(place:
     living.communicate("\n")
     with own_temporary_folder():
         assert not used.parent.exists()
+
+
+def test_a_removal_that_is_interrupted_is_gone_on_with(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.rmtree
+
+    def interrupted(path: Path, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt), own_temporary_folder():
+        Path(tempfile.mkdtemp(), "file").write_text("")
+    monkeypatch.setattr(shutil, "rmtree", real)
+    assert len(list(place.iterdir())) == 1
+    with own_temporary_folder():
+        pass
+    assert list(place.iterdir()) == []
 
 
 def test_folders_of_others_stay(place: Path, tmp_path: Path) -> None:

@@ -1,0 +1,220 @@
+"""Derivatives of a torch function held against finite differences, in float64 on the same inputs.
+
+`torch.autograd.gradcheck` does the arithmetic. What it refuses only at a point where the function
+has a kink, or a jump, is not wrong: the inputs are moved, and have to be refused there, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import time
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple, cast
+
+import torch
+from torch.autograd.gradcheck import GradcheckError
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from ...protocol import DerivativeError, DerivativeKind
+
+#: Arguments of gradcheck beside those of the function, by what is checked.
+_FORWARD = {"check_forward_ad": True, "check_backward_ad": False}
+#: What gradcheck says where a derivative is not that of the values.
+MISMATCH = ("Jacobian mismatch for", "Jacobian computed with forward mode mismatch")
+#: Results that are unique but for a sign, a phase or an order.
+_NOT_UNIQUE = frozenset("eig eigh eigvals svd qr lobpcg geqrf lu lu_factor ldl_factor".split())
+_WIDE = {torch.complex32: torch.complex128, torch.complex64: torch.complex128}
+_EXACT = (torch.float64, torch.complex128)
+#: By how much the inputs are moved, of their own size or of 1: where a function is steep, finite
+#: differences need the larger step.
+_STEPS = (1e-3, 0.3, 0.3)
+_MOST_ELEMENTS, _MOST_SECONDS, _MOST_ALIKE = 512, 60.0, 2
+
+
+class Derivative:
+    """A call that raises `GradcheckError` where a derivative of the function is wrong.
+
+    Args:
+        function: one of torch's own.
+        kind: which derivative.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: DerivativeKind) -> None:
+        self.function = function
+        self.kind = kind
+
+    def __call__(self, *args: Any, **kwargs: Any) -> bool:
+        leaves, spec = tree_flatten((args, kwargs))
+        places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+
+        def call(*tensors: torch.Tensor) -> Any:
+            given = list(leaves)
+            for at, tensor in zip(places, tensors):
+                given[at] = tensor
+            positional, named = tree_unflatten(given, spec)
+            return self.function(*positional, **named)
+
+        tensors = tuple(leaves[at] for at in places)
+        if self.kind == "gradgradcheck":
+            return bool(torch.autograd.gradgradcheck(call, tensors))
+        more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
+        return bool(torch.autograd.gradcheck(call, tensors, **more))
+
+
+class DerivativeCheck:
+    """Looks at the calls of a program whose own check fails; `found` are those that are wrong."""
+
+    def __init__(self) -> None:
+        self.found: List[DerivativeError] = []
+        #: Whether the program asks for derivatives of derivatives, or for those of forward mode.
+        self.asks: Set[DerivativeKind] = {"gradcheck"}
+        self._started = time.monotonic()
+        self._seen: Dict[Any, int] = {}
+
+    def look(self, number: int, function: Any, args: Any, kwargs: Dict[str, Any]) -> None:
+        """One call, before it is made; `number` is the call's."""
+        name = str(getattr(function, "__name__", ""))
+        if name in ("grad", "backward") and kwargs.get("create_graph"):
+            self.asks.add("gradgradcheck")
+        is_in_place = name.endswith("_") and not name.endswith("__")
+        is_unique = name.rpartition("linalg_")[2] not in _NOT_UNIQUE
+        if is_in_place or not is_unique or time.monotonic() - self._started > _MOST_SECONDS:
+            return
+        kinds = list(self._kinds(args, kwargs))
+        with outside_of_transforms():
+            given = widen(args, kwargs)
+            for kind in kinds:
+                key = (function, kind, _shape_of(given))
+                self._seen[key] = self._seen.get(key, 0) + 1
+                if self._seen[key] <= _MOST_ALIKE and _is_wrong(Derivative(function, kind), given):
+                    self.found.append({"function": number, "name": name, "kind": kind})
+                    return
+
+    def wrong(self) -> List[DerivativeError]:
+        """What is wrong, of the derivatives that the program asks for."""
+        return [each for each in self.found if each["kind"] in self.asks]
+
+    def _kinds(self, args: Any, kwargs: Any) -> Iterator[DerivativeKind]:
+        """Which derivatives of a call anybody may ask for, the first ones first."""
+        tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+        if sum(x.numel() for x in tensors) > _MOST_ELEMENTS:
+            return
+        wrapped = [x for x in tensors if _inner(x) is not x or _is_dual(x)]
+        if wrapped:
+            self.asks.update(("forward", "gradgradcheck"))
+            yield from ("gradcheck", "forward", "gradgradcheck")
+        elif any(x.requires_grad for x in tensors):
+            yield from ("gradcheck", "gradgradcheck")
+
+
+def outside_of_transforms() -> Any:
+    """A context in which the transforms of `torch.func` that a call is made in are not there."""
+    module = importlib.import_module("torch._functorch.pyfunctorch")
+    clear = getattr(module, "temporarily_clear_interpreter_stack", None)
+    return clear() if clear is not None else contextlib.nullcontext()
+
+
+def widen(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
+    """The arguments with every floating-point tensor as a leaf in float64 that requires a gradient,
+    without what transforms have wrapped around it.
+    """
+    leaves, spec = tree_flatten((args, kwargs))
+    return cast("Tuple[Any, Dict[str, Any]]", tree_unflatten([_leaf(x) for x in leaves], spec))
+
+
+def _leaf(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    plain = _inner(value).detach()
+    if not _is_number(plain):
+        return plain.clone()
+    dtype = _WIDE.get(plain.dtype, torch.complex128 if plain.dtype.is_complex else torch.float64)
+    return plain.to(dtype).clone().requires_grad_()
+
+
+def _inner(value: torch.Tensor) -> torch.Tensor:
+    """The tensor inside the wrappers of `torch.func`; the first one of a batch."""
+    functorch: Any = getattr(torch._C, "_functorch", None)
+    if functorch is None or not functorch.is_functorch_wrapped_tensor(value):
+        return value
+    inside = _inner(functorch.get_unwrapped(value))
+    if functorch.is_batchedtensor(value):
+        inside = inside.select(functorch.maybe_get_bdim(value), 0)
+    return inside
+
+
+def _is_dual(value: torch.Tensor) -> bool:
+    try:
+        return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
+    except Exception:  # outside of every level
+        return False
+
+
+def _shape_of(given: Any) -> str:
+    leaves = tree_flatten(given)[0]
+    return repr([tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in leaves])
+
+
+def _is_wrong(derivative: Derivative, given: Tuple[Any, Dict[str, Any]]) -> bool:
+    """Whether a derivative is refused, and is so for inputs beside the given ones as well."""
+    state = torch.get_rng_state()
+    try:
+        with torch.enable_grad():
+            args, kwargs = given
+            if not _refuses(derivative, args, kwargs) or _draws(derivative.function, args, kwargs):
+                return False
+            moved = [_move(given, seed, step) for seed, step in enumerate(_STEPS)]
+            return all(
+                _is_exact(derivative.function, *each) and _refuses(derivative, *each)
+                for each in moved
+            )
+    except Exception:  # a function that cannot be differentiated in this way
+        return False
+    finally:
+        torch.set_rng_state(state)
+
+
+def _refuses(derivative: Derivative, args: Any, kwargs: Dict[str, Any]) -> bool:
+    try:
+        derivative(*args, **kwargs)
+    except GradcheckError as error:
+        return any(words in str(error) for words in MISMATCH)
+    return False
+
+
+def _draws(function: Callable[..., Any], args: Any, kwargs: Dict[str, Any]) -> bool:
+    """Whether two calls on the same inputs give different results."""
+    with torch.no_grad():
+        results = [tree_flatten(function(*args, **kwargs))[0] for _ in range(2)]
+    pairs = [(a, b) for a, b in zip(*results) if isinstance(a, torch.Tensor)]
+    return not all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
+
+
+def _is_exact(function: Callable[..., Any], args: Any, kwargs: Dict[str, Any]) -> bool:
+    """Whether the results are finite, and in float64: others have no digits to differ by."""
+    with torch.no_grad():
+        leaves = tree_flatten(function(*args, **kwargs))[0]
+    numbers = [x for x in leaves if isinstance(x, torch.Tensor)]
+    return all(
+        bool(x.isfinite().all()) and (x.dtype in _EXACT or not _is_number(x)) for x in numbers
+    )
+
+
+def _is_number(value: torch.Tensor) -> bool:
+    return bool(value.dtype.is_floating_point or value.dtype.is_complex)
+
+
+def _move(given: Any, seed: int, step: float) -> Any:
+    """Other inputs, all of them greater; what is not finite stays."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def move(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.requires_grad:
+            return value
+        plain = value.detach()
+        noise = step * (0.5 + torch.rand(plain.shape, generator=generator, dtype=torch.float64))
+        beside = plain + noise * plain.abs().clamp_min(1.0)
+        return torch.where(torch.isfinite(plain), beside, plain).requires_grad_()
+
+    leaves, spec = tree_flatten(given)
+    return tree_unflatten([move(leaf) for leaf in leaves], spec)

@@ -1,0 +1,87 @@
+"""Derivatives of torch's functions against finite differences: what is wrong, and what a function
+may do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+
+from collectors.call.operators.derivatives import DerivativeCheck
+
+Program = Callable[[], Any]
+
+
+class Looking(TorchFunctionMode):
+    """Has every call looked at, as the recorder does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.check = DerivativeCheck()
+        self.calls = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = kwargs or {}
+        if func.__name__ != "__get__":
+            self.check.look(self.calls, func, args, named)
+            self.calls += 1
+        return func(*args, **named)
+
+
+def leaf(*shape: int, fill: float | None = None) -> torch.Tensor:
+    made = torch.randn(shape) if fill is None else torch.full(shape, fill)
+    return made.requires_grad_()
+
+
+def looked(program: Program) -> list[tuple[str, str]]:
+    torch.manual_seed(0)
+    with Looking() as mode:
+        program()
+    return [(each["name"], each["kind"]) for each in mode.check.wrong()]
+
+
+RIGHT: dict[str, Program] = {
+    "a kink": lambda: F.relu(leaf(4, fill=0.0)).sum().backward(),
+    "the edge of a range": lambda: leaf(4, fill=1.0).clamp(-1, 1).sum().backward(),
+    "equal largest values": lambda: F.max_pool1d(leaf(1, 1, 8, fill=0.0), 2).sum().backward(),
+    "equal sorted values": lambda: leaf(8, fill=1.0).sort().values.sum().backward(),
+    "a norm at zero": lambda: leaf(4, fill=0.0).norm().backward(),
+    "equal points": lambda: torch.cdist(leaf(3, 2, fill=1.0), leaf(3, 2, fill=1.0)).sum().backward(),
+    "a steep root": lambda: leaf(64, fill=0.0).sqrt().sum().backward(),
+    "steps": lambda: leaf(8).round().sum().backward(),
+    "random numbers": lambda: F.dropout(leaf(16), 0.5).sum().backward(),
+    "weights that are drawn": lambda: torch.nn.Linear(3, 3)(leaf(2, 3)).sum().backward(),
+    "eigenvectors": lambda: torch.linalg.eigh(leaf(3, 3)).eigenvectors.sum().backward(),
+    "a batch norm": lambda: torch.nn.BatchNorm1d(3)(leaf(4, 3)).sum().backward(),
+    "half precision": lambda: F.softmax(leaf(4, 4).half(), -1).sum().backward(),
+    "a Hessian": lambda: torch.func.hessian(lambda x: x.sin().prod())(torch.randn(3)),
+    "a batch": lambda: torch.func.vmap(torch.func.grad(lambda x: x.squeeze().exp()))(torch.rand(3, 1)),
+    "integers": lambda: torch.bincount(torch.tensor([0, 1, 1])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_a_function_may_do_is_not_wrong(name: str) -> None:
+    assert looked(RIGHT[name]) == []
+
+
+def test_a_wrong_gradient_is_found() -> None:
+    def program() -> None:
+        torch.polar(leaf(4, fill=-1.0), leaf(4)).abs().sum().backward()
+
+    assert looked(program) == [("polar", "gradcheck")]
+
+
+def test_a_wrong_second_derivative_counts_where_the_program_asks_for_one() -> None:
+    def program(twice: bool) -> None:
+        weight = leaf(3, 4)
+        made = torch._weight_norm(weight, leaf(3, 1, fill=1.0), 0).sin().sum()
+        torch.autograd.grad(made, weight, create_graph=twice)
+
+    assert looked(lambda: program(True)) == [("_weight_norm", "gradgradcheck")]
+    assert looked(lambda: program(False)) == []
