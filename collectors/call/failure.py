@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from typing import List, Optional
+from typing import List
 
 from .. import FOLDER
 from ..protocol import Failure, FailureFrame
@@ -146,10 +146,3 @@ def _text(error: BaseException) -> str:
         return str(error)
     except Exception:  # a broken __str__ must not hide the failure
         return "<message unavailable>"
-
-
-def brief(failure: Optional[Failure]) -> str:
-    """`Class: first line` of a described failure, for people."""
-    if not failure:
-        return ""
-    return "{}: {}".format(failure["exception"], failure["first_line"])

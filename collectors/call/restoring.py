@@ -28,8 +28,8 @@ def keep_state(call: Any) -> Iterator[None]:
     """
     undo = [_tensors(call), keep_random()]
     seen: Set[int] = set()
-    with contextlib.suppress(Exception):  # objects may refuse to be looked at
-        for _, value in context.roots(call.function):
+    for _, value in context.roots(call.function):
+        with contextlib.suppress(Exception):  # an object may refuse to be looked at
             undo += _objects(value, 4, seen)
     undo += _globals(call.function)
     undo += side_effects.undo_steps(call.function, call.args, call.kwargs, _contents)

@@ -159,14 +159,14 @@ class Walk:
             if name in names and (id(names), name) not in self._labels:
                 self._labels[(id(names), name)] = label + "/" + name
                 self._field(fields, label, name, names[name])
-                self._attributes_of_file(label, names[name], found)
+                self._attributes_of_file(names[name], found)
         for name, value in self._plain(vars(function)):
             self._field(fields, label, "." + name, value)
         self._push(label + ".defaults", function.__defaults__)
         self._push(label + ".kwdefaults", function.__kwdefaults__)
         self.state[label] = fields
 
-    def _attributes_of_file(self, label: str, value: Any, found: Set[str]) -> None:
+    def _attributes_of_file(self, value: Any, found: Set[str]) -> None:
         """Attributes of a file of the program's that a function may name: `settings.steps`."""
         if type(value) is types.ModuleType and _is_own_name(value.__name__):
             fields = self.state.setdefault("file " + value.__name__, {})
@@ -454,9 +454,9 @@ def undo_steps(
         contents: makes the step for one container.
     """
     steps: List[Callable[[], None]] = []
-    with contextlib.suppress(Exception):
-        walk = Walk(function, args, kwargs)
-        for label, owner in list(walk.owners.items()):
+    walk = Walk(function, args, kwargs)
+    for label, owner in list(walk.owners.items()):
+        with contextlib.suppress(Exception):  # an object may refuse to be copied; the others do not
             if isinstance(owner, types.CellType):
                 steps.append(_cell(owner))
             elif isinstance(owner, _CONTAINERS):

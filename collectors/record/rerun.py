@@ -13,9 +13,10 @@ import contextlib
 import os
 import signal
 import threading
+import traceback
 from typing import Any, Callable
 
-from ..protocol import STOP_SIGNAL, ProgramEnding, RerunSpec
+from ..protocol import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
 from ..worker import candidate
 from .channel import Channel
 from .watched import CompiledCall
@@ -37,24 +38,37 @@ class Rerun(CallWatcher):
 
     def watch(self, call: CompiledCall) -> Any:
         """Makes a call on the way to the one that is asked about, or serves that one."""
-        # these import torch, as the program has by now
-        from .rerun_server import RerunServer
+        # it imports torch, as the program has by now
         from .watched_call import WatchedCall
 
         with self.lock:
             number, seen = self.calls, None
             self.calls += 1
             call.watched.calls += 1
+            if number == self.spec["call"]:
+                self._end_with(self._server(call, number))
             with contextlib.suppress(Exception):  # the script must not fail by being watched
                 seen = WatchedCall(call, number)
-                if number == self.spec["call"]:
-                    self._end_with(RerunServer(self.channel, self.spec, seen.record()).serve)
             result = call.compiled(*call.args, **call.kwargs)
             if seen is not None:
                 seen.synchronize()
                 with contextlib.suppress(Exception):
                     seen.remember()
             return result
+
+    def _server(self, call: CompiledCall, number: int) -> Callable[[], None]:
+        """What answers the questions about a call; it says why, where the call cannot be had.
+
+        In the thread that makes the call, whose switches are part of it.
+        """
+        from .rerun_server import RerunServer
+        from .watched_call import WatchedCall
+
+        try:
+            return RerunServer(self.channel, self.spec, WatchedCall(call, number).record()).serve
+        except Exception:  # whatever it is, the program must not get any further
+            refusal: RerunGreeting = {"role": "rerun", "changed": traceback.format_exc()[-4000:]}
+            return lambda: self.channel.send(refusal)
 
     def _end_with(self, serve: Callable[[], None]) -> None:
         """Has a new thread serve the requests, and ends the program."""

@@ -11,14 +11,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any, Callable, Iterator, List
 
 import torch
 
 from ..machine.public_names import NotInGraphError
 from .torch_functions import pause_watching
-
-Json = Dict[str, Any]
 
 
 def call(

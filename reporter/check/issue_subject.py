@@ -70,7 +70,7 @@ def subject_named(name: str, trust: bool = False, user: Prompt | None = None) ->
 def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The program of an issue. `user` sees the code before it runs without a sandbox.
 
-    Raises as `named`.
+    Raises as `subject_named`.
     """
 
     address = None if Path(name).exists() else parse_issue(name)

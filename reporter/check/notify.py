@@ -29,8 +29,8 @@ from reporter.tracker.session import TrackerSession
 
 
 def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> None:
-    """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for
-    where it would be said.
+    """What `notify_issues` would refuse is refused before hours of work: nobody to ask, or no token
+    for where it would be said.
 
     Raises UsageError, AuthenticationError.
     """

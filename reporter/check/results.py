@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+import templates
 from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
 from reporter.core.kinds import CheckOutcome
@@ -22,7 +23,6 @@ from reporter.report.sections import (
     CheckRow,
     section,
 )
-from templates.matrix import render
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 
@@ -213,4 +213,4 @@ def html(checked: CheckSummary) -> str:
 
 
 def _render(name: str, checked: CheckSummary) -> str:
-    return render(name, _context(checked))
+    return templates.render(name, **_context(checked))

@@ -199,8 +199,8 @@ def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
 def _letters(word: str, with_value: set[str]) -> list[str]:
     """The flags of a word such as `-vj4`: letters up to the first that takes a value."""
     flags = []
-    for post in word[1:]:
-        flags.append("-" + post)
+    for letter in word[1:]:
+        flags.append("-" + letter)
         if flags[-1] in with_value:
             break
     return flags

@@ -8,12 +8,12 @@ itself that it is to be reported.
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Mapping
 
 from collectors.protocol import DerivativeKind, Failure
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
+from reporter.core.signals import signal_name
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
@@ -42,13 +42,9 @@ def may_be_torch(recording: Recording) -> bool:
     if recording.script.stopped or recording.script.exit is None:
         return False
     if recording.script.exit < 0:
-        return _name(-recording.script.exit) in _DEADLY
+        return signal_name(-recording.script.exit) in _DEADLY
     raised = recording.script.exception
     return raised is not None and is_internal(raised["failure"])
-
-
-def _name(number: int) -> str:
-    return signal.Signals(number).name if number in set(signal.Signals) else ""
 
 
 def place_of(failure: Failure) -> str:

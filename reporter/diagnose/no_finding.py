@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import builtins
 import re
-import signal
 from dataclasses import replace
 
 from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
+from reporter.core.signals import signal_name
 from reporter.core.signature import normalise
 from reporter.diagnose import limits
 from reporter.diagnose.eager_faults import judge_script, may_be_torch
@@ -112,7 +112,7 @@ def without_finding(recording: Recording) -> Diagnosis:
         return internal
     if may_be_torch(recording) and calls == 0 and raised is None:
         raise CannotJudgeError(
-            f"the script is ended by {signal.Signals(-(script.exit or 0)).name}, in no call of a"
+            f"the script is ended by {signal_name(-(script.exit or 0))}, in no call of a"
             " torch function that can be watched; `python -X faulthandler` tells where that is"
         )
     explained = explain_check(recording)

@@ -17,7 +17,7 @@ class Diagnosis:
     """What the measurements of one finding mean.
 
     `cited` are the rungs that prove it, `reproduced` how often it was seen in how many runs,
-    `place` where the process was when it died or was stopped.
+    `torch_frame` where the process was when it died or was stopped.
     """
 
     kind: Kind

@@ -75,7 +75,7 @@ class CachedEnvironment:
 class Environments:
     """The environments of one cache folder.
 
-    `say` is told what takes long; `progress` may be anything that prints.
+    `say` is told what takes long.
     """
 
     root: Path

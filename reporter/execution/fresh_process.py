@@ -26,6 +26,7 @@ from reporter.core.answer import (
     clean_environment,
     tail,
 )
+from reporter.core.signals import signal_name
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
 from reporter.execution.launch import kill_group
 from reporter.execution.preloaded import PreloadedProcess
@@ -214,7 +215,7 @@ def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
     if timed_out:
         return Answer.from_json({"outcome": "timeout", "detail": stack, "exit": code, **texts})
     if code < 0:
-        name = _signal_name(-code)
+        name = signal_name(-code)
         return Answer.from_json(
             {"outcome": "died", "signal": name, "exit": code, "detail": stack, **texts}
         )
@@ -224,10 +225,3 @@ def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
         written = {"outcome": _ENDINGS.get(code, "fails"), "exit": code}
     METER.add(compilations=written.get("compilations", 0))
     return Answer.from_json({**written, **texts})
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

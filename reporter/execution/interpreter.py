@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
 from reporter.core.settings import FolderOptions, InterpreterOptions, ProgramOptions
+from reporter.core.signals import signal_name
 from reporter.core.tokens import without_tokens
 from reporter.report import folder as folder_of_report
 from reporter.report.public_values import public_commit, public_version
@@ -242,7 +242,7 @@ def ask(
             facts: Json = json.loads(line[len(_MARK) :])
             return facts
     if done.returncode < 0:
-        name = signal.Signals(-done.returncode).name
+        name = signal_name(-done.returncode)
         raise UsageError(f"the torch of {python} cannot be imported (killed by {name}); {way_out}")
     raise UsageError(f"{python} does not behave like a Python interpreter; {way_out}")
 

@@ -9,19 +9,18 @@ elsewhere; one that turns up anywhere else withholds the report.
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
-from collectors.protocol import KernelLaunch
 from reporter.core.kinds import Layer
+from reporter.core.version import VERSION
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
-from reporter.publish.documents import refuse, render, version
+from reporter.publish.documents import refuse, render
 from reporter.publish.form import choose
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
@@ -90,7 +89,7 @@ def audit(
     material = IssueMaterial(
         repro=finished.texts.repro,
         environment=environment,
-        version=version(),
+        version=VERSION,
         error_log=finished.texts.log,
         human_words=options.summary or "",
         key=key_of(finished.texts.repro),
@@ -144,8 +143,3 @@ def _fingerprint(report: Report) -> Fingerprint:
     # the same pass has a name of its own in each backend
     place = re.sub(r"AMD|NVIDIA", "", str(triton.get("pass") or ""))
     return Fingerprint((Layer.TRITON, verdict.kind, str(verdict.exception), place, words))
-
-
-def launch_text(launches: Sequence[KernelLaunch]) -> str:
-    """The launches as they were, for the private folder."""
-    return json.dumps(launches, indent=2)

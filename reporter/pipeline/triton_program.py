@@ -21,7 +21,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.audit import FinishedKernel, KernelTexts, audit, launch_text
+from reporter.kernels.audit import FinishedKernel, KernelTexts, audit
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.extras import Extras
@@ -236,7 +236,7 @@ class TritonProgram:
         compiled = found.answers.compiled
         private = {
             "mapping.json": json.dumps(mapping, indent=2),
-            "kernels.json": launch_text(compiled["launches"]),
+            "kernels.json": json.dumps(compiled["launches"], indent=2),
         }
         texts = KernelTexts(verified.text, test, verified.hits[0].stderr)
         return FinishedKernel(

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Audit
 from reporter.core.errors import LeakError, UsageError
-from reporter.core.version import VERSION
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
@@ -36,11 +35,6 @@ _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MUL
 def was_shortened(issue: str) -> bool:
     """Whether a log or another block of an issue was cut to fit the tracker's limit."""
     return _LEFT_OUT.search(issue) is not None
-
-
-def version() -> str:
-    """Ours, as the documents name it."""
-    return VERSION
 
 
 def render(

@@ -19,6 +19,7 @@ from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions
 from reporter.core.signature import Signature
+from reporter.core.version import VERSION
 from reporter.diagnose.details import suspect
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
@@ -32,7 +33,7 @@ from reporter.publish.allow_list import (
     check_outgoing,
     public_values,
 )
-from reporter.publish.documents import refuse, remember, render, version
+from reporter.publish.documents import refuse, remember, render
 from reporter.publish.form import choose
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.rerender import for_later
@@ -373,7 +374,7 @@ def _material(
             **captured.surroundings.environment,
             **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
         },
-        version=version(),
+        version=VERSION,
         error_log=log,
         culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
         workaround=_workaround(built),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import threading
@@ -36,6 +35,7 @@ from collectors.protocol import (
     RerunSpec,
 )
 from reporter.core.plain import Json
+from reporter.core.signals import signal_name
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
@@ -183,7 +183,7 @@ class _Again:
 
     def _describe_death(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
-        name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+        name = signal_name(-code) if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}
 
     def _read(self, path: Path) -> str:

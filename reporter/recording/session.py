@@ -33,6 +33,7 @@ from collectors.protocol import (
 )
 from reporter.core.kinds import EXPORTERS, Symptom
 from reporter.core.plain import Json
+from reporter.core.signals import signal_name
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
@@ -363,7 +364,7 @@ class RecordingSession:
             call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
-                self._add(call, Symptom.DIED, signal=_signal_name(ended_by))
+                self._add(call, Symptom.DIED, signal=signal_name(ended_by))
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
@@ -379,10 +380,3 @@ def _children(folder: Path) -> tuple[int, ...]:
     `collectors.record.children`).
     """
     return tuple(sorted(_number(path) for path in folder.glob(f"{CHILD_COMPILED}*")))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -1,14 +1,14 @@
 """What a process may take, and who sees to it: the kernel where it counts per sandbox, our own
 watch where it does not.
 
-| limit | held by |
-|---|---|
-| wall time, output | the watch (`reporter.sandbox.run`): everything in the sandbox is killed |
-| memory of all processes together, and of the machine | the watch (`reporter.sandbox.watch`), every
-50 ms | | memory of one process (`RLIMIT_DATA`), CPU seconds of one process, size of one file, open
-files, core dumps | the kernel | | processes and threads | the kernel (`RLIMIT_NPROC` of a user, or
-user namespace, that only this sandbox has), and the watch | | bytes on disk | the kernel: there is
-no disk, only memory file systems of a fixed size |
+- Wall time, output: the watch (`reporter.sandbox.run`), which kills everything in the sandbox.
+- Memory of all processes together, and of the machine: the watch (`reporter.sandbox.watch`), every
+  50 ms.
+- Memory of one process (`RLIMIT_DATA`), its CPU seconds, size of one file, open files, core dumps:
+  the kernel.
+- Processes and threads: the kernel (`RLIMIT_NPROC` of a user, or user namespace, that only this
+  sandbox has), and the watch.
+- Bytes on disk: the kernel. There is no disk, only memory file systems of a fixed size.
 """
 
 from __future__ import annotations

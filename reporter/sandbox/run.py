@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import IO, Literal
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.signals import signal_name
 from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
@@ -234,7 +235,7 @@ class Sandbox:
         return SandboxResult(
             ending=ending,
             exit=None if limited else code,
-            signal=_name(number) if ending == "signal" else None,
+            signal=signal_name(number) if ending == "signal" else None,
             stdout=streams[0].text(),
             stderr=streams[1].text(),
             seconds=seconds,
@@ -325,13 +326,6 @@ def _outside(word: str, paths: Mapping[str, str]) -> str:
         if word == inside or inside != "/tmp" and word.startswith(inside + "/"):
             return paths[inside] + word[len(inside) :]
     return word
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def prepare(

@@ -17,7 +17,7 @@ def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: s
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:
-        places: the releases it was run with, as text.
+        releases: those it was run with, as text.
         changed: when the tracker says that the issue was changed last.
     """
     row = store.execute(

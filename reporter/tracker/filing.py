@@ -149,9 +149,7 @@ class _Filer:
         notes = (*notes, *unknown)
         assignees = self._assignees()
         if self.wanted.comment_on is not None:
-            return self._comment(
-                submitter, draft, self.wanted.comment_on, Duplicates(), notes, labels
-            )
+            return self._comment(submitter, draft, self.wanted.comment_on, Duplicates(), notes)
         post = IssuePost(self.session, self.project, self.repository, draft, labels, assignees)
         there = self._there_already(post)
         if there is not None:
@@ -173,7 +171,7 @@ class _Filer:
             if answer == "q":
                 return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
             if answer == "c":
-                return self._comment(submitter, draft, target.number, found, notes, labels)
+                return self._comment(submitter, draft, target.number, found, notes)
         agreed = self._agree(draft, labels, assignees, notes)
         if agreed is None:
             return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
@@ -236,9 +234,8 @@ class _Filer:
         number: int,
         found: Duplicates,
         notes: tuple[str, ...],
-        labels: tuple[str, ...],
     ) -> FilingResult | PreviewResult:
-        """The new environment on an issue that is there."""
+        """The new environment on an issue that is there, whose labels are others' business."""
         draft = self._ask_words(draft)
         text = comment_with_environment(draft, number)
         _recheck_texts(draft, {"comment.md": text}, self.wanted.options)

@@ -144,7 +144,7 @@ def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str])
     outcome = _outcome(result)
     match: Match | None = None
     if outcome in ("fails", "dies", "hangs"):
-        match = compare(wanted, result.exit, result.signal, outcome == "hangs", stderr)
+        match = compare(wanted, result.signal, outcome == "hangs", stderr)
     last = pick_exception(exceptions(stderr)) or next(iter(exceptions(stderr)[-1:]), None)
     failure = result.signal or ""
     if outcome == "fails":

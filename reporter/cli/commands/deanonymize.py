@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
+from reporter.cli.parameters import taking
 from reporter.core.settings import Options
 
 
+@taking("json")
 def command(
+    options: Options,
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
     file: Annotated[
         str | None,
@@ -19,7 +22,6 @@ def command(
             metavar="FILE", help="The text to translate, - for stdin.  [default: stdin]"
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Translate an answer, a patch or a sentence about the public repro back into your own names.
 
@@ -31,4 +33,4 @@ def command(
 
         return deanonymize(report, file)
 
-    return shell.finish(Options(json=json), work)
+    return shell.finish(options, work)

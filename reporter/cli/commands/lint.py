@@ -8,22 +8,16 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.core.setting_sources import resolve
+from reporter.cli.parameters import taking
 from reporter.core.settings import Options
 
 
+@taking("template", "json")
 def command(
+    options: Options,
     report: Annotated[
         Path, typer.Argument(metavar="REPORT", help="A report folder, an issue.md or a repro.py.")
     ],
-    template: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FOLDER",
-            help="Form of the issue.  [default: the report's own, or pytorch]",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Check an outgoing issue against the rules that the receiving project publishes.
 
@@ -35,7 +29,6 @@ def command(
         from reporter.lint.subject import read
         from reporter.publish.form import choose
 
-        options = resolve({"template": template} if template else {}, None, ())
         return lint(read(report, choose(options) if options.template else None))
 
-    return shell.finish(Options(json=json), work)
+    return shell.finish(options, work)

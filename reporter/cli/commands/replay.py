@@ -8,21 +8,14 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.core.setting_sources import resolve
+from reporter.cli.parameters import taking
 from reporter.core.settings import Options
 
 
+@taking("python", "timeout", "json")
 def command(
+    options: Options,
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
-    python: Annotated[
-        str | None,
-        typer.Option("--python", metavar="PATH", help="Another interpreter than the recorded one."),
-    ] = None,
-    timeout: Annotated[
-        str | None,
-        typer.Option("--timeout", metavar="SECONDS", help="Longest that one run may take."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run the recorded call of a report once more, as it was before anything was left out.
 
@@ -33,9 +26,6 @@ def command(
     def work() -> shell.CommandResult:
         from reporter.pipeline.replay import replay
 
-        options: Options = resolve(
-            {"python": python, "timeout": timeout, "json": json or None}, None, ()
-        )
         return replay(report, options)
 
-    return shell.finish(Options(json=json), work)
+    return shell.finish(options, work)

@@ -213,9 +213,7 @@ def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | Non
     return next((item for item in reversed(raised) if not _EMPTY.match(item.message)), None)
 
 
-def compare(
-    wanted: StatedFailure, code: int | None, signal: str | None, timed_out: bool, stderr: str
-) -> Match:
+def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: str) -> Match:
     """Whether a run that failed failed as stated."""
     match wanted.sort:
         case "dies":

@@ -249,3 +249,12 @@ def test_an_option_after_the_script_is_pointed_out(
     assert run(["diagnose", "train.py", "--epochs", "60"]) == 0
     assert "stands after" not in capsys.readouterr().err
     assert [options.args for options in work.seen] == [("--timeout", "60"), ("--epochs", "60")]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in COMMANDS if verb != "hook"])
+def test_what_the_environment_switches_on_every_command_can_switch_off(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--json" not in shown or "--no-json" in shown

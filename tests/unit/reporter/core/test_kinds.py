@@ -124,7 +124,7 @@ def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:
     # of what a second call or the gradients show, torch.compile's sentence is said
     exported = kinds.BUGS - kinds.SEVERAL_CALLS - {Kind.WRONG_GRADIENT}
     assert set(wording.EXPORT_SUMMARIES) == exported
-    in_eager_mode = {Kind.CRASH, Kind.PROCESS_DEATH, Kind.WRONG_RESULT}
+    in_eager_mode = {Kind.CRASH, Kind.PROCESS_DEATH, Kind.WRONG_RESULT, Kind.WRONG_GRADIENT}
     for table in (wording.EAGER_SUMMARIES, wording.EAGER_WHAT, wording.EAGER_TITLES):
         assert set(table) == in_eager_mode
 

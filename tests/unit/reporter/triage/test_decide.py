@@ -95,35 +95,34 @@ def test_the_status(
 
 
 @pytest.mark.parametrize(
-    ("says", "code", "signal", "late", "stderr", "match"),
+    ("says", "signal", "late", "stderr", "match"),
     [
-        (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING}", "same"),
-        (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING.replace('7', '12')}", "same"),
-        (CRASH, 1, None, False, "LoweringException: RuntimeError: no kernel", "different"),
-        (INDEX, 1, None, False, "InductorError: IndexError: tuple index out of range", "same"),
-        (CRASH, 1, None, False, "torch._dynamo.exc.Unsupported: call_method", "different"),
-        (CRASH, 1, None, False, "ImportError: no torch.foo", "different"),
-        (CRASH, -11, "SIGSEGV", False, "", "different"),
+        (CRASH, None, False, f"torch._inductor.exc.{LOWERING}", "same"),
+        (CRASH, None, False, f"torch._inductor.exc.{LOWERING.replace('7', '12')}", "same"),
+        (CRASH, None, False, "LoweringException: RuntimeError: no kernel", "different"),
+        (INDEX, None, False, "InductorError: IndexError: tuple index out of range", "same"),
+        (CRASH, None, False, "torch._dynamo.exc.Unsupported: call_method", "different"),
+        (CRASH, None, False, "ImportError: no torch.foo", "different"),
+        (CRASH, "SIGSEGV", False, "", "different"),
         (
             StatedFailure("raises", (StatedException("Unsupported", ""),)),
-            1,
             None,
             False,
             "Unsupported: a thing",
             "unclear",
         ),
-        (WRONG, 1, None, False, "AssertionError: Tensor-likes are not close!", "same"),
-        (WRONG, 1, None, False, "NameError: name 'x' is not defined", "different"),
-        (DIES, 139, "SIGSEGV", False, "", "same"),
-        (DIES, 1, None, False, "RuntimeError: x", "different"),
-        (HANGS, None, None, True, "", "same"),
-        (UNKNOWN, 1, None, False, "RuntimeError: x", "unclear"),
+        (WRONG, None, False, "AssertionError: Tensor-likes are not close!", "same"),
+        (WRONG, None, False, "NameError: name 'x' is not defined", "different"),
+        (DIES, "SIGSEGV", False, "", "same"),
+        (DIES, None, False, "RuntimeError: x", "different"),
+        (HANGS, None, True, "", "same"),
+        (UNKNOWN, None, False, "RuntimeError: x", "unclear"),
     ],
 )
 def test_the_same_failure(
-    says: StatedFailure, code: int | None, signal: str | None, late: bool, stderr: str, match: str
+    says: StatedFailure, signal: str | None, late: bool, stderr: str, match: str
 ) -> None:
-    assert compare(says, code, signal, late, stderr) == match
+    assert compare(says, signal, late, stderr) == match
 
 
 @pytest.mark.parametrize(
@@ -196,17 +195,16 @@ def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> N
 
 
 def test_an_assertion_of_torchs_own_is_no_check_of_values() -> None:
-    assert compare(WRONG, 1, None, False, TORCHS_FRAME + "AssertionError: n") == "different"
-    assert compare(WRONG, 1, None, False, OWN_FRAME + "AssertionError: n") == "same"
+    assert compare(WRONG, None, False, TORCHS_FRAME + "AssertionError: n") == "different"
+    assert compare(WRONG, None, False, OWN_FRAME + "AssertionError: n") == "same"
     bare = StatedFailure("raises", (StatedException("AssertionError", "", True),))
     assert (
-        compare(bare, 1, None, False, "LoweringException: AssertionError: \n  target: x")
-        == "unclear"
+        compare(bare, None, False, "LoweringException: AssertionError: \n  target: x") == "unclear"
     )
-    assert compare(bare, 1, None, False, "LoweringException: IndexError: x") == "different"
+    assert compare(bare, None, False, "LoweringException: IndexError: x") == "different"
     compiler = StatedFailure("raises", (StatedException("CppCompileError", "C++ compile error"),))
     told = "CppCompileError: C++ compile error\n\nOutput:\nx.cpp:3:4: error: no match\n"
-    assert compare(compiler, 1, None, False, told) == "unclear"
+    assert compare(compiler, None, False, told) == "unclear"
 
 
 def triaged(**more: object) -> Triage:

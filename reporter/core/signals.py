@@ -1,0 +1,13 @@
+"""How a process was ended, in words."""
+
+from __future__ import annotations
+
+import signal
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV`; `signal 34` for one that has no name of its own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
