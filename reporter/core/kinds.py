@@ -92,6 +92,8 @@ class Kind(_Word):
     UNINITIALIZED_MEMORY = "uninitialized_memory"
     #: No compiled call that was compared did anything else than eager does.
     NOT_REPRODUCED = "not_reproduced"
+    #: The script fails only with the compiler, in something that was not looked at.
+    OUTSIDE = "outside"
 
 
 #: The compiler, or the code that it made, raises.
@@ -142,7 +144,7 @@ class Layer(_Word):
 
 
 #: Nothing in torch's compiler that could be searched for a culprit.
-OUTSIDE = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer.EAGER, Layer.NONE})
+UNBACKED = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer.EAGER, Layer.NONE})
 #: What the settings of inductor reach.
 INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
 

@@ -189,6 +189,7 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
             | Kind.UNDEFINED_VALUE
             | Kind.UNINITIALIZED_MEMORY
             | Kind.NOT_REPRODUCED
+            | Kind.OUTSIDE
         ):
             return True
     assert_never(wanted.kind)

@@ -120,6 +120,10 @@ EXPLANATIONS: Mapping[Kind, str] = {
         "In this run each compiled call that was compared returned, and did to tensors, what eager"
         " mode does with the same inputs."
     ),
+    Kind.OUTSIDE: (
+        "Nothing is claimed of torch: run bugreport on what the other process runs, or have that"
+        " process watch itself."
+    ),
 }
 
 

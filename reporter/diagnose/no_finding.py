@@ -119,10 +119,11 @@ def without_finding(recording: Recording) -> Diagnosis:
     if explained is not None:
         return explained
     if calls == 0 and recording.further_runs.fails_uncompiled is False:
-        raise CannotJudgeError(
-            "the script fails only with the compiler, and what is compiled is compiled by another"
-            " process that it starts; run bugreport on what that process runs"
+        summary = (
+            "The script fails only with the compiler, and what is compiled is compiled by another"
+            " process that it starts, which was not looked at."
         )
+        return Diagnosis(Kind.OUTSIDE, Layer.NONE, summary)
     if raised and calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
         summary = f"The program fails without the compiler: {line}."

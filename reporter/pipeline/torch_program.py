@@ -13,7 +13,7 @@ from types import TracebackType
 import msgspec
 
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.kinds import INDUCTOR_LAYERS
+from reporter.core.kinds import INDUCTOR_LAYERS, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explanation
 from reporter.evidence.call import ask_of_call
@@ -196,7 +196,8 @@ class TorchProgram:
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
             lines = (*ladder_lines(document), *lines)
-        return RunResult(report, 0 if captured.verdict.is_bug else NO_BUG, lines)
+        code = CannotJudgeError.exit_code if captured.verdict.kind == Kind.OUTSIDE else NO_BUG
+        return RunResult(report, 0 if captured.verdict.is_bug else code, lines)
 
     def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""

@@ -23,7 +23,7 @@ _FAILURES: Mapping[Sort, frozenset[Kind]] = {
     "hangs": frozenset({Kind.HANG}),
 }
 #: Verdicts that say nothing against the issue: the failure just did not show.
-_NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED}
+_NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED, Kind.OUTSIDE}
 
 
 def decide(

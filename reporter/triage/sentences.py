@@ -49,6 +49,7 @@ SENTENCES: Mapping[Kind, str] = {
     Kind.UNDEFINED_VALUE: "The result depends on what C++ or torch leave undefined.",
     Kind.UNINITIALIZED_MEMORY: "The program reads memory that it never wrote.",
     Kind.NOT_REPRODUCED: "Each compiled call that was compared does what eager mode does.",
+    Kind.OUTSIDE: "What fails with the compiler alone runs in a process that was not looked at.",
 }
 
 

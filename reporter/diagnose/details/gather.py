@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reporter.core.kinds import (
-    OUTSIDE,
+    UNBACKED,
     WRONG_VALUES,
     Backend,
     Kind,
@@ -150,7 +150,7 @@ class _Gatherer:
 
     def culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
-        if diagnosis.finding is None or diagnosis.layer in OUTSIDE:
+        if diagnosis.finding is None or diagnosis.layer in UNBACKED:
             return None
         mode = diagnosis.finding.options.get("mode")
         names = culprit.candidates(diagnosis.layer)
