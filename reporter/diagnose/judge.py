@@ -272,7 +272,7 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
         if not climber.measure(NO_FULLGRAPH).good:
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
-    layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.RAISES)
+    layer = first_bad(climber, _raises)
     summary = f"Torch says that it does not support this: {said}.{more}"
     return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
 
@@ -292,52 +292,19 @@ def _crash(climber: Climber) -> Diagnosis:
     rung = climber.ladder[own if finding.grads else "compiled"]
     failure = finding.failure or rung.failure
     assert failure is not None
-    if failure["exception"] in _TOOLCHAIN:
-        raise CannotJudgeError(
-            f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be"
-            " compiled here; install g++ or set CXX"
-        )
-
-    request = _ON_REQUEST.get(str(failure.get("exception")))
-    if str(failure.get("message", "")).startswith(_STANCE):
-        request = 'torch.compiler.set_stance("fail_on_recompile")'
-    if request is not None:
-        summary = (
-            f"The program asks torch to fail instead of compiling again ({request}), and this call"
-            " would need that; eager runs."
-        )
-        return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
-
-    operator = limits.operator_with_wrong_fake(failure)
-    if operator is not None:
-        summary = (
-            f"The program's own operator {operator} returns another shape or layout than its fake"
-            f" kernel promises ({failure['first_line'].rstrip('.')})."
-        )
-        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
-
-    raised = MeasuredRung("script", RungOutcome.RAISES, failure=failure)
-    excused = excuse(climber, raised, OF_EXCEPTIONS)
-    if excused is not None:
-        return excused
-    if finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
-        unsupported = _torch_refuses(climber, failure, names)
-        if unsupported is not None:
-            return unsupported
-
-    def raises(rung: MeasuredRung) -> bool:
-        return rung.outcome == RungOutcome.RAISES
-
-    seen = steadiness(climber, raises)
+    explained = _explain_crash(climber, failure, names)
+    if explained is not None:
+        return explained
+    seen = steadiness(climber, _raises)
     if is_never_repeated(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
-    kind, layer = Kind.CRASH, first_bad(climber, raises)
+    kind, layer = Kind.CRASH, first_bad(climber, _raises)
     if layer == Layer.INDUCTOR and not any(
-        raises(climber.ladder[name]) for name in names if name != "compiled"
+        _raises(climber.ladder[name]) for name in names if name != "compiled"
     ):  # no backend shows it afresh, so only the traceback tells
         layer = stacks.raising_layer(failure) or layer
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
-    if recompiled and raises(climber.ladder[own]):
+    if recompiled and _raises(climber.ladder[own]):
         fresh = ("fresh compile", "dynamic=True", "mark_dynamic")
         alone = [climber.measure(name) for name in fresh]
         if all(rung.good for rung in alone):
@@ -356,3 +323,43 @@ def _crash(climber: Climber) -> Diagnosis:
         failure=failure,
         reproduced=seen,
     )
+
+
+def _raises(rung: MeasuredRung) -> bool:
+    return rung.outcome == RungOutcome.RAISES
+
+
+def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+    """What makes an exception of a compiled call no bug: the program asked for it, promises what it
+    does not keep, or meets a limit that torch states. None for a bug.
+
+    Raises CannotJudgeError where the machine has no working compiler.
+    """
+    if failure["exception"] in _TOOLCHAIN:
+        raise CannotJudgeError(
+            f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be"
+            " compiled here; install g++ or set CXX"
+        )
+    request = _ON_REQUEST.get(str(failure.get("exception")))
+    if str(failure.get("message", "")).startswith(_STANCE):
+        request = 'torch.compiler.set_stance("fail_on_recompile")'
+    if request is not None:
+        summary = (
+            f"The program asks torch to fail instead of compiling again ({request}), and this call"
+            " would need that; eager runs."
+        )
+        return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
+    operator = limits.operator_with_wrong_fake(failure)
+    if operator is not None:
+        summary = (
+            f"The program's own operator {operator} returns another shape or layout than its fake"
+            f" kernel promises ({failure['first_line'].rstrip('.')})."
+        )
+        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
+    raised = MeasuredRung("script", RungOutcome.RAISES, failure=failure)
+    excused = excuse(climber, raised, OF_EXCEPTIONS)
+    if excused is not None:
+        return excused
+    if climber.finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
+        return _torch_refuses(climber, failure, names)
+    return None
