@@ -48,6 +48,11 @@ class IssueForm:
     forbidden: tuple[str, ...] = ("high priority", "triaged", "sev*")
     folder: Path | None = None
 
+    @property
+    def public_name(self) -> str:
+        """The name as a report has it, which does not tell the user's own."""
+        return self.name if self.folder is None else "own"
+
     def allow(self, labels: Iterable[str]) -> tuple[str, ...]:
         """Those of `labels` that may be asked for here, in their order."""
         return tuple(

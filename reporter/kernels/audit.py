@@ -93,7 +93,7 @@ def audit(
         error_log=finished.texts.log,
         human_words=options.summary or "",
         key=key_of(finished.texts.repro),
-        form=form.name if form.folder is None else "own",
+        form=form.public_name,
     )
     report, files = render(report, material, form, finished.texts.test, note)
     result = check_outgoing(
@@ -104,11 +104,8 @@ def audit(
         allowed=(*allowing.allowed, material.key),
     )
     private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
-    if not result.passed:
-        (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse(result, output)
-    place = options.repo or form.repository or "OWNER/REPO"
-    return Outgoing(Summary(report, output, str(info.path), place), files, private)
+    return Outgoing(Summary(report, output, str(info.path), to.place(form)), files, private)
 
 
 def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Terms, list[float]]:

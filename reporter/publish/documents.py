@@ -89,6 +89,7 @@ def refuse(audit: Audit, output: Path) -> None:
     if audit.passed:
         return
     rows = [asdict(finding) for finding in audit.findings]
+    (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
     try:
         refuse_leaks(audit)

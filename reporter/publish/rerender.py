@@ -65,7 +65,7 @@ def in_form(folder: Path, form: IssueForm) -> str:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
     report, repro = _read(folder)
-    material = replace(_material(report, repro), form=_name(form))
+    material = replace(_material(report, repro), form=form.public_name)
     try:
         return render_issue(report.to_json(), material, form)
     except (FormError, ValueError) as error:
@@ -206,10 +206,6 @@ def _material(report: Report, repro: str) -> IssueMaterial:
     assert report.issue is not None
     material = IssueMaterial.of(report.to_json(), repro)
     return replace(material, environment=public_environment(material.environment))
-
-
-def _name(form: IssueForm) -> str:
-    return form.name if form.folder is None else "own"
 
 
 def _cells(folder: Path) -> list[list[float | None]]:

@@ -95,6 +95,10 @@ class Destination:
     timing: dict[str, StageRow] = field(default_factory=dict)
     not_measured: tuple[str, ...] = ()
 
+    def place(self, form: IssueForm) -> str:
+        """The project to file in, as the command line has it; words for one that is not known."""
+        return self.issue.repo or form.repository or "OWNER/REPO"
+
 
 @dataclass(frozen=True)
 class Outgoing:
@@ -158,7 +162,7 @@ def audit(
         report,
         destination.output,
         captured.surroundings.python,
-        options.repo or form.repository or "OWNER/REPO",
+        destination.place(form),
         material.culprit,
         material.workaround or _right_backend(report),
     )
@@ -380,7 +384,7 @@ def _material(
         workaround=_workaround(built),
         human_words=options.summary or "",
         key=key_of(built.program.text),
-        form=form.name if form.folder is None else "own",
+        form=form.public_name,
         excerpt=asdict(found.excerpt) if found and found.excerpt else None,
     )
 
