@@ -34,6 +34,7 @@ from ..protocol import (
     ForkServerGreeting,
     StopRequest,
 )
+from ..worker.job import kill_group
 from . import requests
 from .channel import Channel
 
@@ -191,7 +192,7 @@ class ForkServer:
                 self._send(pid, self._answer(child, status), used)
             elif done or child.stopped is not None and now > child.stopped + STOP_PATIENCE:
                 if not done:
-                    _kill_group(pid)
+                    kill_group(pid)
                     used = os.wait4(pid, 0)[2]
                 # The compilers that it has started as well. Its own number may be another process's
                 # by now.
@@ -232,15 +233,7 @@ class ForkServer:
 
     def _kill_all(self) -> None:
         for pid in self.children:
-            _kill_group(pid)
-
-
-def _kill_group(pid: int) -> None:
-    for kill in (os.killpg, os.kill):
-        try:
-            kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
+            kill_group(pid)
 
 
 def load_answer(path: str) -> Optional[CallAnswer]:
