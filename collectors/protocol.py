@@ -633,6 +633,11 @@ class Overrides(CallVariation, total=False):
 # -- comparing tensors -----------------------------------------------------------------------------
 
 
+#: The property of a side effect on Python's state that only one of two runs has, or in another
+#: number of items, or of another type.
+SIDE_EFFECT = "side effect"
+
+
 class MetadataDifference(TypedDict):
     """Something about an output other than its values."""
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..protocol import MetadataDifference
+from ..protocol import SIDE_EFFECT, MetadataDifference
 from .outputs import SavedEffects, Snapshot
 from .side_effects import Leaf, State
 
-#: A side effect that only one of the runs has, or another number of items, or another type.
-SIDE_EFFECT = "side effect"
 #: Both runs have written, but not the same value; what may excuse values may excuse this.
 PYTHON_VALUE = "python value"
 _MOST = 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collectors.protocol import Comparison
+from collectors.protocol import SIDE_EFFECT, Comparison
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, gravest
@@ -32,7 +32,7 @@ from reporter.diagnose.measuring import (
 )
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
+from reporter.recording.side_effects import is_state, without_state
 
 _SUMMARIES = {
     Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",

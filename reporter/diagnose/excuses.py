@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.protocol import Comparison, ValueDifference
+from collectors.protocol import SIDE_EFFECT, Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
 from reporter.diagnose.ladder import Climber, MeasuredRung, reference
@@ -34,7 +34,6 @@ from reporter.diagnose.rungs import (
     UNDECLARED,
 )
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.side_effects import SIDE_EFFECT
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.

@@ -7,7 +7,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.boilerplate import AOTI, COMPILE, EAGER, EXPORT, SIDE_EFFECT
+from anonymizer.graph.boilerplate import AOTI, COMPILE, EAGER, EXPORT
+from collectors.protocol import SIDE_EFFECT
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
+from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 
 from collectors.protocol import Comparison, MetadataDifference
 
-#: The property of a side effect that one run has and the other has not.
-SIDE_EFFECT = "side effect"
 _WHERE = "Python state "
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
+from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.reduce.passes import Calls

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from collectors.protocol import (
+    SIDE_EFFECT,
     BisectCount,
     CallVariation,
     Comparison,
@@ -44,7 +45,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
-from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
+from reporter.recording.side_effects import is_state, without_state
 
 _RANDOM = "torch._inductor.config.fallback_random"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.protocol import Comparison, MetadataDifference
-from reporter.recording.side_effects import SIDE_EFFECT, settle, without_state
+from collectors.protocol import SIDE_EFFECT, Comparison, MetadataDifference
+from reporter.recording.side_effects import settle, without_state
 
 EFFECT: MetadataDifference = {
     "where": "Python state 3",
