@@ -33,14 +33,15 @@ def render_effect(body: ReproBody, check: ReproCheck) -> str:
         ]
     for context in reversed(check.contexts):
         calls = [f"with {context}:", *("    " + line for line in calls)]
+    drawn = "\n".join([*made, body.definitions])
     settings = [f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config]
     end = [
-        *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.", "\n".join(made)) else []),
+        *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.", drawn) else []),
         *made,
         f"model, expected = {body.callable}",
         f"compiled, actual = {body.callable}",
         *calls,
-        "assert actual() == expected(), (actual(), expected())",
+        'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
     ]
     return "\n".join(
         [

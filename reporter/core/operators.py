@@ -100,7 +100,8 @@ def operators(text: str) -> tuple[str, ...]:
                 if isinstance(inner, ast.Call) and id(inner) not in contexts:
                     found[_callee(inner.func, layers)] = None
                 elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
-                    found[_SIGNS[type(inner.op)]] = None
+                    if not _counts(inner):
+                        found[_SIGNS[type(inner.op)]] = None
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
                     found[_assignment_name(inner)] = None
                 elif isinstance(inner, ast.Subscript):
@@ -110,6 +111,15 @@ def operators(text: str) -> tuple[str, ...]:
     named = [name for name in found if name]
     told = [name for name in named if name not in _ARITHMETIC]
     return tuple(told or named or read)
+
+
+def _counts(node: ast.BinOp | ast.AugAssign) -> bool:
+    """Whether a number is added to an attribute in place, as a counter of Python's does."""
+    return (
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.target, ast.Attribute)
+        and isinstance(node.value, ast.Constant)
+    )
 
 
 def _reading_name(part: ast.Subscript) -> str:

@@ -105,6 +105,7 @@ def _wrong(
                 # compiled now, with the earlier sizes, it is right: what has changed is state that
                 # Dynamo did not guard on
                 layer = Layer.DYNAMO
+                seen = steadiness(climber, differs, afresh=False)
             climber.measure("dynamic=False")
     return make_diagnosis(
         climber,

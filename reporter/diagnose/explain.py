@@ -162,8 +162,21 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
 }
 
 
-def explanation(kind: Kind, layer: Layer = Layer.NONE) -> str:
-    """A few sentences for a person who has never read the compiler's source."""
+#: Of a failure that the script's own call showed, and no repetition of it.
+_SHOWN_ONCE = (
+    "The script's own call is made again on copies of its inputs, and none of these calls shows it."
+    " What other threads do, or what is in memory that nothing wrote, is not the same twice."
+)
+
+
+def explanation(kind: Kind, layer: Layer = Layer.NONE, shown: int = 0) -> str:
+    """A few sentences for a person who has never read the compiler's source.
+
+    Args:
+        shown: how often the failure was seen.
+    """
+    if kind == Kind.NOT_REPRODUCED and shown:
+        return _SHOWN_ONCE
     return _IN_LAYER.get((kind, layer)) or EXPLANATIONS[kind]
 
 

@@ -146,13 +146,17 @@ def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) 
     return without.outcome not in unknown and not bad(without)
 
 
-def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[int, int]:
+def steadiness(
+    climber: Climber, bad: Callable[[MeasuredRung], bool], afresh: bool = True
+) -> tuple[int, int]:
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
     included.
 
-    Where no repetition has shown it yet, it is repeated a few times more.
+    Where no repetition has shown it yet, it is repeated a few times more. `afresh` False counts
+    the graph that the program had, and none that is compiled anew.
     """
-    own = [climber.ladder[name] for name in ("compiled", climber.own_name())]
+    names = ("compiled", climber.own_name()) if afresh else ("compiled",)
+    own = [climber.ladder[name] for name in names]
     runs = [rung for rung in own if rung.outcome != RungOutcome.SKIPPED]
     if climber.finding.grads:  # the reused call was made without the gradients that show it
         runs = runs[1:] or runs

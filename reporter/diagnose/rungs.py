@@ -79,7 +79,8 @@ RUNGS: Mapping[str, Rung] = {
         "how": "compiled",
         "config": {"torch._inductor.config.emulate_precision_casts": True},
     },
-    "fresh compile": {"how": "compiled", "replay": False},
+    # a cache on disk may hold the graph of an earlier call
+    "fresh compile": {"how": "compiled", "replay": False, "fresh": True},
     "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
     "dynamic=False": {"how": "compiled", "dynamic": False},
     "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},

@@ -181,10 +181,10 @@ class ProgramSearch:
         small = [
             name for name, size in self.captured.material.tensors.items() if size <= MOST_VALUES
         ]
-        # what fails before a value is read needs none
-        crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
+        # what fails before a value is read needs none, nor does a graph that is used too often
+        without = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG, Kind.STALE_GRAPH)
         depends = self.wanted.property in (None, "shape")  # values decide no other property
-        is_of_values = self.captured.verdict.kind not in crashes and depends
+        is_of_values = self.captured.verdict.kind not in without and depends
         if small and is_of_values and not self.issue.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (

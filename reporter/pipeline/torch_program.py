@@ -298,7 +298,7 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
         captured.verdict.reproduced,
-        explanation(captured.verdict.kind, captured.verdict.layer),
+        explanation(captured.verdict.kind, captured.verdict.layer, captured.verdict.reproduced[0]),
         captured.script.command,
     )
     return Report(

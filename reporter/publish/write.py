@@ -286,7 +286,9 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         exception=str(failure.get("exception")) if crash else built.cold.signal,
         message=short_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
-        explanation=explanation(captured.verdict.kind, captured.verdict.layer),
+        explanation=explanation(
+            captured.verdict.kind, captured.verdict.layer, captured.verdict.reproduced[0]
+        ),
         command="python repro.py",
     )
 

@@ -22,6 +22,8 @@ _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
+#: The letters that a format specification of Python's may end in.
+_FORMATS = frozenset("bcdeEfFgGnosxX%")
 # Keywords that torch's and Python's functions take; torch's other names come with the vocabulary.
 _KEYWORDS = frozenset(
     """dim dtype device keepdim requires_grad size end sep file key reverse strict start""".split()
@@ -221,7 +223,8 @@ class Rewriter(ast.NodeTransformer):
         values: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
-                values.append(ast.FormattedValue(self.visit(each.value), each.conversion, None))
+                spec = _format(each.format_spec)
+                values.append(ast.FormattedValue(self.visit(each.value), each.conversion, spec))
             elif isinstance(each, ast.Constant):
                 values.append(ast.Constant(self.names.text(str(each.value))))
         return ast.JoinedStr(values)
@@ -371,3 +374,10 @@ def find_bound_names(scope: ast.AST, refs: Record) -> set[str]:
     for child in ast.iter_child_nodes(scope):
         visit(child)
     return found - away
+
+
+def _format(spec: ast.expr | None) -> ast.JoinedStr | None:
+    """The letter of a format such as `>10.3f`, which an object may not know, and nothing else."""
+    last = spec.values[-1] if isinstance(spec, ast.JoinedStr) and spec.values else None
+    kind = str(last.value)[-1:] if isinstance(last, ast.Constant) else ""
+    return ast.JoinedStr([ast.Constant(kind)]) if kind in _FORMATS else None

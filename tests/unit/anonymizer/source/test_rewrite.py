@@ -20,6 +20,15 @@ def test_unknown_attribute_names_are_never_kept() -> None:
     assert ".size(0)" in text and ".real" in text
 
 
+@pytest.mark.parametrize(
+    ("spec", "kept"), [(":04d", ":d"), (":>12.3f", ":f"), (":.1%", ":%"), (":>9", ""), ("!r", "!r")]
+)
+def test_of_a_format_the_letter_stays_that_an_object_may_not_know(spec: str, kept: str) -> None:
+    source = 'def f(x):\n    return x + len(f"{x.size(0)' + spec + '}")'
+    text = rebuild(handmade(source), {"size"}).definitions_text()
+    assert ".size(0)" + kept + "}" in text
+
+
 def test_generated_names_avoid_private_ones() -> None:
     made = rebuild(
         handmade("def f(value1, arg1):\n    value2 = value1 + arg1\n    return value2", 2), ()

@@ -11,6 +11,7 @@ from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew
 
+SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
 
 
@@ -86,7 +87,7 @@ def test_the_repros_are_programs(at: int) -> None:
         ast.parse(text)
         assert "torch.compile(" in text
     assert "wrong metadata: side effect" in harness
-    assert plain.rstrip().endswith("assert actual() == expected(), (actual(), expected())")
+    assert plain.rstrip().endswith(SHOWN)
 
 
 def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
