@@ -25,6 +25,7 @@ import msgspec
 import typer
 import typer.main
 
+from collectors.protocol import SIDE_EFFECT
 from reporter.cli.main import COMMANDS, RUNS_SCRIPT
 from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
@@ -33,7 +34,6 @@ from reporter.core.settings import settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explain import explanation
 from reporter.diagnose.rungs import RUNGS
-from reporter.recording.side_effects import SIDE_EFFECT
 from reporter.report import sections
 from reporter.report.environment import FACTS
 
