@@ -597,6 +597,8 @@ class Rung(CallVariation, total=False):
     reorder: bool
     #: Writes that the schemas of the program's own operators do not name are left out.
     undeclared: bool
+    #: Functions under `functools.lru_cache` are called each time.
+    uncached: bool
     #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
     elsewhere: bool
     #: Sizes that have changed between calls are marked as dynamic.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import sys
 import time
 import types
@@ -40,6 +41,35 @@ def change() -> Iterator[None]:
             with contextlib.suppress(Exception):
                 step()
         del held
+
+
+@contextlib.contextmanager
+def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Iterator[None]:
+    """Runs the body with every function under `functools.lru_cache` that a call can reach in the
+    place of its cache, as Dynamo traces it.
+    """
+    undo: List[Callable[[], None]] = []
+
+    def put(owner: Any, name: str, value: Any) -> None:
+        setter = owner.__setitem__ if isinstance(owner, dict) else functools.partial(setattr, owner)
+        old = owner[name] if isinstance(owner, dict) else vars(owner)[name]
+        setter(name, value)
+        undo.append(lambda: setter(name, old))
+
+    walk = side_effects.Walk(function, args, kwargs)
+    for owner in list(walk.owners.values()):
+        place = owner.__globals__ if isinstance(owner, types.FunctionType) else owner
+        names = place if isinstance(place, dict) else getattr(place, "__dict__", {})
+        for name, value in list(names.items()):
+            wrapped = getattr(value, "__wrapped__", None)
+            if type(value) is functools._lru_cache_wrapper and callable(wrapped):
+                with contextlib.suppress(Exception):  # a class may refuse
+                    put(place, name, wrapped)
+    try:
+        yield
+    finally:
+        for step in reversed(undo):
+            step()
 
 
 def _take_memory() -> List[Any]:

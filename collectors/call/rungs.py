@@ -320,7 +320,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             compared = find_watched_tensors(*parts)
             stamps = outputs.stamps(compared)
             noted = note_state(*parts)
-            with _around(rung), stage("forward"):
+            with _around(rung, call), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
@@ -388,9 +388,9 @@ class _Stage:
             raise
 
 
-def _around(rung: Rung) -> Any:
+def _around(rung: Rung, call: RecordedCall) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
-    changed, at another time and place, or nothing special.
+    changed, without functions' caches, at another time and place, or nothing special.
     """
     if rung.get("fp64"):
         return promote()
@@ -400,6 +400,8 @@ def _around(rung: Rung) -> Any:
         return undefined_writes.ReorderWritesMode()
     if rung.get("undeclared"):
         return undefined_writes.DropUndeclaredWritesMode()
+    if rung.get("uncached"):
+        return circumstances.uncache(call.function, call.args, call.kwargs)
     if rung.get("elsewhere"):
         return circumstances.change()
     return contextlib.nullcontext()

@@ -31,6 +31,7 @@ from reporter.diagnose.rungs import (
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
+    UNCACHED,
     UNDECLARED,
 )
 from reporter.diagnose.verdict import Diagnosis
@@ -142,6 +143,22 @@ def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
     )
     cited = (EAGER, "compiled", UNDECLARED)
     return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
+
+
+def _ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Eager moves as far once functions are called whose results `functools.lru_cache` holds."""
+    if not differs(climber.ladder[Backend.EAGER.value]):
+        return None
+    without = climber.measure(UNCACHED)
+    if not differs(without) or not _moves(without, compiled.comparison):
+        return None
+    summary = (
+        "Dynamo traces functions under functools.lru_cache and ignores their caches, as it warns:"
+        f" without these caches eager differs as well ({without.detail}). Call such a function"
+        " outside of what is compiled."
+    )
+    cited = (EAGER, "compiled", UNCACHED)
+    return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
 
 
 def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
@@ -497,6 +514,7 @@ OF_RANDOM_NUMBERS = (
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (
+    Excuse(Kind.UNSUPPORTED, (UNCACHED,), VALUES_AND_SIZES, _ignored_cache),
     Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _colliding_writes),
     Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _casts_of_no_meaning),
     Excuse(Kind.PRECISION_CAST, ("emulate_precision_casts",), VALUES, _precision_casts),

@@ -18,6 +18,8 @@ FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 UNDECLARED = "eager mode without undeclared writes"
+#: Functions under `functools.lru_cache` are called each time, as Dynamo traces them.
+UNCACHED = "eager mode without lru_cache"
 #: With other clocks and addresses: what a side effect must not depend on.
 OTHER_CLOCK = "eager mode at another time"
 #: The eager runs that tell which side effects can be compared.
@@ -59,6 +61,7 @@ RUNGS: Mapping[str, Rung] = {
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
     UNDECLARED: {"how": "eager", "undeclared": True},
+    UNCACHED: {"how": "eager", "uncached": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},

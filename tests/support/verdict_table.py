@@ -77,6 +77,7 @@ CASES: dict[str, Case] = {
     "dyn_dict": _fine("not_reproduced", "none", "dyn_dict"),
     "compile_does_not_survive_a_getattr": _bug("crash", "dynamo"),
     "aot_autograd_raises": _bug("crash", "aot_autograd", live=True),
+    "lru_cache_is_ignored": _fine("unsupported", "dynamo"),
     "bound_decomposition_of_interpolate": _bug("wrong_result", "decomposition"),
     "decomposition_raises": _bug("crash", "decomposition"),
     "lowering_raises": _bug("crash", "inductor"),
