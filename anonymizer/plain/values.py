@@ -17,7 +17,8 @@ _Plain = Callable[[ast.Call], "ast.expr | None"]
 
 
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
-    """The same program on plainer inputs: all ones, all counted, then one input after another.
+    """The same program on plainer inputs: all ones, all counted, all the least of their whole
+    numbers, then one input after another.
 
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
@@ -26,7 +27,7 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     count = sum(_is_random(node) for node in ast.walk(tree))
     if not count:
         return
-    makers: tuple[_Plain, ...] = (_ones, _count)
+    makers: tuple[_Plain, ...] = (_ones, _count, _fill)
     choices: list[dict[int, _Plain]] = [dict.fromkeys(range(count), maker) for maker in makers]
     if count > 1:
         choices += [{index: maker} for index in range(count) for maker in makers]
@@ -151,6 +152,18 @@ def _count(call: ast.Call) -> ast.expr | None:
     if "requires_grad" in named:
         made = ast.Call(ast.Attribute(made, "requires_grad_", ast.Load()), [], [])
     return made
+
+
+def _fill(call: ast.Call) -> ast.expr | None:
+    """The least whole number everywhere, where that is neither 0 nor 1."""
+    sizes = _shape(call)
+    if not sizes or ast.unparse(call.func) != "torch.randint" or len(call.args) < 3:
+        return None
+    least = ast.unparse(call.args[0])
+    if least in ("0", "1") or "torch.bool" in ast.unparse(call):
+        return None
+    made = ast.parse("torch.full", mode="eval").body
+    return ast.Call(made, [ast.Tuple(sizes, ast.Load()), call.args[0]], call.keywords)
 
 
 def _upper_bound(call: ast.Call) -> float:

@@ -43,6 +43,11 @@ def test_random_numbers_give_way_to_ones_and_to_counting(
         ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)"]),
         ("torch.randint(0, 1, (4,))", ["torch.zeros(4, dtype=torch.int64)"]),
         ("torch.randint(0, 2, (2,), dtype=torch.bool)", ["torch.ones(2, dtype=torch.bool)"]),
+        # a padding value, which no count reaches
+        (
+            "torch.randint(-1, 1, (1,))",
+            ["torch.zeros(1, dtype=torch.int64)", "torch.full((1,), -1)"],
+        ),
         # a size that changes from call to call
         ("torch.randn(n)", ["torch.ones(n)"]),
         ("torch.zeros(3)", []),
