@@ -66,9 +66,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " to compile it."
     ),
     Kind.UNSUPPORTED: (
-        "Torch refuses what it does not support, and says so; that is a limit and no fault. Write"
-        " it as the hint says, or leave out `fullgraph=True`, so that Python runs that part. As a"
-        " wish it is welcome: file it as a feature request."
+        "Torch says that it does not support this, by refusing it or in a warning; that is a limit"
+        " and no fault. Write it as the hint says, or leave out `fullgraph=True`, so that Python"
+        " runs that part. As a wish it is welcome: file it as a feature request."
     ),
     Kind.RECOMPILES: (
         "No wrong tensor was seen, but the program is compiled again and again; at the limit torch"
@@ -137,6 +137,10 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
     (Kind.WRONG_RESULT, Layer.EAGER): (
         "The operator's result is farther from that of float64 than its dtype explains; no compiler"
         " is involved."
+    ),
+    (Kind.WRONG_GRADIENT, Layer.EAGER): (
+        "The operator's formula for the derivative is not what its values do between neighbouring"
+        " inputs; no compiler is involved."
     ),
     (Kind.PROCESS_DEATH, Layer.EAGER): (
         "No program that calls torch's functions should end like this; wrong arguments are to be"
