@@ -200,6 +200,9 @@ class _Writer:
         compiled = boilerplate.compile_expression(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
+        if script.callee == f"{boilerplate.FACTORY}()":  # each side has one for all its calls
+            lines.append(f"eager = {script.callee}")
+            self.script = replace(script, callee="eager")
         lines.append(f"compiled = {compiled}")
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
         inner = self._with_inputs([], self._show("compiled"))

@@ -43,12 +43,24 @@ def renew(program: SourceProgram) -> Iterator[SourceProgram]:
     names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
     if FACTORY in names or program.backend is not None:
         return
-    if any(_of_definitions(program, lengths=False)):
+    if any(_of_definitions(program, lengths=False)) or _keeps_on_functions(program):
         yield replace(
             program,
             definitions=ast.Module([_make_factory(program, "{model}")], []),
             callable_expression=f"{FACTORY}()",
         )
+
+
+def _keeps_on_functions(program: SourceProgram) -> bool:
+    """Whether something is assigned to an attribute of a function, which is one for all calls."""
+    body = program.definitions.body
+    functions = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and ast.unparse(node.value) in functions
+        for node in ast.walk(program.definitions)
+    )
 
 
 def _wrap(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:

@@ -4,7 +4,7 @@ by nothing but complete candidate texts in warm workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.boilerplate import COMPILE, ReproCheck
@@ -13,7 +13,8 @@ from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer
+from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Kind, Layer
+from reporter.execution.control import WARM
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
@@ -79,6 +80,7 @@ class ProgramSearch:
         self.work, self.issue = run.work, run.issue
         self.progress = run.progress
         self.contrasts = workers.contrasts
+        self.pool = workers.pool
         self.as_whole = captured.material.whole is not None
         self.wanted = captured.verdict.signature
         self.backend = (
@@ -206,7 +208,7 @@ class ProgramSearch:
             return self._slice() or self.ask.first(self._graphs())
 
         def sources() -> Candidate | None:
-            return self.ask.first(self._rewritten())
+            return self._first_alone(self._rewritten())
 
         if self.as_whole:
             yield lambda: self.ask.first(traced_model.candidates(self.captured, self._check()))
@@ -328,13 +330,28 @@ class ProgramSearch:
         made_up = source_candidates.program(self.captured)
         if content is None or made_up is None or content.body() == made_up.body():
             return None
-        found = self.ask.first(self._show(content))
+        found = self._first_alone(self._show(content))
         if found is not None:
             self.progress.note(
                 "made-up values do not show the failure: the repro keeps those of tensors of at"
                 " most 16 small whole numbers, which are yours"
             )
         return found
+
+    def _first_alone(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The first rewritten source that shows the failure, and passes without the compiler: state
+        that both sides share can make eager differ from eager.
+        """
+        rest = list(candidates)
+        while (found := self.ask.pick(enumerate(rest))) is not None:
+            at, candidate = found
+            if candidate.check.kind not in SILENT or candidate.check.eager_raises:
+                return candidate
+            control = self.pool.submit(candidate.text(), overrides=WARM)
+            if control.result().outcome == "passes":
+                return candidate
+            rest = rest[at + 1 :]
+        return None
 
     def _reduce(self, seed: Candidate) -> Candidate:
         if isinstance(seed.content, Graph):

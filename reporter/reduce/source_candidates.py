@@ -80,19 +80,19 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
         for observed in state.observe(program):
             yield Rewritten(observed), check
         return
+    renewed = list(state.renew(program)) if check.kind in VALUE_KINDS else []
     several = [
         (
-            Rewritten(replace(program, inputs=each.inputs, sizes=each.calls[-1])),
+            Rewritten(replace(made, inputs=each.inputs, sizes=each.calls[-1])),
             replace(check, calls=each.calls),
         )
+        for made in (program, *renewed)
         for each in program.sequences
     ]
     if check.kind in SEVERAL_CALLS:
         yield from several
     yield content, check
-    if check.kind in VALUE_KINDS:
-        for renewed in state.renew(program):
-            yield Rewritten(renewed), check
+    yield from ((Rewritten(made), check) for made in renewed)
     if check.kind not in SEVERAL_CALLS and check.compiler == COMPILE:
         yield from several
 

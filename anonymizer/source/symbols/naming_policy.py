@@ -96,7 +96,8 @@ class NamingPolicy:
             return name
         if any(self._owns(atom, name) for atom in kind):
             return self.names.attribute(name)
-        if kind == UNKNOWN and name in self.private:
+        is_function = any(atom[0] == "fn" for atom in kind)
+        if (kind == UNKNOWN or is_function) and name in self.private:
             return self.names.attribute(name)
         return name if known else self.names.attribute(name)
 

@@ -343,3 +343,17 @@ def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> No
     assert "torch.export.export(model, (x,)).module()(x).sum().backward()" in lines
     assert not any("parameters()" in line for line in lines)
     assert "for x in args if x.requires_grad" in " ".join(render(body, check).split())
+
+
+def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> None:
+    made = "def program():\n    def repro(x):\n        return x\n    return repro"
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False)
+    check = ReproCheck("stale_graph", calls=((), ()))
+    text = render_plain(body, check, PLAIN)
+    assert text.rstrip().endswith(
+        "eager = program()\n"
+        "compiled = torch.compile(program())\n"
+        "for _ in range(2):\n"
+        "    x = torch.ones(2)\n"
+        "    torch.testing.assert_close(compiled(x), eager(x))"
+    )
