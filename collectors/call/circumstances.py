@@ -52,24 +52,35 @@ def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Ite
 
     def put(owner: Any, name: str, value: Any) -> None:
         setter = owner.__setitem__ if isinstance(owner, dict) else functools.partial(setattr, owner)
-        old = owner[name] if isinstance(owner, dict) else vars(owner)[name]
+        if isinstance(owner, dict):
+            old = owner[name]
+        else:
+            old = owner.cell_contents if name == "cell_contents" else vars(owner)[name]
         setter(name, value)
         undo.append(lambda: setter(name, old))
 
     walk = side_effects.Walk(function, args, kwargs)
     for owner in list(walk.owners.values()):
+        with contextlib.suppress(Exception):  # an empty cell, or a class that refuses
+            if isinstance(owner, types.CellType) and _is_cached(owner.cell_contents):
+                put(owner, "cell_contents", owner.cell_contents.__wrapped__)
         place = owner.__globals__ if isinstance(owner, types.FunctionType) else owner
         names = place if isinstance(place, dict) else getattr(place, "__dict__", {})
         for name, value in list(names.items()):
-            wrapped = getattr(value, "__wrapped__", None)
-            if type(value) is functools._lru_cache_wrapper and callable(wrapped):
-                with contextlib.suppress(Exception):  # a class may refuse
-                    put(place, name, wrapped)
+            inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            if _is_cached(inner):
+                bare: Any = inner.__wrapped__  # type: ignore[union-attr]
+                with contextlib.suppress(Exception):
+                    put(place, name, bare if inner is value else type(value)(bare))
     try:
         yield
     finally:
         for step in reversed(undo):
             step()
+
+
+def _is_cached(value: Any) -> bool:
+    return type(value) is functools._lru_cache_wrapper and callable(value.__wrapped__)
 
 
 def _take_memory() -> List[Any]:

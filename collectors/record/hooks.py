@@ -103,8 +103,9 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
     def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
         if model is None:
             return lambda function: compile(function, *args, **kwargs)
-        if "backend" in recorder.spec:
-            args, kwargs = (), _with_backend(kwargs, recorder.spec["backend"])
+        backend = _other_backend(recorder)
+        if backend is not None:
+            args, kwargs = (), _with_backend(kwargs, backend)
         recorder.local.compiling = True
         try:
             compiled = original(model, *args, **kwargs)
@@ -121,6 +122,14 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         return _watch(torch, recorder, model, compiled, kwargs)
 
     torch.compile = compile
+
+
+def _other_backend(recorder: Any) -> Optional[str]:
+    """What is compiled with in place of what the script says; what watches a block of a program
+    has no such wish.
+    """
+    found: Optional[str] = getattr(recorder, "spec", {}).get("backend")
+    return found
 
 
 def _with_backend(kwargs: Dict[str, Any], backend: str) -> Dict[str, Any]:
@@ -155,8 +164,9 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
     @functools.wraps(original)
     def optimize(*args: Any, **kwargs: Any) -> Any:
-        if "backend" in recorder.spec and not getattr(recorder.local, "compiling", False):
-            args, kwargs = (), {**kwargs, "backend": recorder.spec["backend"]}
+        backend = _other_backend(recorder)
+        if backend is not None and not getattr(recorder.local, "compiling", False):
+            args, kwargs = (), {**kwargs, "backend": backend}
         made = original(*args, **kwargs)
         if getattr(recorder.local, "compiling", False):
             return made

@@ -20,7 +20,6 @@ from torch.overrides import TorchFunctionMode
 from ..call.operators.check import OperatorCheck
 from ..call.operators.derivatives import (
     Derivative,
-    DerivativeCheck,
     outside_of_transforms,
     widen,
 )
@@ -47,8 +46,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.recorder = recorder
         self.wanted = wanted
         self.derivative = derivative
-        #: Looks at the derivatives of every call.
-        self.derivatives: Optional[DerivativeCheck] = None
+        #: What looks at every call, at its operators and at its derivatives.
+        self.check: Optional[OperatorCheck] = None
         self.pid = os.getpid()
         self.count = 0
         self.raised = -1
@@ -65,8 +64,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             return func(*args, **named)
         number = self.count
         self.count += 1
-        if self.derivatives is not None:
-            self.derivatives.look(number, func, args, named)
+        if self.check is not None:  # its time is that of the operators alone
+            self.check.started += self.check.derivatives.look(number, func, args, named)
         if number == self.wanted:
             self.recorder.compiles += 1
             if self.derivative is not None:
@@ -99,7 +98,7 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     mode.__enter__()
     if "measured" in spec:
         check = OperatorCheck(spec["measured"], lambda: mode.count - 1)
-        mode.derivatives = check.derivatives
+        mode.check = check
         check.__enter__()
         atexit.register(check.save)
     if spec.get("zeroed"):

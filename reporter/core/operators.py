@@ -85,6 +85,7 @@ def operators(text: str) -> tuple[str, ...]:
     are none.
     """
     found: dict[str, None] = {}
+    counted: dict[str, None] = {}
     read: dict[str, None] = {}
     tree = ast.parse(text)
     layers = _find_layers(tree)
@@ -100,8 +101,7 @@ def operators(text: str) -> tuple[str, ...]:
                 if isinstance(inner, ast.Call) and id(inner) not in contexts:
                     found[_callee(inner.func, layers)] = None
                 elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
-                    if not _counts(inner):
-                        found[_SIGNS[type(inner.op)]] = None
+                    (counted if _counts(inner) else found)[_SIGNS[type(inner.op)]] = None
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
                     found[_assignment_name(inner)] = None
                 elif isinstance(inner, ast.Subscript):
@@ -110,7 +110,7 @@ def operators(text: str) -> tuple[str, ...]:
     # only where not even that
     named = [name for name in found if name]
     told = [name for name in named if name not in _ARITHMETIC]
-    return tuple(told or named or read)
+    return tuple(told or named or counted or read)
 
 
 def _counts(node: ast.BinOp | ast.AugAssign) -> bool:

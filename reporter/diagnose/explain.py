@@ -119,7 +119,7 @@ EXPLANATIONS: Mapping[Kind, str] = {
     ),
     Kind.NOT_REPRODUCED: (
         "In this run each compiled call that was compared returned, and did to tensors, what eager"
-        " mode does with the same inputs."
+        " mode does with the same inputs, apart from rounding."
     ),
     Kind.OUTSIDE: (
         "Nothing is claimed of torch: run bugreport on what the other process runs, or have that"

@@ -142,8 +142,9 @@ def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) 
     if climber.finding.symptom == Symptom.HANG:
         return False
     without = climber.measure(UNBOUND)
-    unknown = (RungOutcome.SKIPPED, RungOutcome.TIMEOUT)
-    return without.outcome not in unknown and not bad(without)
+    if climber.finding.symptom == Symptom.ACCEPTS:  # what returns is at fault there
+        return without.outcome == RungOutcome.RAISES
+    return without.good and not bad(without)
 
 
 def steadiness(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import COMPILE, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, EAGER, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
@@ -342,16 +342,16 @@ class ProgramSearch:
         """The first rewritten source that shows the failure, and passes without the compiler: state
         that both sides share can make eager differ from eager.
         """
-        rest = list(candidates)
-        while (found := self.ask.pick(enumerate(rest))) is not None:
-            at, candidate = found
-            if candidate.check.kind not in SILENT or candidate.check.eager_raises:
-                return candidate
+
+        def passes_alone(candidate: Candidate) -> bool:
+            check = candidate.check
+            is_compared = check.kind in SILENT and not check.eager_raises
+            if check.compiler == EAGER or not is_compared:
+                return True
             control = self.pool.submit(candidate.text(), overrides=WARM)
-            if control.result().outcome == "passes":
-                return candidate
-            rest = rest[at + 1 :]
-        return None
+            return control.result().outcome == "passes"
+
+        return self.ask.first_accepted(candidates, passes_alone)
 
     def _reduce(self, seed: Candidate) -> Candidate:
         if isinstance(seed.content, Graph):

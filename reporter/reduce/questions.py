@@ -46,6 +46,25 @@ class Questions:
         """The first option, in order, whose candidate shows the failure; the option's tag says
         which it was.
         """
+        found = self._find(options)
+        if found is not None:
+            self._progress(found[1])
+        return found
+
+    def first_accepted(
+        self, candidates: Iterable[Candidate], accept: Callable[[Candidate], bool]
+    ) -> Candidate | None:
+        """The first candidate, in order, that shows the failure and is accepted then."""
+        rest = list(candidates)
+        while (found := self._find(enumerate(rest))) is not None:
+            at, candidate = found
+            if accept(candidate):
+                self._progress(candidate)
+                return candidate
+            rest = rest[at + 1 :]
+        return None
+
+    def _find(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
         if self._is_enough():
             return None
         kept: list[tuple[T, Candidate]] = []
@@ -58,10 +77,7 @@ class Questions:
                     yield text
 
         index = self.scheduler.first(texts(), self.overrides)
-        if index is None:
-            return None
-        self._progress(kept[index][1])
-        return kept[index]
+        return None if index is None else kept[index]
 
     def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
         """The first candidate, in order, that shows the failure."""

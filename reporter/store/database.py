@@ -178,12 +178,16 @@ def _set_aside(path: Path, error: Exception) -> UsageError:
     """
     with lock([lock_beside(path, "damaged")], lambda: None):
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as other:
-            if other.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
+            if other.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok":
                 return UsageError(f"the store {path} was damaged and is new now; run this again")
         kept = path.with_name(f"{path.name}.damaged-{datetime.now():%Y%m%dT%H%M%S}")
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(f"{path}{suffix}", f"{kept}{suffix}")
+        try:
+            # a new store must not get what belongs to the damaged one, nor lose its own
+            for suffix in ("-wal", "-shm", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(f"{path}{suffix}", f"{kept}{suffix}")
+        except OSError as refused:
+            return _unusable(path, refused)
     return UsageError(
         f"the store {path} is damaged ({error}); it is kept as {kept.name} beside it, and the next"
         " command begins a new one"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
+import types
 from typing import Any, Callable, Dict, Iterator, List, Set, Tuple, cast
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...protocol import DerivativeError, DerivativeKind
@@ -21,14 +23,36 @@ from ...protocol import DerivativeError, DerivativeKind
 _FORWARD = {"check_forward_ad": True, "check_backward_ad": False}
 #: What gradcheck says where a derivative is not that of the values.
 MISMATCH = ("Jacobian mismatch for", "Jacobian computed with forward mode mismatch")
-#: Results that are unique but for a sign, a phase or an order.
-_NOT_UNIQUE = frozenset("eig eigh eigvals svd qr lobpcg geqrf lu lu_factor ldl_factor".split())
+#: Functions whose derivative is no limit of differences, by what their names begin with: results
+#: that are unique but for a sign, a phase or an order, one triangle that stands for a symmetric
+#: matrix, a gradient that passes a rounding by design, rows that get none.
+_BY_CONVENTION = (
+    "eig",
+    "svd",
+    "qr",
+    "lobpcg",
+    "geqrf",
+    "lu",
+    "ldl",
+    "cholesky",
+    "fake_quantize",
+    "_fake_quantize",
+    "gumbel_softmax",
+    "rrelu",
+    "ctc_loss",
+    "_ctc_loss",
+    "embedding",
+)
+#: Operators of these namespaces are torch's own.
+_OWN = ("aten", "prims", "prim")
 _WIDE = {torch.complex32: torch.complex128, torch.complex64: torch.complex128}
 _EXACT = (torch.float64, torch.complex128)
 #: By how much the inputs are moved, of their own size or of 1: where a function is steep, finite
 #: differences need the larger step.
 _STEPS = (1e-3, 0.3, 0.3)
 _MOST_ELEMENTS, _MOST_SECONDS, _MOST_ALIKE = 512, 60.0, 2
+#: Derivatives of more elements are held against one random direction, not against all.
+_MOST_DIRECTIONS = 32
 
 
 class Derivative:
@@ -55,10 +79,11 @@ class Derivative:
             return self.function(*positional, **named)
 
         tensors = tuple(leaves[at] for at in places)
+        fast = sum(tensor.numel() for tensor in tensors) > _MOST_DIRECTIONS
         if self.kind == "gradgradcheck":
-            return bool(torch.autograd.gradgradcheck(call, tensors))
+            return bool(torch.autograd.gradgradcheck(call, tensors, fast_mode=fast))
         more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
-        return bool(torch.autograd.gradcheck(call, tensors, **more))
+        return bool(torch.autograd.gradcheck(call, tensors, fast_mode=fast, **more))
 
 
 class DerivativeCheck:
@@ -68,20 +93,32 @@ class DerivativeCheck:
         self.found: List[DerivativeError] = []
         #: Whether the program asks for derivatives of derivatives, or for those of forward mode.
         self.asks: Set[DerivativeKind] = {"gradcheck"}
-        self._started = time.monotonic()
+        self._spent = 0.0
         self._seen: Dict[Any, int] = {}
 
-    def look(self, number: int, function: Any, args: Any, kwargs: Dict[str, Any]) -> None:
-        """One call, before it is made; `number` is the call's."""
+    def look(self, number: int, function: Any, args: Any, kwargs: Dict[str, Any]) -> float:
+        """One call, before it is made; `number` is the call's. The seconds that it took."""
+        started = time.monotonic()
         name = str(getattr(function, "__name__", ""))
         if name in ("grad", "backward") and kwargs.get("create_graph"):
             self.asks.add("gradgradcheck")
-        is_in_place = name.endswith("_") and not name.endswith("__")
-        is_unique = name.rpartition("linalg_")[2] not in _NOT_UNIQUE
-        if is_in_place or not is_unique or time.monotonic() - self._started > _MOST_SECONDS:
-            return
+        # nothing of the program's, whatever its tensors are, may fail by being looked at
+        with contextlib.suppress(Exception):
+            if (
+                self._spent < _MOST_SECONDS
+                and _is_of_torch(function)
+                and not _is_agreed(name, kwargs)
+            ):
+                self._look(number, function, name, args, kwargs)
+        seconds = time.monotonic() - started
+        self._spent += seconds
+        return seconds
+
+    def _look(self, number: int, function: Any, name: str, args: Any, kwargs: Any) -> None:
         kinds = list(self._kinds(args, kwargs))
-        with outside_of_transforms():
+        if not kinds:
+            return
+        with outside_of_transforms(), _disable_current_modes():
             given = widen(args, kwargs)
             for kind in kinds:
                 key = (function, kind, _shape_of(given))
@@ -107,8 +144,27 @@ class DerivativeCheck:
             yield from ("gradcheck", "gradgradcheck")
 
 
+def _is_of_torch(function: Any) -> bool:
+    """Whether a function is torch's own, and no operator that the program has registered."""
+    if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(function).partition(".")[0] in _OWN
+    if isinstance(function, types.FunctionType):
+        return function.__module__.partition(".")[0] == "torch"
+    return not hasattr(function, "__dict__")  # a builtin, or a method of tensors
+
+
+def _is_agreed(name: str, kwargs: Dict[str, Any]) -> bool:
+    """Whether the derivative is what is agreed on, and no limit of differences."""
+    plain = name.rpartition("linalg_")[2]
+    is_in_place = name.endswith("_") and not name.endswith("__")
+    return is_in_place or plain.startswith(_BY_CONVENTION) or bool(kwargs.get("hermitian"))
+
+
 def outside_of_transforms() -> Any:
-    """A context in which the transforms of `torch.func` that a call is made in are not there."""
+    """A context in which the transforms of `torch.func` that a call is made in are not there.
+
+    Before 2.1 there is no way out of them, and nothing is to be looked at within.
+    """
     module = importlib.import_module("torch._functorch.pyfunctorch")
     clear = getattr(module, "temporarily_clear_interpreter_stack", None)
     return clear() if clear is not None else contextlib.nullcontext()

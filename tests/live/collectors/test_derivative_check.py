@@ -4,6 +4,7 @@ may do.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,23 @@ def leaf(*shape: int, fill: float | None = None) -> torch.Tensor:
     return made.requires_grad_()
 
 
+def positive() -> torch.Tensor:
+    root = torch.randn(3, 3)
+    return (root @ root.t() + torch.eye(3)).detach().requires_grad_()
+
+
+@functools.cache
+def own_operator() -> Any:
+    """One whose gradient is wrong, which is its author's affair."""
+
+    @torch.library.custom_op("derivatives_test::double", mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    double.register_autograd(lambda ctx, grad: grad * 3)
+    return torch.ops.derivatives_test.double
+
+
 def looked(program: Program) -> list[tuple[str, str]]:
     torch.manual_seed(0)
     with Looking() as mode:
@@ -61,6 +79,12 @@ RIGHT: dict[str, Program] = {
     "half precision": lambda: F.softmax(leaf(4, 4).half(), -1).sum().backward(),
     "a Hessian": lambda: torch.func.hessian(lambda x: x.sin().prod())(torch.randn(3)),
     "a batch": lambda: torch.func.vmap(torch.func.grad(lambda x: x.squeeze().exp()))(torch.rand(3, 1)),
+    "a triangle of a symmetric matrix": lambda: torch.linalg.cholesky(positive()).sum().backward(),
+    "values of a symmetric matrix": lambda: torch.linalg.eigvalsh(positive()).sum().backward(),
+    "a padding row": lambda: F.embedding(torch.tensor([0, 1]), leaf(2, 3), 0).sum().backward(),
+    "a hard sample": lambda: F.gumbel_softmax(leaf(2, 3), hard=True).sum().backward(),
+    "an operator of the program's own": lambda: own_operator()(leaf(3)).sum().backward(),
+    "a tensor of another layout": lambda: torch.randn(2, 3).to_mkldnn().to_dense(),
     "integers": lambda: torch.bincount(torch.tensor([0, 1, 1])),
 }  # fmt: skip
 

@@ -225,3 +225,10 @@ def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
     assert climb(asking) == ALL
     assert asking.repeats(3) and len(call_session.measured()) == len(ALL) + 3
     assert call_session.most == at_once
+
+
+def test_without_bound_decompositions_the_call_has_to_be_right_for_the_fault_to_be_theirs() -> None:
+    for outcome, layer in (({"outcome": "ok"}, "decomposition"), (DEADLY, "aot_autograd")):
+        asking = climber(MadeUp({**dict.fromkeys(ALL[2:], raises()), UNBOUND: outcome}))
+        climb(asking)
+        assert first_bad(asking, failed) == layer
