@@ -1,0 +1,42 @@
+"""The harness of a wrong derivative: it minds what is refused beside the inputs, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch.autograd.gradcheck import GradcheckError
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+
+ONES = "torch.ones(3, dtype=torch.float64, requires_grad=True)"
+KINKS = {
+    "relu": ("torch.relu(x)", ONES.replace("ones", "zeros")),
+    "clamp": ("x.clamp(-1, 1)", ONES),
+    "floor": ("torch.floor(x) + x", ONES),
+}
+
+
+def run(expression: str, made: str, kind: str = "gradcheck") -> None:
+    body = ReproBody(
+        f"def repro(x):\n    return {expression}", "repro", (f"return ({made},)",), False
+    )
+    names: dict[str, Any] = {"__name__": "repro"}
+    exec(render(body, ReproCheck("wrong_gradient", compiler="eager", backward=kind)), names)
+    names["main"]()
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_a_kink_is_not_wrong(name: str) -> None:
+    run(*KINKS[name])
+
+
+def test_a_derivative_that_is_refused_everywhere_is() -> None:
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        run("torch._weight_norm(x, x[:1])", ONES, "gradgradcheck")
+
+
+def test_single_precision_cannot_tell() -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("torch.sin(x)", ONES.replace("float64", "float32"))
+    assert ended.value.code == 125
