@@ -375,6 +375,8 @@ class BeginEvent(TypedDict):
     history: int
     #: The cell of a notebook, or the test; may be empty.
     origin: str
+    #: So many more of the program have room on its devices; None where it uses none.
+    room: Optional[int]
 
 
 class RaisedEvent(TypedDict):
@@ -523,6 +525,10 @@ class HostReply(TypedDict, total=False):
     keep: bool
     #: Whether something was found, for a program that is told no more.
     found: bool
+    #: Of a program that cannot be forked: it will be run again for each question.
+    isolation: Literal["rerun"]
+    #: The `check_first` of its `RecorderSpec` from now on.
+    check_first: int
 
 
 # -- how a call, or a candidate, is varied ---------------------------------------------------------

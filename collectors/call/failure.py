@@ -93,9 +93,27 @@ def key_line(message: str) -> str:
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""
-    first = lines[0]
+    first = _behind_the_place(lines) or lines[0]
     target = next((line for line in lines if line.startswith("target: ")), None)
     return first + (" | " + target if target and target not in first else "")
+
+
+def _behind_the_place(lines: List[str]) -> str:
+    """What a message says that begins with a place of generated code: a module of Inductor that
+    does not parse, a Triton kernel, or one that another process compiled; empty for other messages.
+    """
+    first = lines[0]
+    if first.startswith("Failed to import ") and len(lines) > 1:
+        return re.sub(r" \(\S+, line \d+\)$", "", lines[1])
+    if re.fullmatch(r"at \d+:\d+:", first):
+        return lines[-1]
+    if first == "An exception occurred in a subprocess:":
+        said = [n for n, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception): ", line)]
+        if said:
+            raised = lines[said[-1]].partition(": ")[2]
+            inside = [raised, *lines[said[-1] + 1 :]]
+            return _behind_the_place(inside) or raised
+    return ""
 
 
 def describe(error: BaseException) -> Failure:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any, Callable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Literal, Optional
 
 from ..call import failure
 from ..dynamo import counters
@@ -183,12 +183,12 @@ class Recorder(CallWatcher):
 
     def _begin(self, seen: WatchedCall) -> None:
         recorded = seen.record()
-        is_forked = self.spec.get("isolation") != "rerun"
-        unsupported = seen.why_unsupported(is_forked, "child" in self.spec)
-        if unsupported is not None:  # no answer is better than a wrong one
-            self.ask({"event": "unsupported", "call": seen.number, "reason": unsupported})
-            self.watching = False
+        unsupported = seen.why_unsupported(self._is_forked, "child" in self.spec)
+        if unsupported is not None and not self._can_run_again(seen.number, unsupported):
+            self.watching = False  # no answer is better than a wrong one
             return
+        if not self._is_forked:
+            seen.keep(recorded, os.path.join(self.spec["folder"], KEPT_FILE.format(seen.number)))
         watched = seen.call.watched
         begin: BeginEvent = {
             "event": "begin",
@@ -198,14 +198,27 @@ class Recorder(CallWatcher):
             "watched": watched.number,
             "history": len(recorded.history),
             "origin": starting.origin(),
+            "room": seen.room(),
         }
         self.ask(begin)
         self._reap()
-        if self.watching and is_forked:
+        if self.watching and self._is_forked:
             self.fork_servers.append(seen.fork(recorded, self.spec))
-        elif self.watching:
-            file = os.path.join(self.spec["folder"], KEPT_FILE.format(seen.number))
-            seen.keep(recorded, file)
+
+    @property
+    def _is_forked(self) -> bool:
+        return self.spec.get("isolation") != "rerun"
+
+    def _can_run_again(self, number: int, why: Literal["CUDA", "ranks"]) -> bool:
+        """Whether the host has a program that cannot be forked run again for each question, from
+        this call on.
+        """
+        answer = self.ask({"event": "unsupported", "call": number, "reason": why})
+        if "isolation" not in answer:
+            return False
+        self.spec["isolation"] = answer["isolation"]
+        self.spec["check_first"] = answer["check_first"]
+        return True
 
     def _reap(self) -> None:
         """Takes leave of the fork servers that have ended: a long run must not collect dead

@@ -48,7 +48,7 @@ class RerunServer:
             if request is None or request["op"] == "stop":
                 return
             self.channel.send(self._answer(request))
-            if not request.get("stay"):
+            if not request.get("stay") or not self._is_as_before(request):
                 return
 
     def _prepare(self) -> None:
@@ -59,6 +59,17 @@ class RerunServer:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.spec["cache"]
         self.call.adopt_settings()
         restore(self.call, self.spec["kept"])
+
+    def _is_as_before(self, request: CallRequest) -> bool:
+        """Whether the call can be looked at once more: after it was made, what it had changed is
+        put back if that is possible.
+        """
+        if request["op"] == "run":
+            try:
+                restore(self.call, self.spec["kept"])
+            except BaseException:
+                return False
+        return True
 
     def _answer(self, request: CallRequest) -> CallAnswer:
         log = os.open(request["log"], os.O_CREAT | os.O_WRONLY, 0o600)

@@ -20,6 +20,9 @@ from .fork_server import ForkServer
 from .watched import CompiledCall, signature
 
 _MAX_HISTORY = 8
+#: Bytes of a device that a process takes for itself: its CUDA context and loaded kernels.
+_CONTEXT = 1 << 30
+_MOST_ROOM = 64
 
 
 class OutputGradients:
@@ -126,6 +129,14 @@ class WatchedCall:
         )
         return fork_from_fresh_thread(server.serve)
 
+    def room(self) -> Optional[int]:
+        """How many more of the program have room on the CUDA device that is fullest, one of them
+        in float64; None if it uses none.
+        """
+        if not _cuda_in_use():
+            return None
+        return min(_room(device) for device in range(torch.cuda.device_count()))
+
     def keep(self, recorded: rungs.RecordedCall, path: str) -> None:
         """Writes what the call can reach to `path`, for a program that is run again."""
         call_state.keep(recorded, path)
@@ -192,6 +203,14 @@ class WatchedCall:
         for index, leaf in leaves:
             leaf.register_hook(gradients.note(index))
         return gradients
+
+
+def _room(device: int) -> int:
+    """How often what this process holds of a CUDA device, doubled for float64, is still free."""
+    held = torch.cuda.memory_reserved(device)
+    if not held:
+        return _MOST_ROOM
+    return min(_MOST_ROOM, int(torch.cuda.mem_get_info(device)[0] // (2 * held + _CONTEXT)))
 
 
 def _cuda_in_use() -> bool:

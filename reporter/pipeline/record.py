@@ -31,7 +31,7 @@ from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_fo
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import CUDA_NOTE, WatchedProgram, Watching
 
 #: Of the time that is left to a run with a budget: what the script may take.
 _SHARE_OF_SCRIPT = 0.4
@@ -72,12 +72,9 @@ def record(
     if options.untrusted is not None:
         options.untrusted(_account(recording))
     if recording.unsupported == "CUDA":
-        progress.note(
-            "the script computes on CUDA, which no fork of it could: it is run again for each"
-            " question"
-        )
+        progress.note(CUDA_NOTE)
         recording.close()
-        watching = replace(watching, gpu=True, reruns=options.jobs)
+        watching = replace(watching, isolation="rerun")
         recording = script.run(watching)
     skipped = recording.counts.calls - recording.counts.compared - recording.counts.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
@@ -150,7 +147,8 @@ class _Script:
         options = self.options
         return Watching(
             options.timeout,
-            reruns=options.jobs if options.workers == "spawn" else 0,
+            reruns=options.jobs,
+            isolation="rerun" if options.workers == "spawn" else "fork",
             # with a budget the script's share of it is all that it has
             longest=options.timeout if options.budget else None,
             guarded=options.untrusted is not None,
@@ -294,7 +292,14 @@ class _FurtherRuns:
         to one call counts the compiled calls of its own process alone, so no such run is made.
         """
         first = self.script.watching()
-        otherwise = replace(first, reruns=0, operators=operators, child=child, backend=backend)
+        otherwise = replace(
+            first,
+            reruns=0,
+            isolation="fork",
+            operators=operators,
+            child=child,
+            backend=backend,
+        )
         return self.script.run_again(otherwise)
 
 

@@ -48,6 +48,9 @@ class CallSession(Protocol):
 
     folder: Path
 
+    def prepare(self) -> None:
+        """Begins what takes long before the first question, which is going to come."""
+
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
         """Asks one question and waits for its answer, at most `timeout` wall seconds."""
 
@@ -103,6 +106,9 @@ class ForkedCallSession:
         self._next = 0
         self._waiting: dict[int, Future[CallAnswer]] = {}
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Nothing: the fork server is there before the call is made."""
 
     def attach(self, connection: Connection, pid: int) -> None:
         """Called when the fork server of this call has connected."""

@@ -40,7 +40,7 @@ class ForkServers:
         fork server of that call.
         """
         self.folder = folder
-        self._session_of = session_of or (lambda call: ForkedCallSession(call, folder))
+        self.session_of = session_of or (lambda call: ForkedCallSession(call, folder))
         self.keep_latest = True
         self._call_sessions: dict[int, CallSession] = {}
         self._latest: dict[int, int] = {}
@@ -53,13 +53,13 @@ class ForkServers:
         """
         with self._lock:
             if call not in self._call_sessions:
-                self._call_sessions[call] = self._session_of(call)
+                self._call_sessions[call] = self.session_of(call)
             return self._call_sessions[call]
 
     def begin(self, call: int, watched: int) -> None:
         """A call of callable number `watched` begins; the one before it is no longer the latest."""
         with self._lock:
-            self.call_session(call)
+            self.call_session(call).prepare()
             if not self.keep_latest:
                 return
             before = self._latest.get(watched)

@@ -3,7 +3,7 @@ call, for each of them.
 
 Starting a program takes seconds, so the next run is started while one is at work and waits at the
 call. A question that changes nothing (`compare`, the names of tensors) is answered by the run that
-waits, which stays as it is.
+waits, which stays as it is, or by one that has made the call in eager mode and put everything back.
 """
 
 from __future__ import annotations
@@ -214,8 +214,9 @@ class ProgramRuns:
     """What all call sessions of one recording share: the program, its cache, and how many of it may
     run side by side.
 
-    `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started
-    before it is asked for; on a GPU each takes its memory.
+    Attributes:
+        limit: seconds until a run has to be at the call.
+        room: so many runs have room on the program's devices beside it; None: no limit.
     """
 
     def __init__(
@@ -225,14 +226,14 @@ class ProgramRuns:
         cache: Path,
         jobs: int,
         limit: float,
-        ahead: bool,
     ) -> None:
         self.program = program
         self.folder = folder
         self.cache = cache
         self.limit = limit
-        self.ahead = ahead
-        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
+        self.room: int | None = None
+        self._jobs = jobs
+        self._made: ThreadPoolExecutor | None = None
 
     def call_session(self, call: int) -> RerunCallSession:
         """The call session of one call, which starts nothing before it is asked."""
@@ -243,6 +244,19 @@ class ProgramRuns:
     ) -> Future[CallAnswer]:
         """Has `call_session` answer in one of the threads."""
         return self._threads.submit(call_session.answer, message, timeout)
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the next run is started before it is asked for, beside the one at work."""
+        return self.room is None or self.room > 2
+
+    @property
+    def _threads(self) -> ThreadPoolExecutor:
+        """Made for the first question, when the program has said what it holds of its devices."""
+        if self._made is None:
+            jobs = self._jobs if self.room is None else max(1, min(self._jobs, self.room - 2))
+            self._made = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
+        return self._made
 
     def start(self, call: int) -> _Again:
         """One more run, on its way to the call."""
@@ -257,9 +271,17 @@ class RerunCallSession:
         self._runs = runs
         self._call = call
         self._waiting: _Again | None = None
+        #: It has made the call in eager mode, and holds it as it was.
+        self._reader: _Again | None = None
         self._working: set[_Again] = set()
         self._closed = False
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Starts the run that answers the first question, if there is room for it."""
+        with self._lock:
+            if self._runs.ahead and not self._closed and self._waiting is None:
+                self._waiting = self._runs.start(self._call)
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         """Asks one question in one of the threads, without waiting."""
@@ -271,31 +293,85 @@ class RerunCallSession:
 
     def answer(self, message: CallRequest, timeout: float) -> CallAnswer:
         """Does one request in this thread."""
-        stay = message["op"] in _READING
+        reads = message["op"] in _READING
+        if reads:
+            answer = self._answer_by_reader(message, timeout)
+            if answer is not None:
+                return answer
         with self._lock:
             if self._closed:
                 return {"outcome": "died", "signal": "closed"}
-            run, self._waiting = self._waiting or self._runs.start(self._call), None
+            run = self._take()
             self._working.add(run)
-            if not stay and self._runs.ahead:
+            if not reads and self._runs.ahead:
                 self._waiting = self._runs.start(self._call)
+        stay = reads or _leaves_the_call(message)
         try:
-            return run.ask(message, timeout + _PATIENCE if stay else timeout, stay)
+            return run.ask(message, timeout + _PATIENCE if reads else timeout, stay)
         finally:
             with self._lock:
                 self._working.discard(run)
-                keep = stay and self._runs.ahead and self._waiting is None and not self._closed
-                keep = keep and run.is_there
-                if keep:
-                    self._waiting = run
-            if not keep:
-                run.end()
+                ended = self._put_away(run, reads) if stay and run.is_there else run
+            if ended is not None:
+                ended.end()
+
+    def _take(self) -> _Again:
+        """The run that waits, or a new one, in whose favour the one that reads gives up its memory
+        where there is little.
+        """
+        if self._reader is not None and not self._runs.ahead:
+            self._reader.end()
+            self._reader = None
+        run, self._waiting = self._waiting or self._runs.start(self._call), None
+        return run
+
+    def _put_away(self, run: _Again, reads: bool) -> _Again | None:
+        """Keeps a run for later questions, unless this is closed; the one that is left over."""
+        if self._closed:
+            return run
+        if reads and self._waiting is None and self._runs.ahead:
+            self._waiting = run
+            return None
+        left, self._reader = self._reader, run
+        return left
+
+    def _answer_by_reader(self, message: CallRequest, timeout: float) -> CallAnswer | None:
+        """The answer of the run that reads; None where there is none, or it could not put back what
+        the call had changed.
+        """
+        with self._lock:
+            run, self._reader = self._reader, None
+            if run is None:
+                return None
+            self._working.add(run)
+        answer: CallAnswer | None = None
+        try:
+            if run.is_there:
+                answer = run.ask(message, timeout + _PATIENCE, stay=True)
+            return None if answer is None or answer["outcome"] == "died" else answer
+        finally:
+            with self._lock:
+                self._working.discard(run)
+                ended = self._put_away(run, reads=False) if run.is_there else run
+            if ended is not None:
+                ended.end()
 
     def close(self) -> None:
         """Ends the runs at work and the one that waits; further questions are answered `died`."""
         with self._lock:
             self._closed = True
-            runs = [*self._working, *([self._waiting] if self._waiting else [])]
-            self._waiting = None
+            runs = [*self._working, *filter(None, (self._waiting, self._reader))]
+            self._waiting = self._reader = None
         for run in runs:
             run.end()
+
+
+def _leaves_the_call(message: CallRequest) -> bool:
+    """Whether what the request changes of the call can be put back: eager mode runs as the program
+    has it.
+    """
+    return (
+        message["op"] == "run"
+        and message["rung"].keys() <= {"how", "snapshot"}
+        and (message["rung"]["how"] == "eager")
+    )

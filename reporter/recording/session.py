@@ -30,6 +30,7 @@ from collectors.protocol import (
     ProgramEvent,
     RecorderSpec,
     ScriptGreeting,
+    UnsupportedEvent,
 )
 from reporter.core.kinds import EXPORTERS, Symptom
 from reporter.core.plain import Json
@@ -42,7 +43,7 @@ from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import CUDA_NOTE, WatchedProgram, Watching
 
 _MAX_FINDINGS = 4
 #: So many times its limit a script may take that goes on showing signs of life.
@@ -77,7 +78,7 @@ class RecordingSession:
         self.echo = echo
         self.talk = talk
         self.recording = Recording(self._folder())
-        self.runs = self._runs() if watching.reruns else None
+        self.runs = self._runs() if watching.isolation == "rerun" else None
         self._judging = 0.0
         self._is_judging = False
         self._alive = clock()
@@ -109,9 +110,9 @@ class RecordingSession:
         return RerunProgram(given.python, given.command, given.cwd, variables, given.entry)
 
     def _runs(self) -> ProgramRuns:
-        folder, at_once, ahead = self.recording.folder, self.watching.reruns, not self.watching.gpu
+        folder, at_once = self.recording.folder, self.watching.reruns
         program, cache = self._rerun_program(), self.program.cache
-        return ProgramRuns(program, folder, cache, at_once, self.longest, ahead)
+        return ProgramRuns(program, folder, cache, at_once, self.longest)
 
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen
@@ -299,9 +300,16 @@ class RecordingSession:
             self.recording.counts.calls = max(self.recording.counts.calls, call + 1)
             self.recording.counts.exports |= message["options"].get("compiler") in EXPORTERS
             self.open_call, self.open_since = call, self.clock()
+            if self.runs:
+                self.runs.room = message["room"]
             self.fork_servers.begin(call, message["watched"])
             self._alive = self.clock()
             self._reply({})
+        elif message["event"] == "unsupported" and self._can_run_again(message):
+            self.runs = self._runs()
+            self.fork_servers.session_of = self.runs.call_session
+            self.talk(CUDA_NOTE)
+            self._reply({"isolation": "rerun", "check_first": _CHECKED_AGAIN})
         else:
             call, since = message["call"], self.clock()
             if self.open_call == call:
@@ -314,6 +322,12 @@ class RecordingSession:
                 self._alive, self._is_judging = self.clock(), False
             if self.runs:  # what the runs of it take is not the program's time
                 self._judging += self.clock() - since
+
+    def _can_run_again(self, message: UnsupportedEvent) -> bool:
+        """Whether runs of the program can answer for its calls from now on: no call before this one
+        was watched otherwise.
+        """
+        return message["reason"] == "CUDA" and self.watching.reruns > 0 and not self.begun
 
     def _finish(self, message: FinishedEvent) -> None:
         METER.add(compilations=message["compilations"])
@@ -366,7 +380,7 @@ class RecordingSession:
             if call is not None and ended_by and not hung:
                 self._add(call, Symptom.DIED, signal=signal_name(ended_by))
         if self.runs:
-            self.runs.ahead = True
+            self.runs.room = None  # the program itself has ended
         kept = {finding.call for finding in recording.findings}
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from collectors.protocol import ProgramStart
 from reporter.recording.operators import OperatorWatch
+
+#: What the user is told of a program that no fork can stand in for.
+CUDA_NOTE = (
+    "the script computes on CUDA, which no fork of it could: it is run again for each question"
+)
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,9 @@ class Watching:
     `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
     of something compiled, or a word. `longest` is for the whole script. With `guarded` the program
     is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the
-    first ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that
-    many runs of the program at a time answer what is asked. With `gpu`, none of them is started
-    before it is needed while the program itself holds memory there. With `operators` the calls of
-    torch's own functions are looked at, too. `child` is the number of the process that is watched
+    first ones of each callable and then ever fewer. With `reruns` above 0 so many runs of the
+    program at a time may answer what no fork of it can; with `isolation` "rerun" nothing is forked.
+    With `operators` the calls of torch's own functions are looked at, too. `child` is the number of the process that is watched
     in place of the program that starts it. `backend` is what everything is compiled with, in place
     of what the program says.
     """
@@ -44,7 +49,7 @@ class Watching:
     timeout: float
     every_call: bool = False
     reruns: int = 0
-    gpu: bool = False
+    isolation: Literal["fork", "rerun"] = "fork"
     operators: OperatorWatch | None = None
     child: int | None = None
     backend: str | None = None

@@ -19,23 +19,25 @@ from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until
 
-Record = Callable[[str], Recording]
+Record = Callable[..., Recording]
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
     """Records a program of tests/data/scripts/rerun without a single fork of it, two runs at a
-    time.
+    time; then so many have room on its device.
     """
     made: list[Recording] = []
 
-    def run(name: str) -> Recording:
+    def run(name: str, room: int | None = None) -> Recording:
         script = tmp_path / "script.py"
         script.write_text(text("rerun/wrong") + text(f"rerun/{name}"))
         cache = interpreter.session() / "inductor"
         program = WatchedProgram(interpreter.WARM, (str(script),), tmp_path, cache)
-        session = RecordingSession(program, Watching(PATIENCE, reruns=2))
+        session = RecordingSession(program, Watching(PATIENCE, reruns=2, isolation="rerun"))
         made.append(session.run())
+        assert session.runs is not None
+        session.runs.room = room
         return made[-1]
 
     yield run
@@ -114,6 +116,23 @@ def test_a_program_that_makes_another_call_is_not_asked(record: Record) -> None:
 def test_gradients_that_flowed_into_the_call_are_given_to_its_repetitions(record: Record) -> None:
     recording = record("gradients")
     assert [f.symptom for f in recording.findings] == ["gradient"]
+
+
+def test_where_memory_is_short_a_run_reads_what_it_has_made_itself(
+    record: Record, tmp_path: Path
+) -> None:
+    """And what it made is put back: the call adds to a buffer."""
+    recording = record("new_numbers_each_time", room=1)
+
+    def runs() -> int:
+        return len((tmp_path / "pids.txt").read_text().split())
+
+    first = ask(recording, "a", how="eager")  # of a run that waited already
+    before = runs()
+    second = ask(recording, "b", how="eager")
+    assert runs() - before == 1
+    assert compare(recording, first, second)["equal"]
+    assert runs() - before == 1
 
 
 def test_nothing_runs_any_more_when_the_recording_is_closed(record: Record, tmp_path: Path) -> None:

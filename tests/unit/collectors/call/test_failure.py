@@ -1,0 +1,59 @@
+"""The line of a message that names the problem, where the message begins with a place of generated
+code.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from collectors.call.failure import key_line
+
+KERNEL = """at 8:11:
+def triton_poi_fused_relu_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    x0 = tl.arange(0, XBLOCK)
+    tmp1 = tl.maximum(tmp0, 0)
+           ^
+NameError('tmp0 is not defined')"""
+
+SUBPROCESS = """An exception occurred in a subprocess:
+
+Name=triton_poi_fused_relu_0
+Traceback (most recent call last):
+  File "/opt/torch/_inductor/compile_worker/subproc_pool.py", line 400, in do_job
+    result = job()
+ValueError: first
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/opt/triton/compiler/code_generator.py", line 1507, in ast_to_ttir
+    raise
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        (
+            "Failed to import /tmp/c/c5hq.py\nSyntaxError: invalid syntax (c5hq.py, line 28)",
+            "SyntaxError: invalid syntax",
+        ),
+        (KERNEL, "NameError('tmp0 is not defined')"),
+        (
+            SUBPROCESS + "triton.compiler.errors.CompilationError: " + KERNEL + "\n",
+            "NameError('tmp0 is not defined')",
+        ),
+        (
+            SUBPROCESS + "torch._inductor.exc.TritonMissing: none\nRuntimeError: no driver",
+            "no driver",
+        ),
+        ("An exception occurred in a subprocess:", "An exception occurred in a subprocess:"),
+        ("Failed to import", "Failed to import"),
+        (
+            "CUDA error: device-side assert triggered\nmore",
+            "CUDA error: device-side assert triggered",
+        ),
+    ],
+)
+def test_the_problem_is_named_and_not_the_place(message: str, line: str) -> None:
+    assert key_line(message) == line
