@@ -20,6 +20,8 @@ import jinja2
 from templates import environment, user_environment
 
 FORM, ISSUE = "form.toml", "issue.md.j2"
+#: The form of a feature request.
+REQUEST = "feature"
 #: What GitHub takes, in characters; a form of the user's own has it unless it says otherwise.
 LIMIT = 65_536
 

@@ -75,6 +75,7 @@ def values(
         "has_control": "sys.exit(125)" not in material.repro,
         "is_eager": wording.is_eager(report),
         "is_exported": wording.is_exported(report),
+        "lasting": wording.lasting(report),
         "sentences": wording.description(report, material.culprit, tidy),
         "expected": expected,
         "actual": actual,

@@ -54,6 +54,7 @@ WHAT = {
     "hang": "`{compiler}` does not come to an end",
     "stale_graph": "a compiled graph is used again where it no longer holds: a guard is missing",
     "graph_break": "`{compiler}` breaks the graph",
+    "unsupported": "`{compiler}` raises {exception} on a program that runs in eager mode",
     "recompiles": "`{compiler}` compiles the same program again and again",
 }
 #: What makes the callable, as an issue calls it.
@@ -64,6 +65,10 @@ COMPILERS = {
     "onnx": "torch.onnx.export",
     "eager": "eager mode",
 }
+#: What Dynamo says of a graph break below its name, since torch 2.7.
+_EXPLANATION = re.compile(r"^ *Explanation: (.+)$", re.MULTILINE)
+#: The kind of a report that is a feature request.
+UNSUPPORTED = "unsupported"
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
     "crash": "Compiling raises {exception}; eager runs.",
@@ -85,6 +90,8 @@ SUMMARIES = {
 }
 #: The same of a crash that is no compile's.
 RUNNING_SUMMARY = "The compiled code, while it runs, raises {exception}; eager runs."
+#: The same of what torch refuses, with the first line of its message.
+STATED_LIMIT = "Torch says that it does not support this: {}."
 #: The same of an exported program, where it is another sentence.
 EXPORT_SUMMARIES = {
     "crash": "Exporting raises {exception}; eager runs.",
@@ -130,6 +137,7 @@ TITLES = {
     "hang": "{compiler} hangs with {operators}",
     "stale_graph": "{compiler}: missing guard, a stale graph is used with {operators}",
     "graph_break": "{compiler}: graph break with {operators}",
+    "unsupported": "{compiler} does not support this yet: {message}",
     "recompiles": "{compiler} recompiles with {operators}",
 }
 
@@ -150,14 +158,16 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     if _is_effect(verdict):
         pattern = _EFFECT_TITLE
     said = verdict["message"] or ""
-    if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
+    if _raises(verdict) and (not said or _PLACEHOLDER.fullmatch(said)):
         location = find_raising_frame(log)
         where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
+    message = _message(verdict).removeprefix("error: ")
+    explained = _EXPLANATION.search(log) if verdict["kind"] == UNSUPPORTED else None
     filled = pattern.format(
         compiler=compiler(report),
         exception=_exception(verdict).strip("`"),
-        message=one_line(_message(verdict).removeprefix("error: "), 90),
+        message=one_line(explained.group(1) if explained else message, 90),
         operators=(_operators(report, 3) or "a small program") + _condition(report),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
@@ -176,6 +186,17 @@ def is_exported(report: Mapping[str, Any]) -> bool:
 def is_eager(report: Mapping[str, Any]) -> bool:
     """Whether the failure needs no compiler."""
     return str(report["verdict"]["layer"]) == "eager"
+
+
+def lasting(report: Mapping[str, Any]) -> str:
+    """How long the repro fails."""
+    is_request = report["verdict"]["kind"] == UNSUPPORTED
+    return "as long as this is not supported" if is_request else "while the bug is there"
+
+
+def _raises(verdict: Mapping[str, object]) -> bool:
+    """Whether the failure is an exception of the compiler."""
+    return verdict["kind"] in ("crash", "crash_on_recompile", UNSUPPORTED)
 
 
 def _is_effect(verdict: Mapping[str, object]) -> bool:
@@ -246,7 +267,7 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
 
 def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
-    location = find_raising_frame(log) if verdict["kind"].startswith("crash") else None
+    location = find_raising_frame(log) if _raises(verdict) else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**WHAT, **EAGER_WHAT} if is_eager(report) else WHAT
     said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
@@ -281,7 +302,8 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
         () if report["verdict"]["kind"] == "hang" else ("timeout",)
     )
     failing = [name for name in BACKENDS if rungs.get(name) not in unknown]
-    sentence = f"The fault is in {layer}"
+    what = "limit" if report["verdict"]["kind"] == UNSUPPORTED else "fault"
+    sentence = f"The {what} is in {layer}"
     if rungs.get("custom") not in unknown:
         failing = []
         sentence += (
@@ -342,7 +364,7 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     expected = "the program runs, as in eager mode"
     if is_eager(report):
         expected = "a result, or an exception that says what is wrong with the arguments"
-    if kind in ("crash", "crash_on_recompile"):
+    if _raises(verdict):
         said = f": {code(_message(verdict))}" if verdict["message"] else ""
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"

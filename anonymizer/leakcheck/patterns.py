@@ -21,7 +21,8 @@ from typing import Any
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
-_URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
+# a backslash ends it: JSON writes the end of a line as one and an n
+_URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`\\]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
     r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io"
     r"|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",

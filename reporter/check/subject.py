@@ -221,7 +221,7 @@ def _of_text(kind: Kind | None, text: str) -> Signature | None:
         return Signature(
             kind, signal=next((part for part in parts if part.startswith("SIG")), None)
         )
-    if kind is None or kind in CRASHES:
+    if kind is None or kind in (*CRASHES, Kind.UNSUPPORTED):
         return None  # a class alone would take any crash for this one; the first one seen says more
     return Signature(kind)
 

@@ -331,9 +331,16 @@ class IssueOptions:
         "--template",
         metavar="NAME|FOLDER",
         help=(
-            "Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the"
-            " layer at fault]"
+            "Form of the issue: pytorch, triton, feature, plain, or a folder of your own."
+            "  [default: by the layer at fault]"
         ),
+    )
+    as_request: bool = _option(
+        False,
+        setting_readers.switch,
+        "--as-request",
+        everywhere=False,
+        help="Report a limit that torch states (`unsupported`), as a feature request.",
     )
 
 

@@ -20,6 +20,7 @@ from templates.wording import (
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
     RUNNING_SUMMARY,
+    STATED_LIMIT,
     SUMMARIES,
 )
 
@@ -228,6 +229,8 @@ def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str
     }
     if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
+    if captured.verdict.is_request and failure is not None:
+        return STATED_LIMIT.format(failure["first_line"].rstrip("."))
     is_crash = captured.verdict.kind == Kind.CRASH and compiler == COMPILE
     if is_crash and failure is not None and is_raised_while_running(failure):
         return RUNNING_SUMMARY.format(**values)

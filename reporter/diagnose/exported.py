@@ -70,7 +70,7 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     if refused or _LIMIT.search(failure["first_line"]):
         layer, who = _refusing_layer(climber, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."
-        return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
+        return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
     return None
 
 

@@ -52,6 +52,7 @@ from reporter.diagnose.rungs import AGAIN, EAGER, NO_FULLGRAPH
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.temporary import shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
+from templates.wording import STATED_LIMIT
 
 #: How a process that a call ends is said to end; anything else is the machine's fault.
 _ENDINGS = ("SIG", "exit ")
@@ -273,8 +274,8 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
     layer = first_bad(climber, _raises)
-    summary = f"Torch says that it does not support this: {said}.{more}"
-    return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
+    summary = f"{STATED_LIMIT.format(said)}{more}"
+    return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
 
 
 def _crash(climber: Climber) -> Diagnosis:

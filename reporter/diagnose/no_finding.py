@@ -19,6 +19,7 @@ from reporter.diagnose.eager_values import explain_check
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.findings import Recording
+from templates.wording import STATED_LIMIT
 
 #: Folders of torch whose frames in a traceback say that the compiler was at work.
 _COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")
@@ -199,8 +200,7 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     is_traced = any(file.startswith("torch/_dynamo/") for file in _torch_files(raised))
     layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
     said = raised["failure"]["first_line"].rstrip(".")
-    summary = f"Torch says that it does not support this: {said}."
-    return Diagnosis(Kind.UNSUPPORTED, layer, summary)
+    return Diagnosis(Kind.UNSUPPORTED, layer, STATED_LIMIT.format(said))
 
 
 def _torch_files(raised: ScriptException) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collectors.protocol import Comparison, Failure
 from reporter.core.kinds import BUGS, Kind, Layer
-from reporter.core.signature import Signature
+from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import TorchFrame
 from reporter.recording.findings import Finding
@@ -17,7 +17,7 @@ class Diagnosis:
     """What the measurements of one finding mean.
 
     `cited` are the rungs that prove it, `reproduced` how often it was seen in how many runs,
-    `torch_frame` where the process was when it died or was stopped.
+    `torch_frame` where the process was when it died or was stopped. `is_request`: see `as_request`.
     """
 
     kind: Kind
@@ -31,6 +31,16 @@ class Diagnosis:
     cited: tuple[str, ...] = ()
     reproduced: tuple[int, int] = (0, 0)
     torch_frame: TorchFrame | None = None
+    is_request: bool = False
+
+    def as_request(self) -> Diagnosis:
+        """A limit that torch states with an exception, to be reported like that exception; any
+        other verdict as it is.
+        """
+        if self.kind != Kind.UNSUPPORTED or self.failure is None:
+            return self
+        signature = sign_crash(Kind.CRASH, self.layer, self.failure)
+        return replace(self, kind=Kind.CRASH, signature=signature, is_request=True)
 
     @property
     def is_bug(self) -> bool:

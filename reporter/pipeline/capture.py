@@ -70,6 +70,7 @@ def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVer
         diagnosis.reproduced,
         replace_section(found.details.sections, timing=run.progress.rows()),
         (*_remarks(found.diagnosis), *found.details.lines),
+        diagnosis.is_request,
     )
 
 

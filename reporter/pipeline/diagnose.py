@@ -57,6 +57,8 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     if doubtful:
         diagnosis = blame(run, recording, diagnosis)
         doubtful = diagnosis.kind in ROUNDED
+    if run.issue.as_request and run.output is not None:
+        diagnosis = diagnosis.as_request()
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     measure = partial(
         gather,

@@ -289,16 +289,17 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
 
 def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
     failure = captured.verdict.failure
+    told = captured.verdict.told_kind
     verdict = Verdict(
-        captured.verdict.kind,
+        told,
         captured.verdict.layer,
-        captured.verdict.is_bug,
+        captured.verdict.is_bug and not captured.verdict.is_request,
         captured.verdict.summary,
         captured.verdict.signature.text() if captured.verdict.signature else "",
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
         captured.verdict.reproduced,
-        explanation(captured.verdict.kind, captured.verdict.layer, captured.verdict.reproduced[0]),
+        explanation(told, captured.verdict.layer, captured.verdict.reproduced[0]),
         captured.script.command,
     )
     return Report(

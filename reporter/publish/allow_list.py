@@ -21,7 +21,14 @@ from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
 from reporter.report import sections
 from templates import own_text
-from templates.wording import EAGER_SUMMARIES, EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
+from templates.wording import (
+    EAGER_SUMMARIES,
+    EFFECT_SUMMARY,
+    EXPORT_SUMMARIES,
+    RUNNING_SUMMARY,
+    STATED_LIMIT,
+    SUMMARIES,
+)
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
@@ -74,6 +81,8 @@ def check_outgoing(
                 *Kind,
                 *Layer,
                 EFFECT_SUMMARY,
+                RUNNING_SUMMARY,
+                STATED_LIMIT,
                 *SUMMARIES.values(),
                 *EXPORT_SUMMARIES.values(),
                 *EAGER_SUMMARIES.values(),

@@ -12,10 +12,15 @@ from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def choose(options: IssueOptions, layer: Layer = Layer.NONE) -> IssueForm:
-    """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
+def choose(options: IssueOptions, layer: Layer = Layer.NONE, is_request: bool = False) -> IssueForm:
+    """The form for an issue about `layer`, or for a feature request.
+
+    Raises UsageError where the one asked for is none.
+    """
     try:
-        return forms.load(options.template or forms.for_layer(layer))
+        return forms.load(
+            options.template or (forms.REQUEST if is_request else forms.for_layer(layer))
+        )
     except FormError as error:
         raise refusal_of(error) from None
 

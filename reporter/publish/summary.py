@@ -48,7 +48,7 @@ class Summary:
         report = self.report
         seen, of = report.verdict.reproduced
         return [
-            f"verdict: {report.verdict.kind} in {report.verdict.layer} (bug)",
+            f"verdict: {report.verdict.kind} in {report.verdict.layer} ({self._what()})",
             report.verdict.summary,
             f"repro: {self._size()}, seen in {seen} of {of} fresh processes, {self._effort()}",
             *(f"culprit: {text}" for text in [self.culprit] if text),
@@ -64,6 +64,9 @@ class Summary:
             f"report: {self.output}",
             *(f"next: {command}" for command in self.commands()),
         ]
+
+    def _what(self) -> str:
+        return "bug" if self.report.verdict.is_bug else "feature request"
 
     def commands(self) -> list[str]:
         """What to run next, to be pasted as it is."""

@@ -135,7 +135,7 @@ def audit(
     environment = captured.surroundings.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, captured.surroundings.internals, public)
-    form = choose(options, captured.verdict.layer)
+    form = choose(options, captured.verdict.layer, captured.verdict.is_request)
     for evidence in (*(found.less_and_less() if found else ()), None):
         report = _report(captured, built, destination, count_terms(terms, identity), form, evidence)
         material = _material(options, captured, built, form, evidence)
@@ -277,18 +277,17 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     summary, message = built.summary, str(failure.get("message", "")) or None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
         summary, message = built.cold.describe_death(built.summary)
+    told = captured.verdict.told_kind
     return Verdict(
-        kind=captured.verdict.kind,
+        kind=told,
         layer=captured.verdict.layer,
-        is_bug=True,
+        is_bug=not captured.verdict.is_request,
         summary=summary,
         signature=_public_signature(captured),
         exception=str(failure.get("exception")) if crash else built.cold.signal,
         message=short_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
-        explanation=explanation(
-            captured.verdict.kind, captured.verdict.layer, captured.verdict.reproduced[0]
-        ),
+        explanation=explanation(told, captured.verdict.layer, captured.verdict.reproduced[0]),
         command="python repro.py",
     )
 

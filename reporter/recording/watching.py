@@ -41,9 +41,9 @@ class Watching:
     is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the
     first ones of each callable and then ever fewer. With `reruns` above 0 so many runs of the
     program at a time may answer what no fork of it can; with `isolation` "rerun" nothing is forked.
-    With `operators` the calls of torch's own functions are looked at, too. `child` is the number of the process that is watched
-    in place of the program that starts it. `backend` is what everything is compiled with, in place
-    of what the program says.
+    With `operators` the calls of torch's own functions are looked at, too. `child` is the number of
+    the process that is watched in place of the program that starts it. `backend` is what everything
+    is compiled with, in place of what the program says.
     """
 
     timeout: float

@@ -58,7 +58,8 @@ class CapturedVerdict:
     """What the diagnosis says of the call, with its measurements.
 
     `ladder` are the rungs that were measured, `reproduced` how many repetitions of the call showed
-    the failure, of how many. `remarks` are lines for the end of the terminal's output.
+    the failure, of how many. `remarks` are lines for the end of the terminal's output. With
+    `is_request` it is a limit that torch states, which is reported as if it were a bug.
     """
 
     kind: Kind
@@ -71,6 +72,12 @@ class CapturedVerdict:
     reproduced: tuple[int, int] = (0, 0)
     details: DiagnosisSections = DiagnosisSections()
     remarks: tuple[str, ...] = ()
+    is_request: bool = False
+
+    @property
+    def told_kind(self) -> Kind:
+        """The kind that readers of the report are told."""
+        return Kind.UNSUPPORTED if self.is_request else self.kind
 
 
 @dataclass(frozen=True)

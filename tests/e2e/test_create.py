@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.execution.fresh_process import run_cold
+from templates import forms
 from tests.support import interpreter
 from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
 from tests.support.wheels import no_shims
@@ -154,3 +155,18 @@ def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path:
     done = bugreport("diagnose", *options, SCRIPTS / "toy.py", cwd=tmp_path)
     assert json.loads(done.stdout)["verdict"]["kind"] == "crash"
     assert "relu is not supported" in done.stderr
+
+
+def test_a_limit_that_torch_states_is_reported_as_a_feature_request(tmp_path: Path) -> None:
+    created = create("verdicts/print_in_one_graph", tmp_path, None, "--as-request", "--quick")
+    assert created.code == 0, created.talk
+    verdict = created.document["verdict"]
+    assert (verdict["kind"], verdict["is_bug"]) == ("unsupported", False)
+    assert "print(" in created.repro and "fullgraph=True" in created.repro
+    issue = (created.folder / "issue.md").read_text()
+    assert "Failed to trace builtin operator" in issue and "is a bug" not in issue
+    assert [line for line in issue.splitlines() if line.startswith("###")] == list(
+        forms.load("feature").headings
+    )
+    shown = run_cold(interpreter.WARM, created.repro, 300)
+    assert shown.outcome == "fails" and "Unsupported" in shown.stderr

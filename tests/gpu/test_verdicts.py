@@ -21,7 +21,7 @@ VERDICTS = [
     ("view_after_mutation", [], "wrong_result", "aot_autograd"),
     ("transpose_in_inference_mode", [], "crash", "aot_autograd"),
     ("index_on_the_cpu", [], "accepts_invalid", "decomposition"),
-    ("index_out_of_bounds", [], "invalid_program", "none"),
+    ("index_out_of_bounds", [], "invalid_program", "eager"),
     ("right_with_graphs", [], "not_reproduced", "none"),
     ("right_kernel", [], "not_reproduced", "none"),
 ]

@@ -4,6 +4,7 @@ machine.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -79,6 +80,7 @@ def told(matches: Iterable[PatternMatch]) -> list[tuple[int, str, str]]:
         ("1.2.3.4a", "1.2.3.4", "IP address"),
         ("see HTTPS://X.Y/z)", "HTTPS://X.Y/z", "URL"),
         ("ab://q", "ab://q", "URL"),
+        (r"see https://a.example/d?x=y\n\nFor", "https://a.example/d?x=y", "URL"),
         ("https://pytorch.org.corp.example/", "https://pytorch.org.corp.example/", "URL"),
         ("https://notpytorch.org", "https://notpytorch.org", "URL"),
         ("https://github.com/me/pytorch", "https://github.com/me/pytorch", "URL"),
@@ -213,3 +215,9 @@ def test_this_machine_has_a_home_and_a_user(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LOGNAME", "zorblax")
     who = Identity.of_this_machine()
     assert (who.home, who.user) == ("/home/zorblax", "zorblax") and who.host
+
+
+def test_a_document_that_torch_points_to_is_public_at_the_end_of_a_line_of_json() -> None:
+    document = "https://docs.example/d/1?usp=sharing"
+    text = json.dumps({"message": f"see {document}\n\nFor more"})
+    assert told(addresses(text, frozenset([document]))) == []

@@ -120,7 +120,8 @@ def test_who_may_not_import_the_words_has_the_same() -> None:
 
 def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:
     assert set(wording.SUMMARIES) == kinds.BUGS
-    assert set(wording.WHAT) == set(wording.TITLES) == kinds.BUGS | kinds.RIGHT_BUT_SLOW
+    reported = kinds.BUGS | kinds.RIGHT_BUT_SLOW | {Kind.UNSUPPORTED}
+    assert set(wording.WHAT) == set(wording.TITLES) == reported
     # of what a second call or the gradients show, torch.compile's sentence is said
     exported = kinds.BUGS - kinds.SEVERAL_CALLS - {Kind.WRONG_GRADIENT}
     assert set(wording.EXPORT_SUMMARIES) == exported
