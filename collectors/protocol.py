@@ -684,6 +684,9 @@ class TensorNumbers(TypedDict, total=False):
     overflowed: int
     #: Indices that differ only where what they index ties.
     tied: bool
+    #: Whether eager is float64's value, rounded, in every element that is not equal, and all sides
+    #: are finite there.
+    eager_exact: bool
 
 
 class TensorJudgement(TensorNumbers):

@@ -164,6 +164,8 @@ def judge_values(
     usable = exact is not None and exact.shape == reference.shape
     if usable and random and exact is not None:
         usable = _inexact(reference) and _near(reference, exact)
+    if usable and exact is not None:
+        found["eager_exact"] = _is_exact(reference[~equal], actual[~equal], exact[~equal])
     if not _inexact(reference):
         if usable and exact is not None:
             found["error_vs_fp64"] = float((actual != exact).double().mean().item())
@@ -175,6 +177,12 @@ def judge_values(
             found["same"] = found["tied"] = True
         return found
     return _judge_floats(reference, actual, exact if usable else None, origin, found)
+
+
+def _is_exact(reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Whether the elements are those of `exact`, rounded, and all three are finite."""
+    finite = all(bool(torch.isfinite(side).all()) for side in (reference, actual, exact))
+    return finite and torch.equal(reference, exact.to(reference.dtype))
 
 
 def _near(reference: torch.Tensor, exact: torch.Tensor) -> bool:

@@ -329,7 +329,7 @@ class RerunCallSession:
         """Keeps a run for later questions, unless this is closed; the one that is left over."""
         if self._closed:
             return run
-        if reads and self._waiting is None and self._runs.ahead:
+        if reads and self._waiting is None:
             self._waiting = run
             return None
         left, self._reader = self._reader, run
@@ -373,5 +373,5 @@ def _leaves_the_call(message: CallRequest) -> bool:
     return (
         message["op"] == "run"
         and message["rung"].keys() <= {"how", "snapshot"}
-        and (message["rung"]["how"] == "eager")
+        and message["rung"]["how"] == "eager"
     )

@@ -124,6 +124,7 @@ CASES: dict[str, Case] = {
     "decomposition_is_wrong": _bug("wrong_result", "decomposition", live=True),
     "lowering_is_wrong": _bug("wrong_result", "inductor"),
     "relu_is_wrong_in_cpp": _bug("wrong_result", "inductor", live=True),
+    "floor_of_a_quotient_is_wrong": _bug("wrong_result", "inductor"),
     "wrong_value_only_printed": _bug("wrong_result", "backend"),
     "wrong_sometimes": _bug("wrong_result", "backend", sometimes=True),
     "slow_once_then_wrong": _bug("wrong_result", "backend"),
