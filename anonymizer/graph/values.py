@@ -17,9 +17,12 @@ from typing import Any
 from anonymizer.graph.ir import Json, Recipe, TensorMeta
 
 LEVELS = ("plain", "positive", "moments", "range", "close")
-#: Tensors that hold a NaN or an infinity hold nothing else: operators that look at several elements
-#: at once may need that, and a share of random elements does not give it.
+#: Tensors that hold a NaN or an infinity hold nothing else, and masks hold what most of their
+#: elements are: operators that look at several elements at once may need that, and a share of
+#: random elements does not give it.
 NOT_FINITE = "not finite"
+#: The least share of the elements of a mask that counts as most of them.
+_MOST_OF_A_MASK = 0.7
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
@@ -29,11 +32,11 @@ MOST_VALUES = 1024
 def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
-    `NOT_FINITE` is among them where a tensor has such an element, `ALLOWED` where the user has
-    named tensors whose values may be shown.
+    `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `ALLOWED`
+    where the user has named tensors whose values may be shown.
     """
     found = [item for item in stats if item]
-    is_finite = not any(_not_finite(item) for item in found)
+    is_finite = not any(_not_finite(item) or _side(item) is not None for item in found)
     named = any(item.get("values") is not None for item in found)
     return (
         LEVELS[0],
@@ -56,10 +59,19 @@ def _not_finite(stats: Json) -> float | None:
     return shares[most] if stats.get(most) else None
 
 
+def _side(stats: Json) -> bool | None:
+    """What most elements of a mask are; None where neither value has most."""
+    share = stats.get("true_share")
+    if share is None or 1 - _MOST_OF_A_MASK < share < _MOST_OF_A_MASK:
+        return None
+    return bool(share > 0.5)
+
+
 def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
     if meta.dtype == "bool":
-        return Recipe("bool")
+        side = _side(stats) if level == NOT_FINITE else None
+        return Recipe("bool") if side is None else Recipe("full", int(side))
     if (
         level == "plain"
         and stats.get("unique")
@@ -80,7 +92,7 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
     Returns:
         (metadata, statistics) -> recipe. The statistics are those of
         `collectors.dynamo.value_statistics`: `min`, `max`, `mean`, `std`, `distinct`, shares of
-        special values; each may be missing.
+        special values and of true ones; each may be missing.
     """
 
     def choose(meta: TensorMeta, stats: Json) -> Recipe:
@@ -252,6 +264,8 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
         total = math.prod(int(size) for size in shape)
         counted = f"torch.arange({total}{integer}{where}).reshape({dims})"
         return counted if dims else f"torch.tensor(0{integer}{where})"
+    if kind == "full" and dtype == "bool":
+        return f"torch.{'ones' if recipe.low else 'zeros'}({sizes}{typed}{where})"
     if kind == "full":
         is_float = dtype.startswith(("float", "bfloat"))
         value = _number(recipe.low) if is_float else str(int(recipe.low))

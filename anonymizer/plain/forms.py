@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import REFUSED, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
 
@@ -281,8 +281,7 @@ class _Writer:
             return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
         if kind == "accepts_invalid":
-            refused = "with unittest.TestCase().assertRaises(Exception):"
-            return [refused, *("    " + line for line in shown)]
+            return [REFUSED, *("    " + line for line in shown)]
         if self.check.eager_raises:
             return ["try:", *("    " + line for line in shown), "except Exception:", "    pass"]
         return shown
@@ -445,17 +444,24 @@ class _Writer:
         if name == "type":
             return [f"assert type({actual}) is type({eager})"]
         if name == "alias":
-            if not self.names:
-                raise ValueError("there is no input to share memory with")
-            of = f"{self.names[-1]}.untyped_storage().data_ptr()"
-            return [
-                f"expected = {eager}.untyped_storage().data_ptr() == {of}",
-                f"actual = {actual}.untyped_storage().data_ptr() == {of}",
-                "assert actual == expected, (actual, expected)",
-            ]
+            return self._alias(eager, actual)
         name = f"{name}()" if name == "stride" else name
         values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
         return [*values, "assert actual == expected, (actual, expected)"]
+
+    def _alias(self, eager: str, actual: str) -> list[str]:
+        """Whether the output shares memory with what the program is given."""
+        state = ["*model.parameters()", "*model.buffers()"] if self.script.is_module else []
+        owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
+        if not owners:
+            raise ValueError("there is nothing to share memory with")
+        compared, lines = f"== {address.format(owners[0])}", []
+        if len(owners) > 1:
+            each = f"{address.format('t')} for t in ({', '.join(owners)})"
+            compared, lines = "in owners", [f"owners = [{each}]"]
+        for name, call in (("expected", eager), ("actual", actual)):
+            lines.append(f"{name} = {address.format(call)} {compared}")
+        return [*lines, "assert actual == expected, (actual, expected)"]
 
     def _each(self, eager: str, actual: str) -> list[str]:
         """The values that are no tensors in a tuple, or their types."""

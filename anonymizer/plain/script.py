@@ -16,7 +16,7 @@ _SHORT = ("x", "y", "z", "w")
 #: What the statements around the call are written with.
 _USED = frozenset(
     "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"
-    " out outs tangents torch F".split()
+    " out outs owners tangents torch F".split()
 )
 _RANDOM = re.compile(
     r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"

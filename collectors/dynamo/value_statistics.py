@@ -27,9 +27,11 @@ def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
     thousands of operations needs no more memory than its own run.
     """
     data = tensor.detach()
-    plain = not data.is_complex() and data.dtype != torch.bool and data.layout == torch.strided
+    plain = not data.is_complex() and data.layout == torch.strided
     if not plain or not 0 < data.numel() <= _WHOLE:
         return None
+    if data.dtype == torch.bool:
+        return {"true_share": float(data.float().mean())}
     if data.is_floating_point():
         finite = data.float()[torch.isfinite(data)]
         found: Dict[str, Any] = {"nan_share": float(torch.isnan(data).float().mean())}
@@ -47,12 +49,10 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     """What a synthetic stand-in must respect; never the values themselves."""
     data = tensor.detach()
     found: Dict[str, Any] = {"numel": data.numel()}
-    if (
-        data.numel() == 0
-        or data.is_complex()
-        or data.dtype == torch.bool
-        or data.layout != torch.strided
-    ):
+    if data.numel() == 0 or data.is_complex() or data.layout != torch.strided:
+        return found
+    if data.dtype == torch.bool:
+        found["true_share"] = float(data.float().mean())
         return found
     wide = data.double()
     finite = wide[torch.isfinite(wide)]

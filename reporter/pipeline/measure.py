@@ -183,7 +183,7 @@ class Measurement:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
-            pool_experiment(self.pool, text, self.wanted),
+            pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
             SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,

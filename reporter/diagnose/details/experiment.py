@@ -17,6 +17,7 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
 from typing import cast
 
+from anonymizer.graph.boilerplate import let_through
 from collectors.protocol import (
     SIDE_EFFECT,
     BisectCount,
@@ -249,9 +250,23 @@ def _words(message: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}", message.lower()))
 
 
-def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experiment:
-    """Experiments on a repro, which makes its own check, in warm workers."""
+def pool_experiment(
+    pool: WorkerPool, text: str, wanted: Signature, eager_failure: Failure | None = None
+) -> Experiment:
+    """Experiments on a repro, which makes its own check, in warm workers.
+
+    Where eager refuses the call (`eager_failure`), any exception passes the repro's own check. Here
+    a variation has to refuse it as eager does.
+    """
     interesting = matcher(wanted)
+    refused = eager_failure if wanted.kind == Kind.ACCEPTS_INVALID else None
+    if refused is not None:
+        text = let_through(text)
+
+    def is_gone(answer: Answer) -> bool:
+        if refused is None:
+            return answer.outcome == "passes"
+        return answer.failure is not None and _refuses(answer.failure, refused)
 
     def experiment(variation: Variation) -> Future[Trial]:
         trial: Future[Trial] = Future()
@@ -261,8 +276,7 @@ def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experimen
                 _resolve(trial, Trial(None, 0.0, "not run"))
                 return
             answer = future.result()
-            gone = answer.outcome == "passes"
-            bug = False if gone else True if interesting(answer) else None
+            bug = True if interesting(answer) else False if is_gone(answer) else None
             _resolve(trial, Trial(bug, answer.seconds, answer.outcome, answer.bisect))
 
         message = variation.message()

@@ -12,13 +12,14 @@ from typing import cast
 
 import pytest
 
-from collectors.protocol import Rung
-from reporter.core.kinds import Kind, Layer
+from collectors.protocol import Failure, Rung
+from reporter.core.kinds import Backend, Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, sign_assertion
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.details.experiment import (
     Abilities,
+    Variation,
     call_abilities,
     call_experiment,
     judge_run,
@@ -124,6 +125,29 @@ def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_the
     assert culprit.workaround == (
         f"torch._inductor.lowering.make_fallback(torch.ops.aten.{operator}.default)",
     )
+
+
+def test_what_breaks_every_compile_does_not_refuse_the_call_as_eager_does(tmp_path: Path) -> None:
+    """`functionalize_rng_ops` raises that there is no CUDA, whatever is compiled."""
+    message = (
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer"
+        " to a single memory location. Please clone() the tensor before performing the operation."
+    )
+    failure = cast(
+        Failure, {"exception": "RuntimeError", "message": message, "first_line": message}
+    )
+    program, wanted = text("culprit/overlap_is_accepted"), Signature(Kind.ACCEPTS_INVALID)
+    settings = WorkerSettings("eager")
+    functionalized = ("torch._functorch.config.functionalize_rng_ops", True)
+    with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
+        experiment = pool_experiment(pool, program, wanted, failure)
+        asked = {
+            "as it is": Variation("as it is"),
+            "broken": Variation("broken", config=(functionalized,)),
+            "eager": Variation("eager", backend=Backend.EAGER),
+        }
+        shown = {name: experiment(how).result(RUN).bug for name, how in asked.items()}
+    assert shown == {"as it is": True, "broken": None, "eager": False}
 
 
 def test_all_applications_are_counted_and_those_above_the_limit_left_out(

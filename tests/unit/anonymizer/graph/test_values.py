@@ -30,6 +30,17 @@ def test_tensors_that_are_not_finite_everywhere_are_so_in_no_element_early_on(
     assert choose(FLOATS, FINITE).kind == "randn"
 
 
+@pytest.mark.parametrize(("share", "value"), [(0.0, 0), (0.1, 0), (0.9, 1), (1.0, 1)])
+def test_a_one_sided_mask_may_hold_one_value_alone(share: float, value: int) -> None:
+    mask = TensorMeta((2, 3), "bool")
+    assert values.NOT_FINITE in values.levels([{"numel": 6, "true_share": share}])
+    choose = values.recipe_for(values.NOT_FINITE)
+    text = values.expression(choose(mask, {"true_share": share}), mask.shape, "bool", "cpu")
+    assert text == f"torch.{['zeros', 'ones'][value]}(2, 3, dtype=torch.bool)"
+    assert values.recipe_for("plain")(mask, {"true_share": share}).kind == "bool"
+    assert values.NOT_FINITE not in values.levels([{"numel": 6, "true_share": 0.5}])
+
+
 def test_finite_tensors_have_no_such_level() -> None:
     assert values.levels([FINITE, None]) == values.LEVELS
     assert values.levels([{**FINITE, "values": [1.0]}])[-1] == values.ALLOWED
