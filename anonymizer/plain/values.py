@@ -94,13 +94,28 @@ class _MakerSubstitution(ast.NodeTransformer):
         self.done = False
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if _is_random(node):
-            self.count += 1
-            maker = self.chosen.get(self.count)
-            plain = maker(_as_random(node)) if maker is not None else None
-            self.done |= plain is not None
-            return plain or node
-        return self.generic_visit(node)
+        return self._plainer(node, node) if _is_random(node) else self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        call = _scaled(node)
+        return self.generic_visit(node) if call is None else self._plainer(call, node)
+
+    def _plainer(self, call: ast.Call, node: ast.expr) -> ast.expr:
+        """What takes the place of `node`, a random tensor or one that is scaled and moved."""
+        self.count += 1
+        maker = self.chosen.get(self.count)
+        plain = maker(_as_random(call)) if maker is not None else None
+        self.done |= plain is not None
+        return plain or node
+
+
+def _scaled(node: ast.expr) -> ast.Call | None:
+    """The random tensor in `torch.rand(2) * 6.0 - 3.0`; None for any other expression."""
+    if isinstance(node, ast.Call):
+        return node if _is_random(node) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        return _scaled(node.left)
+    return None
 
 
 def _shape(call: ast.Call) -> list[ast.expr] | None:

@@ -117,7 +117,7 @@ def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
     """Says so when what looks like an option of ours goes to the script: a wrong order is silent
     otherwise.
     """
-    flags = {settings()[name].long_flag for name in names}
+    flags = {flag for name in names for flag in settings()[name].flags}
     meant = next((word for word in rest if word.partition("=")[0] in flags), None)
     if meant is not None:
         typer.echo(

@@ -79,10 +79,8 @@ class PlainSearch:
         """The same form with inputs that read better, where the failure is there with them."""
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
-            for other in plainer_inputs(body):
-                if self._is_judged(other, check) and self._holds(self._text(other, check, form)):
-                    body = self._smaller(other, check, form)
-                    break
+            while (other := self._plainer_inputs(body, check, form)) is not None:
+                body = self._smaller(other, check, form)
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = form | PlainForm.UNSEEDED
                 if self._text(body, check, bare) != self._text(body, check, form):
@@ -94,6 +92,15 @@ class PlainSearch:
         text = self._text(body, check, form)
         assert text is not None
         return PlainRepro(text, format_program(boilerplate.render(body, check)), (body, check))
+
+    def _plainer_inputs(
+        self, body: ReproBody, check: ReproCheck, form: PlainForm
+    ) -> ReproBody | None:
+        """The first program with fewer random inputs that shows the failure."""
+        for other in plainer_inputs(body):
+            if self._is_judged(other, check) and self._holds(self._text(other, check, form)):
+                return other
+        return None
 
     def _smaller(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""

@@ -36,6 +36,15 @@ def test_random_numbers_give_way_to_ones_and_to_counting(
     assert plainer(f"return ({random},)") == [[f"return ({ones},)"], [f"return ({counted},)"]]
 
 
+def test_a_scale_goes_with_the_random_numbers_that_it_scales() -> None:
+    made = "torch.rand(2, 2) * 6.0 - 3.0"
+    ones, counted = "torch.ones(2, 2)", "torch.arange(4.0).reshape(2, 2) / 4"
+    assert plainer(f"return ({made},)") == [[f"return ({ones},)"], [f"return ({counted},)"]]
+    both = plainer(f"return ({made}, torch.rand(1))")
+    assert both[0] == [f"return ({ones}, torch.ones(1))"]
+    assert [f"return ({made}, torch.ones(1))"] in both
+
+
 @pytest.mark.parametrize(
     ("made", "others"),
     [

@@ -241,11 +241,12 @@ def test_env_needs_an_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "there is no interpreter" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--timeout", "-j"])
 def test_an_option_after_the_script_is_pointed_out(
-    work: FakeWork, capsys: pytest.CaptureFixture[str]
+    flag: str, work: FakeWork, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["diagnose", "train.py", "--timeout", "60"]) == 0
-    assert "--timeout stands after the script" in capsys.readouterr().err
+    assert run(["diagnose", "train.py", flag, "60"]) == 0
+    assert f"{flag} stands after the script" in capsys.readouterr().err
     assert run(["diagnose", "train.py", "--epochs", "60"]) == 0
     assert "stands after" not in capsys.readouterr().err
     assert [options.args for options in work.seen] == [("--timeout", "60"), ("--epochs", "60")]
