@@ -241,7 +241,7 @@ def test_env_needs_an_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "there is no interpreter" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", ["--timeout", "-j"])
+@pytest.mark.parametrize("flag", ["--timeout", "-v"])
 def test_an_option_after_the_script_is_pointed_out(
     flag: str, work: FakeWork, capsys: pytest.CaptureFixture[str]
 ) -> None:
