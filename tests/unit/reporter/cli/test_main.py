@@ -249,7 +249,7 @@ def test_an_option_after_the_script_is_pointed_out(
     assert f"{flag} stands after the script" in capsys.readouterr().err
     assert run(["diagnose", "train.py", "--epochs", "60"]) == 0
     assert "stands after" not in capsys.readouterr().err
-    assert [options.args for options in work.seen] == [("--timeout", "60"), ("--epochs", "60")]
+    assert [options.args for options in work.seen] == [(flag, "60"), ("--epochs", "60")]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in COMMANDS if verb != "hook"])
