@@ -49,7 +49,8 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     """What a synthetic stand-in must respect; never the values themselves."""
     data = tensor.detach()
     found: Dict[str, Any] = {"numel": data.numel()}
-    if data.numel() == 0 or data.is_complex() or data.layout != torch.strided:
+    is_known = data.layout == torch.strided and data.device.type != "meta"
+    if data.numel() == 0 or data.is_complex() or not is_known:
         return found
     if data.dtype == torch.bool:
         found["true_share"] = float(data.float().mean())
