@@ -684,8 +684,8 @@ class TensorNumbers(TypedDict, total=False):
     overflowed: int
     #: Indices that differ only where what they index ties.
     tied: bool
-    #: Whether eager is float64's value, rounded, in every element that is not equal, and all sides
-    #: are finite there.
+    #: Whether eager is float64's value, rounded, in every element that is not equal, all sides are
+    #: finite there, and it has eight different values or more.
     eager_exact: bool
 
 

@@ -338,7 +338,9 @@ def _results(body: ReproBody, check: ReproCheck) -> list[str]:
             )
             return lines
     if check.property == "alias":
-        state = "*model.parameters(), *model.buffers(), " if body.is_module else ""
+        # an exported program has parameters of its own
+        has_state = body.is_module and check.compiler not in EXPORTERS
+        state = "*model.parameters(), *model.buffers(), " if has_state else ""
         lines.append(f"    return [*({outputs}), {state}*args]")
     elif check.compare_inputs:
         lines.append(f"    return [*({outputs}), *args]")

@@ -22,7 +22,8 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 # a backslash ends it: JSON writes the end of a line as one and an n
-_URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`\\]+", re.IGNORECASE)
+_URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://\\*[^\s\"'<>)\]`\\]+", re.IGNORECASE)
+_LINE_END = re.compile(r"\\(?:[nrt\"]|$)|(?!\\)")
 _PUBLIC_URL = re.compile(
     r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io"
     r"|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
@@ -113,7 +114,9 @@ def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Patt
         if found.group() not in allowed and _is_telling_address(found.group()):
             yield PatternMatch(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
-        if not _PUBLIC_URL.match(found.group()) and found.group().rstrip(".,;:") not in allowed:
+        is_whole = _LINE_END.match(text, found.end()) is not None
+        is_public = _PUBLIC_URL.match(found.group()) or found.group().rstrip(".,;:") in allowed
+        if not (is_whole and is_public):
             yield PatternMatch(found.start(), found.group(), "URL")
     for found in _PATH.finditer(text):
         yield PatternMatch(found.start(), found.group(), "path")

@@ -451,7 +451,8 @@ class _Writer:
 
     def _alias(self, eager: str, actual: str) -> list[str]:
         """Whether the output shares memory with what the program is given."""
-        state = ["*model.parameters()", "*model.buffers()"] if self.script.is_module else []
+        has_state = self.script.is_module and self.check.compiler not in boilerplate.EXPORTERS
+        state = ["*model.parameters()", "*model.buffers()"] if has_state else []
         owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
         if not owners:
             raise ValueError("there is nothing to share memory with")

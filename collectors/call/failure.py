@@ -93,7 +93,8 @@ def key_line(message: str) -> str:
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""
-    first = _behind_the_place(lines) or lines[0]
+    first = _behind_the_place([line.strip() for line in text.splitlines() if line.strip()])
+    first = first or lines[0]
     target = next((line for line in lines if line.startswith("target: ")), None)
     return first + (" | " + target if target and target not in first else "")
 
@@ -106,7 +107,8 @@ def _behind_the_place(lines: List[str]) -> str:
     if first.startswith("Failed to import ") and len(lines) > 1:
         return re.sub(r" \(\S+, line \d+\)$", "", lines[1])
     if re.fullmatch(r"at \d+:\d+:", first):
-        return lines[-1]
+        carets = [number for number, line in enumerate(lines) if line == "^"]
+        return lines[-1] if carets and carets[-1] + 1 < len(lines) else ""
     if first == "An exception occurred in a subprocess:":
         said = [n for n, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception): ", line)]
         if said:

@@ -40,8 +40,11 @@ def keep(call: Any, path: str) -> None:
     os.replace(path + ".part", path)
 
 
-def restore(call: Any, path: str) -> None:
-    """Puts back what `keep` wrote. Raises CallChangedError if this is another call."""
+def restore(call: Any, path: str) -> bool:
+    """Puts back what `keep` wrote, and says whether that was all that the call can reach.
+
+    Raises CallChangedError if this is another call.
+    """
     kept = outputs.load(path, "cpu")
     reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
     kinds = _kinds(reachable)
@@ -60,6 +63,7 @@ def restore(call: Any, path: str) -> None:
         torch.cuda.set_rng_state_all(kept["cuda"])
     if kept["numpy"] is not None and "numpy" in sys.modules:
         sys.modules["numpy"].random.set_state(kept["numpy"])
+    return bool(kept["values"].keys() == reachable.keys())
 
 
 def _put(label: str, tensor: Any, value: Any) -> None:

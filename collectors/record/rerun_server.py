@@ -66,7 +66,7 @@ class RerunServer:
         """
         if request["op"] == "run":
             try:
-                restore(self.call, self.spec["kept"])
+                return restore(self.call, self.spec["kept"])
             except BaseException:
                 return False
         return True

@@ -78,9 +78,9 @@ class WatchedCall:
         parent has initialised, and only a program that was started for it can do without the other
         ranks.
         """
-        if is_forked and _cuda_in_use():
-            return "CUDA"
-        return "ranks" if (process_groups.world_size() or 1) > 1 and not is_child else None
+        if (process_groups.world_size() or 1) > 1 and not is_child:
+            return "ranks"
+        return "CUDA" if is_forked and _cuda_in_use() else None
 
     def is_transformed(self) -> bool:
         """Whether a transform of torch.func is at work around the call: its levels end with it, so

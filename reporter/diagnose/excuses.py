@@ -39,8 +39,6 @@ from reporter.diagnose.verdict import Diagnosis
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.
 _AS_FAR = 0.5
-#: Of so many elements beside an edge rounding would have moved some across it.
-_MANY_ELEMENTS = 8
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
 #: Properties of a comparison that are values, of tensors or of Python.
@@ -371,8 +369,7 @@ def _is_eager_exact(comparison: Comparison) -> bool:
     off. On an edge of the function rounding would have moved eager across some of them as well.
     """
     values = comparison["values"]
-    off = sum(item.get("mismatched", 0) for item in values)
-    return off >= _MANY_ELEMENTS and all(item.get("eager_exact") for item in values)
+    return bool(values) and all(item.get("eager_exact") for item in values)
 
 
 def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: str) -> Diagnosis:

@@ -234,10 +234,23 @@ class ProgramRuns:
         self.room: int | None = None
         self._jobs = jobs
         self._made: ThreadPoolExecutor | None = None
+        self._call_sessions: list[RerunCallSession] = []
 
     def call_session(self, call: int) -> RerunCallSession:
         """The call session of one call, which starts nothing before it is asked."""
-        return RerunCallSession(self, call)
+        self._call_sessions.append(RerunCallSession(self, call))
+        return self._call_sessions[-1]
+
+    def make_room(self) -> None:
+        """Where memory is short, ends the runs of which nothing is asked now."""
+        if not self.ahead:
+            for call_session in self._call_sessions:
+                call_session.free()
+
+    def program_ended(self) -> None:
+        """The program itself leaves its devices."""
+        if self.room is not None:
+            self.room += 1
 
     def submit(
         self, call_session: RerunCallSession, message: CallRequest, timeout: float
@@ -275,7 +288,7 @@ class RerunCallSession:
         self._reader: _Again | None = None
         self._working: set[_Again] = set()
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def prepare(self) -> None:
         """Starts the run that answers the first question, if there is room for it."""
@@ -316,14 +329,12 @@ class RerunCallSession:
                 ended.end()
 
     def _take(self) -> _Again:
-        """The run that waits, or a new one, in whose favour the one that reads gives up its memory
+        """The run that waits, or a new one, in whose favour the idle ones give up their memory
         where there is little.
         """
-        if self._reader is not None and not self._runs.ahead:
-            self._reader.end()
-            self._reader = None
-        run, self._waiting = self._waiting or self._runs.start(self._call), None
-        return run
+        run, self._waiting = self._waiting, None
+        self._runs.make_room()
+        return run or self._runs.start(self._call)
 
     def _put_away(self, run: _Again, reads: bool) -> _Again | None:
         """Keeps a run for later questions, unless this is closed; the one that is left over."""
@@ -355,6 +366,14 @@ class RerunCallSession:
                 ended = self._put_away(run, reads=False) if run.is_there else run
             if ended is not None:
                 ended.end()
+
+    def free(self) -> None:
+        """Ends the run that waits and the one that reads."""
+        with self._lock:
+            runs = list(filter(None, (self._waiting, self._reader)))
+            self._waiting = self._reader = None
+        for run in runs:
+            run.end()
 
     def close(self) -> None:
         """Ends the runs at work and the one that waits; further questions are answered `died`."""

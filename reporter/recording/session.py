@@ -53,6 +53,7 @@ _LAST_MOMENTS = 1.0
 #: The first calls of a callable that are looked at in any case, where each look means that the
 #: program runs again.
 _CHECKED_AGAIN = 2
+_EVERY_CALL = 1 << 30
 
 
 class RecordingSession:
@@ -144,7 +145,7 @@ class RecordingSession:
         if self._key:
             facts["key"] = self._key
         if self.watching.every_call:
-            facts["check_first"] = 1 << 30
+            facts["check_first"] = _EVERY_CALL
         started = self._alive = self.clock()
         process = self._process = self._rerun_program().start(
             spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -309,7 +310,8 @@ class RecordingSession:
             self.runs = self._runs()
             self.fork_servers.session_of = self.runs.call_session
             self.talk(CUDA_NOTE)
-            self._reply({"isolation": "rerun", "check_first": _CHECKED_AGAIN})
+            first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
+            self._reply({"isolation": "rerun", "check_first": first})
         else:
             call, since = message["call"], self.clock()
             if self.open_call == call:
@@ -380,7 +382,7 @@ class RecordingSession:
             if call is not None and ended_by and not hung:
                 self._add(call, Symptom.DIED, signal=signal_name(ended_by))
         if self.runs:
-            self.runs.room = None  # the program itself has ended
+            self.runs.program_ended()
         kept = {finding.call for finding in recording.findings}
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 

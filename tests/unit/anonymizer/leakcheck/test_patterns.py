@@ -81,6 +81,8 @@ def told(matches: Iterable[PatternMatch]) -> list[tuple[int, str, str]]:
         ("see HTTPS://X.Y/z)", "HTTPS://X.Y/z", "URL"),
         ("ab://q", "ab://q", "URL"),
         (r"see https://a.example/d?x=y\n\nFor", "https://a.example/d?x=y", "URL"),
+        (r"smb://\\nas\share", r"smb://\\nas", "URL"),
+        (r"https://pytorch.org\@corp.example/x", "https://pytorch.org", "URL"),
         ("https://pytorch.org.corp.example/", "https://pytorch.org.corp.example/", "URL"),
         ("https://notpytorch.org", "https://notpytorch.org", "URL"),
         ("https://github.com/me/pytorch", "https://github.com/me/pytorch", "URL"),

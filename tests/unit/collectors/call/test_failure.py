@@ -49,6 +49,7 @@ Traceback (most recent call last):
         ),
         ("An exception occurred in a subprocess:", "An exception occurred in a subprocess:"),
         ("Failed to import", "Failed to import"),
+        ("at 2:4:\ndef kernel(x):\n    y = tl.load(x)\n    ^\n", "at 2:4:"),
         (
             "CUDA error: device-side assert triggered\nmore",
             "CUDA error: device-side assert triggered",
