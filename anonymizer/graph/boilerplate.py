@@ -77,8 +77,9 @@ class ReproBody:
     and its sizes.
 
     With `state_calls` the expression gives the callable and a function that reads Python's state,
-    which is compared after so many calls. With `nested` the outputs may lie in containers of any
-    sort.
+    which is compared after so many calls; if it `observes_arguments`, the state of the arguments
+    that are no tensors is compared, and the expression gives the callable alone. With `nested` the
+    outputs may lie in containers of any sort.
     """
 
     definitions: str
@@ -88,9 +89,14 @@ class ReproBody:
     sizes: CallSizes = ()
     imports: tuple[str, ...] = ()
     state_calls: int = 0
+    observes_arguments: bool = False
     nested: bool = False
 
 
+#: What the arguments hold that are no tensors.
+STATE_OF_ARGUMENTS = (
+    '[getattr(arg, "__dict__", arg) for arg in args if not isinstance(arg, torch.Tensor)]'
+)
 #: All tensors of what a program returns.
 _LEAVES = """def leaves(out):
     if isinstance(out, torch.Tensor):
@@ -279,12 +285,14 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
 
 def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile)`, which returns Python's state as text."""
-    lines = [
-        "def run(compile):",
-        "    torch.manual_seed(0)",
-        f"    model, state = {body.callable}",
-        "    function = compile(model)",
-    ]
+    made = f"    model, state = {body.callable}"
+    args, state = "inputs()", "state()"
+    lines = ["def run(compile):", "    torch.manual_seed(0)"]
+    if body.observes_arguments:
+        made = f"    model = {body.callable}"
+        args, state = "args", STATE_OF_ARGUMENTS
+        lines.append("    args = inputs()")
+    lines += [made, "    function = compile(model)"]
     indent = "    "
     for context in check.contexts:
         lines.append(f"{indent}with {context}:")
@@ -292,7 +300,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     if body.state_calls > 1:
         lines.append(f"{indent}for _ in range({body.state_calls}):")
         indent += "    "
-    return [*lines, f"{indent}function(*inputs())", "    return str(state())"]
+    return [*lines, f"{indent}function(*{args})", f"    return str({state})"]
 
 
 def _widen(check: ReproCheck) -> str:

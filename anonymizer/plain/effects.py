@@ -1,5 +1,5 @@
-"""The plain form of a lost side effect: the program made twice, one copy called in eager mode and
-one compiled, and one assertion on the state that both leave.
+"""The plain form of a lost side effect: what holds the state made twice, one for the eager call and
+one for the compiled call, and one assertion on the state that both leave.
 """
 
 from __future__ import annotations
@@ -8,41 +8,32 @@ import ast
 import re
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
+from anonymizer.graph.containers import is_container, is_object
+from anonymizer.plain.script import Script, read_script
+
+_SIDES = ("expected", "actual")
 
 
-def render_effect(body: ReproBody, check: ReproCheck) -> str:
+def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> str:
     """The complete text; valid Python that black has not seen.
 
     Args:
-        body: a program whose callable's expression gives the callable and what reads its state.
+        body: a program whose callable's expression gives the callable and what reads its state, or
+            one that observes its arguments.
+        keeps_names: the names of the program stay, since they are translated back.
 
     Raises:
         ValueError: the check needs more than the call.
     """
     if check.prelude or check.calls or check.backward != "none":
         raise ValueError("the check needs more than the call")
-    made, given = _inputs(body)
-    options = "".join(f", {name}={value}" for name, value in check.arguments)
-    calls = [f"model({given})", f"torch.compile(compiled{options})({given})"]
-    if body.state_calls > 1:
-        calls = [
-            f"compiled = torch.compile(compiled{options})",
-            f"for _ in range({body.state_calls}):",
-            f"    model({given})",
-            f"    compiled({given})",
-        ]
-    for context in reversed(check.contexts):
-        calls = [f"with {context}:", *("    " + line for line in calls)]
-    drawn = "\n".join([*made, body.definitions])
+    if body.observes_arguments:
+        script = read_script(body, check, keeps_names)
+        definitions, end = script.definitions, _call_with_arguments(script, body, check)
+    else:
+        definitions, end = body.definitions, _call_with_reader(body, check)
     settings = [f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config]
-    end = [
-        *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.", drawn) else []),
-        *made,
-        f"model, expected = {body.callable}",
-        f"compiled, actual = {body.callable}",
-        *calls,
-        'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
-    ]
+    drawn = "\n".join([*end, definitions])
     return "\n".join(
         [
             *imports_of(body),
@@ -50,12 +41,77 @@ def render_effect(body: ReproBody, check: ReproCheck) -> str:
             "",
             *(f"{name} = {value}" for name, value in check.config),
             "",
-            body.definitions,
+            definitions,
             "",
+            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.", drawn) else []),
             *end,
             "",
         ]
     )
+
+
+def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
+    """The program made twice, each with a function that reads its state."""
+    made, given = _inputs(body)
+    options = _options(check)
+    calls = [f"model({given})", f"torch.compile(compiled{options})({given})"]
+    if body.state_calls > 1:
+        calls = [
+            f"compiled = torch.compile(compiled{options})",
+            *_repeat([f"model({given})", f"compiled({given})"], body.state_calls),
+        ]
+    return [
+        *made,
+        f"model, expected = {body.callable}",
+        f"compiled, actual = {body.callable}",
+        *_inside(calls, check),
+        'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
+    ]
+
+
+def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> list[str]:
+    """One argument made twice, which both sides may change."""
+    trees = {name: ast.parse(text, mode="eval").body for name, text in script.arguments if text}
+    kept = [name for name, tree in trees.items() if is_container(tree) or is_object(tree)]
+    if len(kept) != 1:
+        raise ValueError("several arguments hold state")
+    (own,) = kept
+    text = ast.unparse(trees[own])
+    others = [f"{name} = {text}" for name, text in script.arguments if text and name != own]
+    given = [
+        ", ".join(side if name == own else name for name, _ in script.arguments) for side in _SIDES
+    ]
+    options = _options(check)
+    calls = [f"{script.callee}({given[0]})", f"torch.compile({script.callee}{options})({given[1]})"]
+    before = [f"expected, actual = {text}, {text}"]
+    if body.state_calls > 1:
+        before.append(f"compiled = torch.compile({script.callee}{options})")
+        calls = _repeat([calls[0], f"compiled({given[1]})"], body.state_calls)
+    read = ["expected, actual = vars(expected), vars(actual)"] if is_object(trees[own]) else []
+    return [
+        *([script.setup] if script.setup else []),
+        *(line for line in script.statements if not line.startswith("torch.manual_seed(")),
+        *others,
+        *before,
+        *_inside(calls, check),
+        *read,
+        'assert actual == expected, f"compiled {actual}, eager {expected}"',
+    ]
+
+
+def _options(check: ReproCheck) -> str:
+    return "".join(f", {name}={value}" for name, value in check.arguments)
+
+
+def _repeat(calls: list[str], times: int) -> list[str]:
+    return [f"for _ in range({times}):", *("    " + line for line in calls)]
+
+
+def _inside(calls: list[str], check: ReproCheck) -> list[str]:
+    """The calls in the contexts that they run in."""
+    for context in reversed(check.contexts):
+        calls = [f"with {context}:", *("    " + line for line in calls)]
+    return calls
 
 
 def _inputs(body: ReproBody) -> tuple[list[str], str]:

@@ -133,7 +133,7 @@ def render_plain(
         ValueError: the form does not fit the program.
     """
     if body.state_calls:
-        return render_effect(body, check)
+        return render_effect(body, check, keeps_names)
     return _Writer(read_script(body, check, keeps_names), check, form).text()
 
 

@@ -186,9 +186,8 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         found: list[Any] = []
-        last = getattr(each.inputs.body[-1], "value", None)
-        given = last.elts if isinstance(last, ast.Tuple) else []
-        for node in (part for root in (each.definitions, *given) for part in ast.walk(root)):
+        roots = (each.definitions, *each.arguments())
+        for node in (part for root in roots for part in ast.walk(root)):
             if (
                 isinstance(node, (ast.Tuple, ast.List))
                 and isinstance(node.ctx, ast.Load)

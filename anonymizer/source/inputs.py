@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Collection, Iterable, Mapping
 
+from anonymizer.source.objects.syntax import expression
 from anonymizer.source.objects.tensors import (
     TensorSpec,
     storage_expression,
@@ -78,23 +79,28 @@ class _Inputs:
         if ref["kind"] == "tree":
             return ast.unparse(ref["tree"])
         if ref["kind"] == "tensor":
+            return self._tensor(ref["id"], ref.get("apart", False))
+        if ref["kind"] == "same":
+            self._tensor(ref["instead"])
             return self._tensor(ref["id"])
         if ref["kind"] in ("list", "tuple", "set"):
             items = [self.write(each) for each in ref["items"]]
             inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
-            return (
-                f"[{inside}]"
-                if ref["kind"] == "list"
-                else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
-            )
+            if ref["kind"] == "set":
+                return f"{{{inside}}}" if items else "set()"
+            return self._as_type(ref, f"[{inside}]" if ref["kind"] == "list" else f"({inside})")
         if ref["kind"] == "dict":
             pairs = [f"{self.write(key)}: {self.write(value)}" for key, value in ref["items"]]
-            return "{" + ", ".join(pairs) + "}"
+            return self._as_type(ref, "{" + ", ".join(pairs) + "}")
         return self.writer.expression(ref)
 
-    def _tensor(self, key: str) -> str:
+    def _as_type(self, ref: Ref, display: str) -> str:
+        return ast.unparse(self.writer.values.as_type(ref, expression(display)))
+
+    def _tensor(self, key: str, apart: bool = False) -> str:
+        """The name of a tensor; one that is kept apart shares nothing with those before it."""
         if key in self.known:
-            return self.known[key]
+            return self._alone(key) if apart else self.known[key]
         tensors = self.tensors
         name = "x" if self.count == 0 else f"x{self.count}"
         self.count += 1
@@ -103,7 +109,8 @@ class _Inputs:
             each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None
         ]
         same = {tensors[each]["dtype"] for each in group}
-        if len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]:
+        is_view = len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]
+        if is_view and not (apart and group[0] in self.bases):
             base = self.bases.get(group[0])
             if base is None:
                 base = self.bases[group[0]] = f"storage{len(self.bases)}"
@@ -112,6 +119,9 @@ class _Inputs:
                 )
             self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
         else:
-            is_exact = self.writer.values.context.exact or key in self.exact
-            self.lines.append(f"{name} = {tensor_expression(tensors[key], is_exact)}")
+            self.lines.append(f"{name} = {self._alone(key)}")
         return name
+
+    def _alone(self, key: str) -> str:
+        is_exact = self.writer.values.context.exact or key in self.exact
+        return tensor_expression(self.tensors[key], is_exact)

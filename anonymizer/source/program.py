@@ -42,7 +42,8 @@ class SourceProgram:
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
     `tensors` are those of `tensor_paths`, for the program as it was first written. Where
     `state_calls` is not 0, the callable's expression gives the callable and a function that reads
-    Python's state, which is looked at after so many calls. `sizes` are the parameters of
+    Python's state, which is looked at after so many calls; where it `observes_arguments`, that
+    state is what its own arguments hold, and the expression gives the callable alone. `sizes` are the parameters of
     `inputs()`, and `sequences` what several calls may be, likeliest first.
     """
 
@@ -55,6 +56,7 @@ class SourceProgram:
     problems: tuple[str, ...] = ()
     tensors: tuple[tuple[str, str], ...] = ()
     state_calls: int = 0
+    observes_arguments: bool = False
     sizes: CallSizes = ()
     sequences: tuple[CallSequence, ...] = ()
 
@@ -65,6 +67,12 @@ class SourceProgram:
     def inputs_lines(self) -> list[str]:
         """The lines of the body of `def inputs()`, without indentation of the first level."""
         return ast.unparse(ast.fix_missing_locations(self.inputs)).splitlines()
+
+    def arguments(self) -> list[ast.expr]:
+        """The expressions of the call's arguments."""
+        last = self.inputs.body[-1] if self.inputs.body else None
+        given = last.value if isinstance(last, ast.Return) else None
+        return given.elts if isinstance(given, ast.Tuple) else []
 
     def makes_module(self) -> bool:
         """Whether its callable is a module, and no function."""

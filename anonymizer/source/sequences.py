@@ -6,7 +6,7 @@ Of an earlier call the shapes of its tensors and its plain values are known, and
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -56,7 +56,8 @@ def _recorded(
         try:
             if len(call) != len(args):
                 raise _OtherStructure
-            paired = [_pair(one, last, found, writer) for one, last in zip(call, args)]
+            pairing = _Pairing(writer, found)
+            paired = [pairing.pair(one, last) for one, last in zip(call, args)]
         except _OtherStructure:
             continue
         shapes.append(found)
@@ -73,35 +74,56 @@ def _recorded(
     return _merge(modules)
 
 
-def _pair(one: Ref, last: Ref, shapes: dict[str, list[int]], writer: InputsWriter) -> Ref:
-    """An argument of an earlier call with the last one's tensors in it; `shapes` gets the sizes of
+class _Pairing:
+    """Arguments of an earlier call with the last one's tensors in them; `shapes` gets the sizes of
     those that had others.
     """
-    if one["kind"] == "placeholder":
+
+    def __init__(self, writer: InputsWriter, shapes: dict[str, list[int]]) -> None:
+        self.writer = writer
+        self.shapes = shapes
+        #: The tensor that stands for each tensor of the earlier call.
+        self.known: dict[int, str] = {}
+
+    def pair(self, one: Ref, last: Ref) -> Ref:
+        """An argument, or what is in it; raises _OtherStructure."""
+        if one["kind"] == "placeholder":
+            return self._tensor(one, last)
+        if one["kind"] != last["kind"]:
+            raise _OtherStructure
+        if "items" in one and one["kind"] in ("list", "tuple", "set"):
+            if len(one["items"]) != len(last["items"]):
+                raise _OtherStructure
+            pairs = zip(one["items"], last["items"])
+            return {**last, "items": [self.pair(a, b) for a, b in pairs]}
+        if one["kind"] == "dict":
+            if [key for key, _ in one["items"]] != [key for key, _ in last["items"]]:
+                raise _OtherStructure
+            rows = [
+                [key, self.pair(value, other)]
+                for (key, value), (_, other) in zip(one["items"], last["items"])
+            ]
+            return {**last, "items": rows}
+        return one
+
+    def _tensor(self, one: Ref, last: Ref) -> Ref:
+        """Tensors of an earlier call are one where they were, and share no memory otherwise."""
         if last["kind"] != "tensor":
             raise _OtherStructure
-        spec = writer.tensors[last["id"]]
+        key, number = last["id"], one.get("number")
+        spec = self.writer.tensors[key]
         if one["shape"] != list(spec["shape"]):
             if len(one["shape"]) != len(spec["shape"]) or not contiguous(spec):
                 raise _OtherStructure
-            shapes[last["id"]] = one["shape"]
-        return last
-    if one["kind"] != last["kind"]:
-        raise _OtherStructure
-    if "items" in one and one["kind"] in ("list", "tuple", "set"):
-        if len(one["items"]) != len(last["items"]):
-            raise _OtherStructure
-        pairs = zip(one["items"], last["items"])
-        return {**last, "items": [_pair(a, b, shapes, writer) for a, b in pairs]}
-    if one["kind"] == "dict":
-        if [key for key, _ in one["items"]] != [key for key, _ in last["items"]]:
-            raise _OtherStructure
-        rows = [
-            [key, _pair(value, other, shapes, writer)]
-            for (key, value), (_, other) in zip(one["items"], last["items"])
-        ]
-        return {**last, "items": rows}
-    return one
+            self.shapes[key] = one["shape"]
+        if number is None:
+            return last
+        first = self.known.setdefault(number, key)
+        return (
+            {**last, "apart": True}
+            if first == key
+            else {**last, "kind": "same", "id": first, "instead": key}
+        )
 
 
 def _resize(spec: TensorSpec, shape: list[int]) -> TensorSpec:
@@ -170,12 +192,11 @@ class _Numbers:
             raise _OtherStructure
         if isinstance(first, ast.Constant):
             return self._constant([node.value for node in nodes])
+        if isinstance(first, (ast.Assign, ast.Return)):
+            merged = self._fields(nodes, ("value",))
+            return type(first)(**merged, value=self._choose([node.value for node in nodes]))
         if isinstance(first, ast.AST):
-            merged = {
-                name: self.merge([getattr(node, name, None) for node in nodes])
-                for name in first._fields
-            }
-            return type(first)(**merged)
+            return type(first)(**self._fields(nodes))
         if isinstance(first, list):
             if len({len(node) for node in nodes}) > 1:
                 raise _OtherStructure
@@ -183,6 +204,34 @@ class _Numbers:
         if any(node != first for node in nodes):
             raise _OtherStructure
         return first
+
+    def _fields(self, nodes: Sequence[Any], without: Collection[str] = ()) -> dict[str, Any]:
+        return {
+            name: self.merge([getattr(node, name, None) for node in nodes])
+            for name in nodes[-1]._fields
+            if name not in without
+        }
+
+    def _choose(self, nodes: Sequence[ast.expr]) -> ast.expr:
+        """One expression, which is a choice between two where they differ in more than numbers;
+        raises _OtherStructure.
+        """
+        sizes = {len(node.elts) if isinstance(node, ast.Tuple) else None for node in nodes}
+        if len(sizes) == 1 and None not in sizes:
+            items = zip(*(node.elts for node in nodes if isinstance(node, ast.Tuple)))
+            return ast.Tuple([self._choose(each) for each in items], ast.Load())
+        before = self.names.copy(), self.values.copy()
+        try:
+            merged: ast.expr = self.merge(nodes)
+            return merged
+        except _OtherStructure:
+            self.names, self.values = before
+        texts = [ast.unparse(node) for node in nodes]
+        if len(set(texts)) != 2:
+            raise _OtherStructure
+        condition = self._constant([int(text == texts[-1]) for text in texts])
+        other = next(node for node, text in zip(nodes, texts) if text != texts[-1])
+        return ast.IfExp(condition, nodes[-1], other)
 
     def _constant(self, values: list[Any]) -> ast.expr:
         if len({repr(value) for value in values}) == 1:  # 0.0 is not -0.0 here

@@ -12,43 +12,46 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.graph.boilerplate import FACTORY
+from anonymizer.graph.containers import callee_name, is_container, is_object
 from anonymizer.source.program import SourceProgram
 
 _MODEL = "model"
 #: How many objects lie one in another, at most, of which the innermost is read.
 _DEEPEST = 4
 _DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
-_CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
-_LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
 def observe(program: SourceProgram) -> Iterator[SourceProgram]:
-    """The program with its state beside it: lengths of containers, or their keys, before their
-    contents, and one call before two. Nothing where it has no state to be seen.
+    """The program with its state beside it: what its arguments hold, then lengths of containers, or
+    their keys, before their contents, and one call before two. Nothing where it has no state to be
+    seen.
     """
-    names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
-    if FACTORY in names or program.backend is not None:
+    if program.backend is None and any(
+        is_container(given) or is_object(given) for given in program.arguments()
+    ):
+        yield from (
+            replace(program, state_calls=calls, observes_arguments=True) for calls in (1, 2)
+        )
+    if FACTORY in _find_names(program.definitions) or program.backend is not None:
         return
+    inside = _split(program)[1]
     for calls in (1, 2):
         for lengths in (True, False):
-            read = list(_expressions(program, lengths))
-            if read and (lengths or read != list(_expressions(program, True))):
-                yield _wrap(program, read, calls)
+            read = list(_expressions(inside, lengths))
+            if read and (lengths or read != list(_expressions(inside, True))):
+                returned = f"({{model}}, lambda: [{', '.join(read)}])"
+                yield replace(_wrap(program, returned), state_calls=calls)
 
 
 def renew(program: SourceProgram) -> Iterator[SourceProgram]:
     """The program in a function that makes it, where it has classes or variables with state of
     their own: an eager run then leaves nothing for the compiled one. Nothing where it has none.
     """
-    names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
-    if FACTORY in names or program.backend is not None:
+    if FACTORY in _find_names(program.definitions) or program.backend is not None:
         return
-    if any(_of_definitions(program, lengths=False)) or _keeps_on_functions(program):
-        yield replace(
-            program,
-            definitions=ast.Module([_make_factory(program, "{model}")], []),
-            callable_expression=f"{FACTORY}()",
-        )
+    inside = _split(program)[1]
+    if any(_of_definitions(inside, lengths=False)) or _keeps_on_functions(inside):
+        yield _wrap(program, "{model}")
 
 
 def _keeps_on_functions(program: SourceProgram) -> bool:
@@ -63,14 +66,42 @@ def _keeps_on_functions(program: SourceProgram) -> bool:
     )
 
 
-def _wrap(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
-    returned = f"({{model}}, lambda: [{', '.join(read)}])"
+def _wrap(program: SourceProgram, returned: str) -> SourceProgram:
+    outside, inside = _split(program)
     return replace(
         program,
-        definitions=ast.Module([_make_factory(program, returned)], []),
+        definitions=ast.Module([*outside, _make_factory(inside, returned)], []),
         callable_expression=f"{FACTORY}()",
-        state_calls=calls,
     )
+
+
+def _split(program: SourceProgram) -> tuple[list[ast.stmt], SourceProgram]:
+    """The definitions that the inputs need, which a function around them would hide, and the
+    program of the others.
+    """
+    body = program.definitions.body
+    names = [set(_defined(node)) for node in body]
+    needed = _find_names(program.inputs)
+    outside: set[int] = set()
+    while True:
+        found = {at for at, defined in enumerate(names) if defined & needed} - outside
+        if not found:
+            break
+        outside |= found
+        needed = set().union(*(_find_names(body[at]) for at in found))
+    inner = [node for at, node in enumerate(body) if at not in outside]
+    rest = replace(program, definitions=ast.Module(inner, []))
+    return [node for at, node in enumerate(body) if at in outside], rest
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    return [name for name, _ in _variables([node])]
+
+
+def _find_names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _make_factory(program: SourceProgram, returned: str) -> ast.FunctionDef:
@@ -168,33 +199,21 @@ def _within(
             at, value = f"{path}.{target.attr}", statement.value  # type: ignore[attr-defined]
             if path != _MODEL or lengths:  # its own attributes are read as a whole
                 yield from _reading(at, value, lengths, set())
-            if isinstance(value, ast.Call) and _callee(value) in classes and depth:
-                yield from _within(at, classes[_callee(value)], lengths, classes, depth - 1)
+            if isinstance(value, ast.Call) and callee_name(value) in classes and depth:
+                yield from _within(at, classes[callee_name(value)], lengths, classes, depth - 1)
 
 
 def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
-    if _is_container(value):
+    if is_container(value):
         yield f"{'list' if _is_dictionary(value) else 'len'}({name})" if lengths else name
     elif isinstance(value, ast.Constant):
         yield name
-    elif isinstance(value, ast.Call) and _callee(value) in classes:
+    elif isinstance(value, ast.Call) and callee_name(value) in classes:
         yield f"vars({name})"
-
-
-def _is_container(value: ast.expr) -> bool:
-    return isinstance(value, _LITERALS) or (
-        isinstance(value, ast.Call) and _callee(value) in _CONTAINERS
-    )
 
 
 def _is_dictionary(value: ast.expr) -> bool:
     """Whether a list of it has its keys, in their order."""
     return isinstance(value, (ast.Dict, ast.DictComp)) or (
-        isinstance(value, ast.Call) and _callee(value) in _DICTIONARIES
+        isinstance(value, ast.Call) and callee_name(value) in _DICTIONARIES
     )
-
-
-def _callee(value: ast.Call) -> str:
-    if isinstance(value.func, ast.Attribute):
-        return value.func.attr
-    return value.func.id if isinstance(value.func, ast.Name) else ""

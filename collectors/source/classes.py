@@ -69,6 +69,7 @@ class ObjectRecords:
         self.alive: List[Any] = []
         self.live_classes: Dict[str, Any] = {}
         self.storages: Dict[Tuple[str, int], List[str]] = {}
+        self.placeholders: Dict[int, int] = {}
         self.depth = 0
 
     def _key(self, value: Any, prefix: str, table: Dict[str, Any]) -> str:
@@ -99,6 +100,7 @@ class ObjectRecords:
             "function": issubclass(value, torch.autograd.Function),
             "shape": kinds.shape(value),
             "methods": {},
+            "setters": {},
             "attributes": {},
             "fields": [],
             "slots": (
@@ -150,6 +152,9 @@ class ObjectRecords:
                         into[name] = self.ref(function)
                 else:
                     self.later.append((name, function, into))
+                    if isinstance(thing, property) and thing.fset is not None:
+                        setters = _Methods(record["setters"], "setter")
+                        self.later.append((name, thing.fset, setters))
             elif not (name.startswith("__") and name.endswith("__")) and not isinstance(
                 thing, types.MemberDescriptorType
             ):

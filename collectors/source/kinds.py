@@ -59,6 +59,8 @@ def constant(value: Any) -> Optional[Ref]:
             "value": value if isinstance(value, str) else repr(value),
             "text": isinstance(value, str),
         }
+    if type(value) is bytearray:
+        return {"kind": "const", "value": "bytearray({})".format(len(value)), "text": False}
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.bool_, numpy.number)):
         return {"kind": "numpy", "name": type(value).__name__, "value": repr(value.item())}

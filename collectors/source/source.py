@@ -36,7 +36,12 @@ _MOST_FUNCTIONS = 1000
 _NOTHING = object()
 _CONTAINERS = (list, tuple, set, frozenset, dict, collections.deque)
 #: Those that are not written as a display.
-_OF_COLLECTIONS = (collections.OrderedDict, collections.deque)
+_OF_COLLECTIONS = (
+    collections.OrderedDict,
+    collections.deque,
+    collections.defaultdict,
+    collections.Counter,
+)
 #: Functions that mark a region: that of torch.compiler, and the one behind it.
 _REGIONS = ("nested_compile_region", "mark_compile_region")
 
@@ -183,7 +188,8 @@ class _Gatherer(ObjectRecords):
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, Placeholder):
-            return {"kind": "placeholder", "shape": list(value.shape)}
+            number = self.placeholders.setdefault(id(value), len(self.placeholders))
+            return {"kind": "placeholder", "shape": list(value.shape), "number": number}
         if isinstance(value, _CONTAINERS) and not hasattr(value, "_fields"):
             return self._container(value)
         if isinstance(value, types.ModuleType):
@@ -267,6 +273,8 @@ class _Gatherer(ObjectRecords):
                 found["type"] = "collections." + type(value).__name__
             if getattr(value, "maxlen", None) is not None:
                 found["longest"] = self.ref(value.maxlen)
+            if getattr(value, "default_factory", None) is not None:
+                found["factory"] = self.ref(value.default_factory)
             return found
         finally:
             self.depth -= 1

@@ -40,6 +40,7 @@ class Rewritten:
             imports=tuple(line for line in program.imports() if line),
             sizes=program.sizes,
             state_calls=program.state_calls,
+            observes_arguments=program.observes_arguments,
             nested=program.is_nested(),
         )
 

@@ -103,6 +103,9 @@ class ClassWriter:
             for each, method in record["methods"].items()
             if (made := self._method(key, each, method))
         ]
+        for each, method in record.get("setters", {}).items():
+            if (made := self._method(key, each, method)) and each in record["methods"]:
+                body.append(made)
         made = ast.ClassDef(name, bases, [], body or [ast.Pass()], decorators)
         if "type_params" in ast.ClassDef._fields:
             made.type_params = []  # type: ignore[attr-defined]
@@ -195,6 +198,8 @@ class ClassWriter:
         )
         made = rewriter.rewrite(self._decisions.member(key, name), (key, name, method["method"]))
         decorator = _DECORATORS.get(method["method"])
+        if method["method"] == "setter":
+            decorator = f"{made.name}.setter"
         kept = [
             each for each in made.decorator_list if ast.unparse(each) not in _DECORATORS.values()
         ]

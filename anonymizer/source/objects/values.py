@@ -19,7 +19,9 @@ from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 
 #: Containers of the standard library that are made of a list or a dictionary.
-_COLLECTIONS = ("collections.OrderedDict", "collections.deque")
+_COLLECTIONS = frozenset(
+    "collections." + name for name in ("OrderedDict", "deque", "defaultdict", "Counter")
+)
 #: Types of NumPy's scalars.
 _NUMPY_SCALARS = frozenset(
     "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
@@ -89,7 +91,8 @@ class ValueWriter:
             return ast.Constant(self._names.text(ref["value"]))
         if ref["value"] in ("inf", "-inf", "nan"):
             return expression(f'float("{ref["value"]}")')
-        return expression("b''" if ref["value"][:1] in "b" else ref["value"])
+        is_bytes = ref["value"].startswith(("b'", 'b"'))
+        return expression("b''" if is_bytes else ref["value"])
 
     def _build_numpy(self, ref: Ref) -> ast.expr:
         """A scalar of NumPy, which torch takes for an array."""
@@ -187,7 +190,7 @@ class ValueWriter:
 
     def _build_list(self, ref: Ref) -> ast.expr:
         made = ast.List([self.build(each) for each in ref["items"]], ast.Load())
-        return self._of_type(ref, made)
+        return self.as_type(ref, made)
 
     def _build_tuple(self, ref: Ref) -> ast.expr:
         return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
@@ -204,16 +207,19 @@ class ValueWriter:
             [self.build(each[0]) for each in ref["items"]],
             [self.build(each[1]) for each in ref["items"]],
         )
-        return self._of_type(ref, made)
+        return self.as_type(ref, made)
 
-    def _of_type(self, ref: Ref, display: ast.expr) -> ast.expr:
-        """A container around its items, as the type that it is of."""
+    def as_type(self, ref: Ref, display: ast.expr) -> ast.expr:
+        """A gathered container, whose items are written as a display, as the type that it is of."""
         name = ref.get("type")
         if name not in _COLLECTIONS:
             return display
+        args = [display]
+        if name == "collections.defaultdict":
+            args.insert(0, self.build(ref["factory"]) if "factory" in ref else ast.Constant(None))
         longest = ref.get("longest")
         words = [ast.keyword("maxlen", self.build(longest))] if longest is not None else []
-        return ast.Call(expression(name), [display], words)
+        return ast.Call(expression(name), args, words)
 
     def _build_tensor(self, ref: Ref) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]

@@ -41,7 +41,8 @@ class NamingPolicy:
 
     def _find_stored(self, key: str) -> set[str]:
         found: set[str] = set()
-        for method in self.symbols.cls(key)["methods"].values():
+        record = self.symbols.cls(key)
+        for method in (*record["methods"].values(), *record.get("setters", {}).values()):
             tree = self.symbols.trees.get(method["function"].get("id", ""))
             names = parameters(tree) if tree is not None else []
             for node in ast.walk(tree) if tree is not None and names else ():

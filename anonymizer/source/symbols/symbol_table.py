@@ -111,7 +111,8 @@ class SymbolTable:
         return {
             method["function"]["id"]: (key, name, method["method"])
             for key, record in self.gathered["classes"].items()
-            for name, method in record["methods"].items()
+            for table in (record["methods"], record.get("setters", {}))
+            for name, method in table.items()
             if method["function"]["kind"] == "function"
         }
 

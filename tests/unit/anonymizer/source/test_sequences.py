@@ -68,6 +68,33 @@ def test_calls_of_another_structure_are_left_out() -> None:
     assert repeated.calls == ((), (), ())
 
 
+def test_tensors_that_are_one_in_some_calls_are_a_choice() -> None:
+    gathered = handmade(TWO)
+    gathered["tensors"]["t1"] = gathered["tensors"]["t0"]
+    one, other = ({"kind": "placeholder", "shape": [2, 6], "number": at} for at in (0, 1))
+    first, second = tensor(), {"kind": "tensor", "id": "t1"}
+    gathered["args"], gathered["earlier"] = [first, first], [{"args": [one, other], "kwargs": {}}]
+    recorded, _ = rebuild(gathered, {"relu"}).sequences
+    assert inputs_of(recorded)[-1] == "return (x, x if n else torch.randn(2, 6))"
+    assert recorded.calls == ((("n", 0),), (("n", 1),))
+    gathered["args"], gathered["earlier"] = [first, second], [{"args": [one, one], "kwargs": {}}]
+    recorded, _ = rebuild(gathered, {"relu"}).sequences
+    assert inputs_of(recorded)[-1] == "return (x, x1 if n else x)"
+
+
+def test_views_of_one_storage_are_tensors_of_their_own_in_calls_where_they_were() -> None:
+    gathered = handmade(TWO)
+    half = {**gathered["tensors"]["t0"], "shape": [4], "stride": [1]}
+    gathered["tensors"] = {"t0": half, "t1": {**half, "offset": 2}}
+    gathered["storages"] = [["t0", "t1"]]
+    gathered["args"] = [{"kind": "tensor", "id": key} for key in ("t0", "t1")]
+    given = [{"kind": "placeholder", "shape": [4], "number": at} for at in (0, 1)]
+    gathered["earlier"] = [{"args": given, "kwargs": {}}]
+    recorded, _ = rebuild(gathered, {"relu"}).sequences
+    view = "storage0.as_strided((4,), (1,), 2)"
+    assert f"x1 = {view} if n else torch.randn(4)" in inputs_of(recorded)
+
+
 def test_a_tensor_of_one_element_has_other_values() -> None:
     gathered = handmade(TWO)
     gathered["tensors"]["t0"] = {**gathered["tensors"]["t0"], "shape": [], "stride": []}

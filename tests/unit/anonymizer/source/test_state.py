@@ -15,8 +15,10 @@ SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
 
 
-def program(definitions: str, callable_expression: str = "repro") -> SourceProgram:
-    inputs = ast.parse("def inputs():\n    x = torch.ones(2)\n    return (x,)").body[0]
+def program(
+    definitions: str, callable_expression: str = "repro", given: str = "(x,)"
+) -> SourceProgram:
+    inputs = ast.parse(f"def inputs():\n    x = torch.ones(2)\n    return {given}").body[0]
     assert isinstance(inputs, ast.FunctionDef)
     return SourceProgram(ast.parse(definitions), callable_expression, ast.Module(inputs.body, []))
 
@@ -42,6 +44,7 @@ def body_of(one: SourceProgram) -> ReproBody:
         tuple(one.inputs_lines()),
         is_module=False,
         state_calls=one.state_calls,
+        observes_arguments=one.observes_arguments,
     )
 
 
@@ -88,6 +91,49 @@ def test_the_repros_are_programs(at: int) -> None:
         assert "torch.compile(" in text
     assert "wrong metadata: side effect" in harness
     assert plain.rstrip().endswith(SHOWN)
+
+
+OF_ARGUMENTS = (
+    ("def repro(x, arg2):\n    arg2['a'] = 1\n    return x", "(x, {})", "{}"),
+    (
+        "class Thing1:\n    a = 0\ndef repro(x, arg2):\n    arg2.a = 1\n    return x",
+        "(x, Thing1())",
+        "Thing1()",
+    ),
+)
+
+
+@pytest.mark.parametrize("definitions, given, made", OF_ARGUMENTS)
+def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made: str) -> None:
+    one = next(observe(program(definitions, given=given)))
+    assert one.observes_arguments and one.state_calls == 1
+    harness = render(body_of(one), CHECK)
+    plain = render_plain(body_of(one), CHECK, PlainForm.PLAINEST)
+    assert f"expected, actual = {made}, {made}" in plain
+    assert "torch.compile(fn)(x, actual)" in plain
+    for text in (harness, plain):
+        changed = text.replace("torch.compile(fn)(x, actual)", "actual").replace(
+            "lambda model: torch.compile(model)", "lambda model: lambda *args: None"
+        )
+        exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
+        with pytest.raises(AssertionError, match="eager"):
+            exec(changed, {"__name__": "__main__"})
+
+
+def test_what_the_inputs_are_made_of_stays_outside_of_the_factory() -> None:
+    source = (
+        "class Thing1:\n    log = []\n"
+        "class Thing2:\n    log = []\n"
+        "def make1():\n    return Thing1()\n"
+        "def repro(x, arg2):\n    Thing2.log.append(1)\n    return x"
+    )
+    made = program(source, given="(x, make1())")
+    wrapped = [one for one in observe(made) if not one.observes_arguments] + list(renew(made))
+    for one in wrapped:
+        outside = [getattr(node, "name", "") for node in one.definitions.body]
+        assert outside == ["Thing1", "make1", "program"]
+        assert "Thing1.log" not in one.definitions_text()
+    assert len(wrapped) == 5
 
 
 def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
