@@ -168,7 +168,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         compiler=compiler(report),
         exception=_exception(verdict).strip("`"),
         message=one_line(explained.group(1) if explained else message, 90),
-        operators=(_operators(report, 3) or "a small program") + _condition(report),
+        operators=_operators_in_title(report) + _condition(report),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
@@ -206,25 +206,45 @@ def _is_effect(verdict: Mapping[str, object]) -> bool:
 
 def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What was varied, for which values the repro fails, and for which it passes."""
+    return [
+        (what, ", ".join(map(code, fails)), ", ".join(map(code, right)))
+        for what, (fails, right) in _changes(report).items()
+    ]
+
+
+def _changes(report: Mapping[str, Any]) -> dict[str, tuple[list[str], list[str]]]:
+    """By what was changed beside the repro: with which values it fails, its own first, and with
+    which it passes.
+    """
     rows: dict[str, tuple[list[str], list[str]]] = {}
     for row in report["repro"].get("neighbours") or ():
         what, _, value = row["change"].partition(": ")
-        rows.setdefault(what, ([], []))[not row["fails"]].append(code(value))
-    return [(what, ", ".join(fails), ", ".join(right)) for what, (fails, right) in rows.items()]
+        rows.setdefault(what, ([], []))[not row["fails"]].append(value)
+    return rows
+
+
+def _operators_in_title(report: Mapping[str, Any]) -> str:
+    """The operators; a single one with the arguments that the failure needs."""
+    if len(report["repro"]["operators"]) != 1:
+        return _operators(report, 3) or "a small program"
+    needed = [
+        f"{what.removeprefix('argument ')}={fails[0]}"
+        for what, (fails, right) in _changes(report).items()
+        if what.startswith("argument ") and right
+    ]
+    return _operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
 
 
 def _condition(report: Mapping[str, Any]) -> str:
-    """The dtype, where the failure is seen with no more than two of those that were tried, and the
-    size from which on it is seen.
+    """The special values that it needs, the dtype, where the failure is seen with no more than two
+    of those that were tried, and the size from which on it is seen.
     """
-    fails: list[str] = []
-    right: list[str] = []
-    for row in report["repro"].get("neighbours") or ():
-        what, _, value = row["change"].partition(": ")
-        if what == "dtype":
-            (fails if row["fails"] else right).append(value)
+    changes = _changes(report)
+    needed, ordinary = changes.get("values", ([], []))
+    special = f" of {' and '.join(needed)}".replace("nan", "NaN") if ordinary else ""
+    fails, right = changes.get("dtype", ([], []))
     dtypes = f" on {' and '.join(fails)}" if right and 0 < len(fails) <= 2 else ""
-    return dtypes + _smallest_size(report)
+    return special + dtypes + _smallest_size(report)
 
 
 def _smallest_size(report: Mapping[str, Any]) -> str:

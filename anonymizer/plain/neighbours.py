@@ -48,14 +48,18 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
 )
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
+#: What stands for an argument that is not given.
+LEFT_OUT = "left out"
+#: Arguments of one call that are left out, at most.
+_WORDS = 3
 #: Different sizes of a program that are varied, and sizes that a dimension is given at most.
 _SIZES, _LARGEST = 3, 4096
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A variant: what was changed (`dtype`, `size 16`, `layout`, `operator`), from what and to
-    what.
+    """A variant: what was changed (`values`, `argument dim`, `dtype`, `size 16`, `layout`,
+    `operator`), from what and to what.
     """
 
     what: str
@@ -69,11 +73,46 @@ def neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
 
     Sizes are those of the inputs; where sizes change from call to call they are left alone.
     """
+    yield from _values(body)
+    yield from _arguments(body)
     yield from _dtypes(body)
     yield from _operators(body)
     if not check.calls:
         yield from _sizes(body)
     yield from _layouts(body)
+
+
+def _values(body: ReproBody) -> Iterator[Neighbour]:
+    """Inputs that hold NaN or infinities with an ordinary number in their place."""
+    for value in ("nan", "inf", "-inf"):
+        text = f"float('{value}')"
+        lines = tuple(ast.unparse(statement) for statement in _statements(body))
+        if any(text in line for line in lines):
+            made = replace(body, inputs=tuple(line.replace(text, "1.0") for line in lines))
+            yield Neighbour("values", value, "1.0", made)
+
+
+def _statements(body: ReproBody) -> list[ast.stmt]:
+    function = parse_inputs(body).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function.body
+
+
+def _arguments(body: ReproBody) -> Iterator[Neighbour]:
+    """One argument that is given by keyword left out."""
+    tree = ast.parse(body.definitions)
+    for at, call in enumerate(_calls(tree)):
+        words = call.keywords[:_WORDS] if isinstance(call.func, ast.Attribute) else []
+        for index, word in enumerate(words):
+            if word.arg is not None:
+                changed = copy.deepcopy(tree)
+                del _calls(changed)[at].keywords[index]
+                made = replace(body, definitions=ast.unparse(changed))
+                yield Neighbour(f"argument {word.arg}", ast.unparse(word.value), LEFT_OUT, made)
+
+
+def _calls(tree: ast.AST) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
 def _dtype(maker: ast.Call) -> str:

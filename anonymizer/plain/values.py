@@ -17,8 +17,8 @@ _Plain = Callable[[ast.Call], "ast.expr | None"]
 
 
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
-    """The same program on plainer inputs: all ones, all counted, all the least of their whole
-    numbers, then one input after another.
+    """The same program on plainer inputs: all NaN or infinite where some values are, all ones, all
+    counted, all the least of their whole numbers, then one input after another.
 
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
@@ -27,6 +27,10 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     count = sum(_is_random(node) for node in ast.walk(tree))
     if not count:
         return
+    filled = _SpecialEverywhere()
+    tree = filled.visit(parse_inputs(body))
+    if filled.done:
+        yield replace(body, inputs=tuple(_lines(tree)))
     makers: tuple[_Plain, ...] = (_ones, _count, _fill)
     choices: list[dict[int, _Plain]] = [dict.fromkeys(range(count), maker) for maker in makers]
     if count > 1:
@@ -83,6 +87,24 @@ def _as_random(call: ast.Call) -> ast.Call:
     assert isinstance(made, ast.Call)
     made.keywords = call.keywords
     return made
+
+
+class _SpecialEverywhere(ast.NodeTransformer):
+    """A random tensor that holds NaN or an infinity in some places with it everywhere."""
+
+    def __init__(self) -> None:
+        self.done = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        call = _scaled(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if call is None or ast.unparse(node.func).rpartition(".")[2] != "masked_fill":
+            return self.generic_visit(node)
+        sizes = _shape(call)
+        if sizes is None:
+            return node
+        self.done = True
+        made = ast.parse("torch.full", mode="eval").body
+        return ast.Call(made, [ast.Tuple(sizes, ast.Load()), node.args[1]], call.keywords)
 
 
 class _MakerSubstitution(ast.NodeTransformer):

@@ -101,7 +101,7 @@ def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
         return [
             leaf for i, item in enumerate(value) for leaf in flatten(item, "{}[{}]".format(path, i))
         ]
-    if hasattr(value, "__dataclass_fields__"):
+    if hasattr(type(value), "__dataclass_fields__"):
         return [
             leaf
             for key in value.__dataclass_fields__

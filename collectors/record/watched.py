@@ -55,7 +55,8 @@ def signature(value: Any) -> Any:
     """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures
     need no second look.
     """
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    kind = type(value)  # objects may answer whatever they are asked, or with an error
+    if hasattr(kind, "shape") and hasattr(kind, "dtype"):
         return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
     if isinstance(value, dict):
         return tuple((str(key), signature(item)) for key, item in value.items())
@@ -63,7 +64,7 @@ def signature(value: Any) -> Any:
         return tuple(signature(item) for item in value)
     if isinstance(value, (int, float, bool, str, type(None))):
         return value
-    return type(value).__name__
+    return kind.__name__
 
 
 def public_options(options: Dict[str, Any]) -> CompileOptions:

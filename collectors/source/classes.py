@@ -180,7 +180,7 @@ class ObjectRecords:
         if record["class"]["kind"] != "class":
             return self.opaque("an object of " + cls.__name__)
         self.with_instances.add(record["class"]["id"])
-        if hasattr(value, "_fields") and isinstance(value, tuple):
+        if isinstance(value, tuple) and hasattr(cls, "_fields"):
             names = value._fields  # type: ignore[attr-defined]
             record["state"] = {name: self.ref(each) for name, each in zip(names, value)}
             return {"kind": "instance", "id": key}

@@ -190,7 +190,7 @@ class _Gatherer(ObjectRecords):
         if isinstance(value, Placeholder):
             number = self.placeholders.setdefault(id(value), len(self.placeholders))
             return {"kind": "placeholder", "shape": list(value.shape), "number": number}
-        if isinstance(value, _CONTAINERS) and not hasattr(value, "_fields"):
+        if isinstance(value, _CONTAINERS) and not hasattr(type(value), "_fields"):
             return self._container(value)
         if isinstance(value, types.ModuleType):
             name = value.__name__
@@ -271,9 +271,9 @@ class _Gatherer(ObjectRecords):
                 found = {"kind": kind, "items": [self.ref(each) for each in value]}
             if type(value) in _OF_COLLECTIONS:
                 found["type"] = "collections." + type(value).__name__
-            if getattr(value, "maxlen", None) is not None:
+            if isinstance(value, collections.deque) and value.maxlen is not None:
                 found["longest"] = self.ref(value.maxlen)
-            if getattr(value, "default_factory", None) is not None:
+            if isinstance(value, collections.defaultdict) and value.default_factory is not None:
                 found["factory"] = self.ref(value.default_factory)
             return found
         finally:

@@ -48,10 +48,12 @@ def storage_expression(specs: list[TensorSpec]) -> str:
 
 def view_expression(spec: TensorSpec, base: str) -> str:
     """The tensor as a view of a flat base; a grad-requiring one is made so afterwards."""
-    offset = f", {spec['offset']}" if spec.get("offset") else ""
-    text = f"{base}.as_strided({tuple(spec['shape'])}, {tuple(spec['stride'])}{offset})"
-    if not spec.get("offset") and contiguous(spec) and len(spec["shape"]) == 1:
-        text = f"{base}[:{spec['shape'][0]}]"
+    start, shape = spec.get("offset") or 0, tuple(spec["shape"])
+    offset = f", {start}" if start else ""
+    text = f"{base}.as_strided({shape}, {tuple(spec['stride'])}{offset})"
+    if contiguous(spec) and shape:
+        text = f"{base}[{start or ''}:{start + prod(shape)}]"
+        text += f".view{shape}" if len(shape) > 1 else ""
     return text + (".requires_grad_()" if spec.get("requires_grad") else "")
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from reporter.core.kinds import RungOutcome
-from reporter.report.sections import RungRow
+from reporter.report.sections import NeighbourRow, RungRow
 from templates import own_text, render
 from templates.issue import BODY_LIMIT, render_issue
 from templates.material import IssueMaterial
@@ -131,6 +131,26 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     assert "None" not in render_issue(report.to_json(), evidence()).split("### Error logs")[
         0
     ].replace("(None)", "")
+
+
+def test_a_title_says_what_the_failure_needs() -> None:
+    report = data.crash_report()
+    changes = (
+        ("values: nan", True),
+        ("values: 1.0", False),
+        ("argument dtype: torch.int8", True),
+        ("argument dtype: left out", False),
+        ("argument keepdim: True", True),
+        ("argument keepdim: left out", True),
+    )
+    rows = tuple(NeighbourRow(change, fails) for change, fails in changes)
+    repro = structs.replace(report.repro, operators=("Tensor.sum",), neighbours=rows)
+    verdict = structs.replace(report.verdict, kind="wrong_result")
+    made = structs.replace(report, repro=repro, verdict=verdict).to_json()
+    assert title(made).endswith(": wrong result with Tensor.sum(dtype=torch.int8) of NaN")
+    two = structs.replace(repro, operators=("Tensor.sum", "torch.abs"))
+    made = structs.replace(report, repro=two, verdict=verdict).to_json()
+    assert title(made).endswith(": wrong result with Tensor.sum, torch.abs of NaN")
 
 
 def test_a_missing_name_is_an_error() -> None:

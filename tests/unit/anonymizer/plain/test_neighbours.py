@@ -65,3 +65,19 @@ def test_layouts_are_those_of_inputs_that_have_none_of_their_own() -> None:
     assert [near.to for near in found(MIN, "layout")] == ["transposed", "strided"]
     permuted = ReproBody("", "repro", ("return (torch.ones(2, 3).t(),)",), False)
     assert found(permuted, "layout") == []
+
+
+def test_special_values_and_arguments_are_given_up_one_by_one() -> None:
+    body = ReproBody(
+        "def repro(x):\n    return torch.sum(x, 1, keepdim=True, dtype=torch.int8)",
+        "repro",
+        ("return (torch.full((2, 2), float('-inf')),)",),
+        False,
+    )
+    (value,) = found(body, "values")
+    assert (value.own, value.to) == ("-inf", "1.0")
+    assert value.body.inputs == ("return (torch.full((2, 2), 1.0),)",)
+    (dtype,) = found(body, "argument dtype")
+    assert (dtype.own, dtype.to) == ("torch.int8", "left out")
+    assert dtype.body.definitions.endswith("torch.sum(x, 1, keepdim=True)")
+    assert len(found(body, "argument keepdim")) == 1

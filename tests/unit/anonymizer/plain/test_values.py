@@ -45,6 +45,11 @@ def test_a_scale_goes_with_the_random_numbers_that_it_scales() -> None:
     assert [f"return ({made}, torch.ones(1))"] in both
 
 
+def test_a_special_value_in_some_places_is_everywhere() -> None:
+    made = "(torch.rand(2, 2) * 6.0).masked_fill(torch.rand(2, 2) < 0.2, float('nan'))"
+    assert plainer(f"return ({made},)")[0] == ["return (torch.full((2, 2), float('nan')),)"]
+
+
 @pytest.mark.parametrize(
     ("made", "others"),
     [
