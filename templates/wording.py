@@ -206,10 +206,11 @@ def _is_effect(verdict: Mapping[str, object]) -> bool:
 
 def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What was varied, for which values the repro fails, and for which it passes."""
-    return [
-        (what, ", ".join(map(code, fails)), ", ".join(map(code, right)))
-        for what, (fails, right) in _changes(report).items()
-    ]
+
+    def say(values: list[str]) -> str:
+        return ", ".join(value if value == "left out" else code(value) for value in values)
+
+    return [(what, say(fails), say(right)) for what, (fails, right) in _changes(report).items()]
 
 
 def _changes(report: Mapping[str, Any]) -> dict[str, tuple[list[str], list[str]]]:

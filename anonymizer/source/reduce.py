@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from anonymizer.source.edits import PASSES
+from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.source.edits import PASSES, simplify
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
 
@@ -37,7 +38,7 @@ def candidate(
         None where that is no Python, reads names that are bound nowhere, or changes nothing.
     """
     try:
-        made = dataclasses.replace(
+        made = replace(
             program,
             definitions=ast.parse(text),
             inputs=ast.parse(inputs),
@@ -76,6 +77,31 @@ def _proposals(
         )
         if found is not None:
             yield found
+
+
+def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
+    """A program with one call or operator replaced by one of its parts, and how many tensor
+    operations it has less; only those that have fewer.
+    """
+    inputs = ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs)).body[0]
+    assert isinstance(inputs, ast.FunctionDef)
+    program = SourceProgram(
+        ast.parse(body.definitions),
+        body.callable,
+        ast.Module(inputs.body, []),
+        state_calls=body.state_calls,
+        sizes=body.sizes,
+    )
+    count = program.statements()
+    for made in _proposals(program, simplify):
+        if (fewer := count - made.statements()) > 0 and made.arguments():
+            smaller = replace(
+                body,
+                definitions=made.definitions_text(),
+                callable=made.callable_expression,
+                inputs=tuple(made.inputs_lines()),
+            )
+            yield smaller, fewer
 
 
 def reduce(

@@ -202,7 +202,7 @@ def _report(
     found: ReproEvidence | None,
 ) -> Report:
     info = destination.info
-    count = statements(built.candidate)
+    count = statements(built.candidate) - built.program.fewer
     repro = ReproInfo(
         path="repro.py",
         statements=count,

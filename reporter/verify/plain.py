@@ -16,6 +16,7 @@ from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
 from anonymizer.plain.makers import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
+from anonymizer.source.reduce import without_one_operation
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
@@ -31,12 +32,14 @@ MOST_SIZES = 3
 class PlainRepro:
     """A formatted text in a plain form, and the same program on the same inputs in the harness.
 
-    `parts` are what both are written from.
+    `parts` are what both are written from; they have `fewer` tensor operations than the candidate,
+    where plainer inputs need them no more.
     """
 
     text: str
     harness: str
     parts: tuple[ReproBody, ReproCheck]
+    fewer: int = 0
 
 
 class PlainSearch:
@@ -77,10 +80,13 @@ class PlainSearch:
 
     def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
         """The same form with inputs that read better, where the failure is there with them."""
+        before, fewer = body, 0
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
             while (other := self._plainer_inputs(body, check, form)) is not None:
                 body = self._smaller(other, check, form)
+            while body != before and (shorter := self._shorter(body, check, form)) is not None:
+                body, fewer = shorter[0], fewer + shorter[1]
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = form | PlainForm.UNSEEDED
                 if self._text(body, check, bare) != self._text(body, check, form):
@@ -91,7 +97,8 @@ class PlainSearch:
                     break
         text = self._text(body, check, form)
         assert text is not None
-        return PlainRepro(text, format_program(boilerplate.render(body, check)), (body, check))
+        harness = format_program(boilerplate.render(body, check))
+        return PlainRepro(text, harness, (body, check), fewer)
 
     def _plainer_inputs(
         self, body: ReproBody, check: ReproCheck, form: PlainForm
@@ -100,6 +107,15 @@ class PlainSearch:
         for other in plainer_inputs(body):
             if self._is_judged(other, check) and self._holds(self._text(other, check, form)):
                 return other
+        return None
+
+    def _shorter(
+        self, body: ReproBody, check: ReproCheck, form: PlainForm
+    ) -> tuple[ReproBody, int] | None:
+        """The program without an operation that random inputs needed, and how many are gone."""
+        for other, fewer in without_one_operation(body):
+            if self._holds(self._text(other, check, form)) and self._is_judged(other, check):
+                return other, fewer
         return None
 
     def _smaller(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:

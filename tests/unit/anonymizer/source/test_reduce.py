@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.source import reduce
 from anonymizer.source.rewrite import SourceProgram, rebuild
 from anonymizer.source.tidy import renumber
@@ -228,3 +229,20 @@ class Repro(nn.Module):
 
     left = reduce.reduce(program, interesting).definitions_text()
     assert "attr1: object" in left and "attr2" not in left and "0.7" not in left
+
+
+def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
+    body = ReproBody(
+        "def repro(x, w):\n    v0 = x * w\n    return torch.sum(v0, dtype=torch.int8)",
+        "repro",
+        ("x = torch.ones(4)", "w = torch.ones(4)", "return (x, w)"),
+        False,
+    )
+    made = list(reduce.without_one_operation(body))
+    assert {fewer for _, fewer in made} == {1}
+    texts = [one.definitions for one, _ in made]
+    assert any("*" not in text and "torch.sum(" in text for text in texts)
+    assert any("*" in text and "torch.sum(" not in text for text in texts)
+    for one, _ in made:
+        ast.parse("\n".join(one.inputs).replace("return ", ""))
+        assert one.inputs[-1].startswith("return (")
