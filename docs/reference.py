@@ -32,7 +32,7 @@ from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
-from reporter.diagnose.explain import explanation
+from reporter.diagnose.explain import EXPLANATIONS
 from reporter.diagnose.rungs import RUNGS
 from reporter.report import sections
 from reporter.report.environment import FACTS
@@ -205,7 +205,7 @@ def _flags(option: Any) -> str:
 
 
 def _kinds(kinds: Iterable[Kind]) -> str:
-    rows = [(_code(kind.value), _cell(explanation(kind))) for kind in kinds]
+    rows = [(_code(kind.value), _cell(EXPLANATIONS[kind])) for kind in kinds]
     return _table(("kind", "what it means"), rows)
 
 

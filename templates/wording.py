@@ -57,6 +57,8 @@ WHAT = {
     "unsupported": "`{compiler}` raises {exception} on a program that runs in eager mode",
     "recompiles": "`{compiler}` compiles the same program again and again",
 }
+#: By what was changed beside a repro: the values with which it fails, and with which it passes.
+_Changes = dict[str, tuple[list[str], list[str]]]
 #: What makes the callable, as an issue calls it.
 COMPILERS = {
     "compile": "torch.compile",
@@ -103,6 +105,7 @@ EXPORT_SUMMARIES = {
     "process_death": "The exported program ends the process with {signal}.",
     "hang": "Exporting the program, or calling what was exported, does not end.",
 }
+AOTI_SUMMARIES = {**EXPORT_SUMMARIES, "crash": "AOTInductor raises {exception}; eager runs."}
 #: The same where no compiler is needed.
 EAGER_SUMMARIES = {
     "crash": "An operator raises {exception} in eager mode, which torch itself asks to report.",
@@ -116,6 +119,13 @@ EAGER_WHAT = {
     "wrong_result": "an operator gives a wrong result in eager mode, without any error",
     "wrong_gradient": "a derivative of an operator is not that of its values in eager mode",
 }
+#: The same of a stale graph that came out of the compiler's cache.
+CACHE_SUMMARY = (
+    "The compiler's cache gives code that was compiled for other inputs, which returns wrong"
+    " values; with the caches off it is right."
+)
+_CACHE_WHAT = "`{compiler}` takes code from its cache that was compiled for other inputs"
+_CACHE_TITLE = "{compiler}: the cache gives code compiled for other inputs with {operators}"
 EAGER_TITLES = {
     "crash": "{operators}: {message}",
     "process_death": "{operators}: {exception} ends the process",
@@ -125,7 +135,7 @@ EAGER_TITLES = {
 #: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
-_EFFECT_TITLE = "{compiler}: a side effect on Python's state is lost with {operators}"
+_EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager with {operators}"
 TITLES = {
     "crash": "{compiler} raises {exception}: {message}",
     "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
@@ -157,6 +167,8 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
     if _is_effect(verdict):
         pattern = _EFFECT_TITLE
+    if verdict["summary"] == CACHE_SUMMARY:
+        pattern = _CACHE_TITLE
     said = verdict["message"] or ""
     if _raises(verdict) and (not said or _PLACEHOLDER.fullmatch(said)):
         location = find_raising_frame(log)
@@ -164,11 +176,12 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         pattern = pattern.replace(": {message}", where + " with {operators}")
     message = _message(verdict).removeprefix("error: ")
     explained = _EXPLANATION.search(log) if verdict["kind"] == UNSUPPORTED else None
+    changes = _changes(report)
     filled = pattern.format(
         compiler=compiler(report),
         exception=_exception(verdict).strip("`"),
         message=one_line(explained.group(1) if explained else message, 90),
-        operators=_operators_in_title(report) + _condition(report),
+        operators=_operators_in_title(report, changes) + _condition(changes),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
@@ -213,49 +226,47 @@ def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [(what, say(fails), say(right)) for what, (fails, right) in _changes(report).items()]
 
 
-def _changes(report: Mapping[str, Any]) -> dict[str, tuple[list[str], list[str]]]:
+def _changes(report: Mapping[str, Any]) -> _Changes:
     """By what was changed beside the repro: with which values it fails, its own first, and with
     which it passes.
     """
-    rows: dict[str, tuple[list[str], list[str]]] = {}
+    rows: _Changes = {}
     for row in report["repro"].get("neighbours") or ():
         what, _, value = row["change"].partition(": ")
         rows.setdefault(what, ([], []))[not row["fails"]].append(value)
     return rows
 
 
-def _operators_in_title(report: Mapping[str, Any]) -> str:
+def _operators_in_title(report: Mapping[str, Any], changes: _Changes) -> str:
     """The operators; a single one with the arguments that the failure needs."""
     if len(report["repro"]["operators"]) != 1:
         return _operators(report, 3) or "a small program"
     needed = [
         f"{what.removeprefix('argument ')}={fails[0]}"
-        for what, (fails, right) in _changes(report).items()
+        for what, (fails, right) in changes.items()
         if what.startswith("argument ") and right
     ]
     return _operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
 
 
-def _condition(report: Mapping[str, Any]) -> str:
+def _condition(changes: _Changes) -> str:
     """The special values that it needs, the dtype, where the failure is seen with no more than two
     of those that were tried, and the size from which on it is seen.
     """
-    changes = _changes(report)
     needed, ordinary = changes.get("values", ([], []))
     special = f" of {' and '.join(needed)}".replace("nan", "NaN") if ordinary else ""
     fails, right = changes.get("dtype", ([], []))
     dtypes = f" on {' and '.join(fails)}" if right and 0 < len(fails) <= 2 else ""
-    return special + dtypes + _smallest_size(report)
+    return special + dtypes + _smallest_size(changes)
 
 
-def _smallest_size(report: Mapping[str, Any]) -> str:
+def _smallest_size(changes: _Changes) -> str:
     """The size from which on it fails, where all smaller ones pass and all larger ones fail."""
-    sizes: dict[int, dict[int, bool]] = {}
-    for row in report["repro"].get("neighbours") or ():
-        what, _, value = row["change"].partition(": ")
-        if what.startswith("size "):
-            sizes.setdefault(int(what.removeprefix("size ")), {})[int(value)] = row["fails"]
-    for own, seen in sizes.items():
+    for what, (fails, right) in changes.items():
+        if not what.startswith("size "):
+            continue
+        own = int(what.removeprefix("size "))
+        seen = {int(size): size in fails for size in (*fails, *right)}
         if {own - 1, own + 1} <= set(seen) and all(seen[n] == (n >= own) for n in seen):
             return f" from size {own} on"
     return ""
@@ -292,9 +303,11 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**WHAT, **EAGER_WHAT} if is_eager(report) else WHAT
     said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
-    what = (_EFFECT_WHAT if _is_effect(verdict) else said).format(
-        compiler=compiler(report), exception=_exception(verdict) + where
-    )
+    if _is_effect(verdict):
+        said = _EFFECT_WHAT
+    if verdict["summary"] == CACHE_SUMMARY:
+        said = _CACHE_WHAT
+    what = said.format(compiler=compiler(report), exception=_exception(verdict) + where)
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
     used = f"; the program below does it with {_list(operators[:6])}{more}" if operators else ""

@@ -9,10 +9,13 @@ the receiving side does. The beginnings of the assertion messages are fixed:
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, replace
 
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+#: The setting without which a worker compiles each graph itself.
+CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: What makes the callable: torch.compile, torch.export, a package of AOTInductor, or the exporter
 #: to ONNX.
 COMPILE, EXPORT, AOTI, ONNX = "compile", "export", "aoti", "onnx"
@@ -263,10 +266,7 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
         indent = "        "
         function = "function"
         if double:
-            lines.append("        if double:")
-            lines.append(
-                "            args = [x.double() if x.is_floating_point() else x for x in args]"
-            )
+            lines += ["        if double:", f"            args = {_widen(body, check)}"]
     else:
         lines.append("    args = inputs()")
         indent = "    "
@@ -275,12 +275,16 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
             lines.append("    if double:")
             if body.is_module:
                 lines.append("        model = model.double()")
-            lines.append(f"        args = {_widen(check)}")
+            lines.append(f"        args = {_widen(body, check)}")
     for context in check.contexts:
         lines.append(f"{indent}with {context}:")
         indent += "    "
     lines.append(f"{indent}out = {function}(*args)")
-    return lines + _results(body, check)
+    results = _results(body, check)
+    if check.calls and check.backward != "none":  # as a training loop does, after each call
+        *backward, returned = results
+        return [*lines, *("    " + line for line in backward), returned]
+    return lines + results
 
 
 def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
@@ -303,13 +307,26 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     return [*lines, f"{indent}function(*{args})", f"    return str({state})"]
 
 
-def _widen(check: ReproCheck) -> str:
-    if check.backward == "none":
-        return "[x.double() if x.is_floating_point() else x for x in args]"
-    return (
-        "[x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x for x"
-        " in args]"
-    )
+def _widen(body: ReproBody, check: ReproCheck) -> str:
+    """The arguments in float64, as an expression; only tensors have one."""
+    is_float = "x.is_floating_point()"
+    if not _has_only_tensors(body):
+        is_float = f"isinstance(x, torch.Tensor) and {is_float}"
+    wide = "x.double()"
+    if check.backward != "none":
+        wide = "x.detach().double().requires_grad_(x.requires_grad)"
+    return f"[{wide} if {is_float} else x for x in args]"
+
+
+def _has_only_tensors(body: ReproBody) -> bool:
+    """Whether each argument is made by torch."""
+    tree = ast.parse("\n".join(body.inputs).replace("return ", "made = ", 1))
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    values = {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in assigned}
+    last = assigned[-1].value if assigned else None
+    given = last.elts if isinstance(last, ast.Tuple) else []
+    texts = [ast.unparse(item) for item in given]
+    return all("torch." in values.get(text, text) for text in texts)
 
 
 def let_through(text: str) -> str:

@@ -23,6 +23,8 @@ LEVELS = ("plain", "positive", "moments", "range", "close")
 NOT_FINITE = "not finite"
 #: The least share of the elements of a mask that counts as most of them.
 _MOST_OF_A_MASK = 0.7
+#: Masks that are all false, or all true: what one row of a mask does, random ones do rarely.
+MASKS = {"all false": 0, "all true": 1}
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
@@ -32,8 +34,8 @@ MOST_VALUES = 1024
 def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
-    `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `ALLOWED`
-    where the user has named tensors whose values may be shown.
+    `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `MASKS`
+    where there is a mask, `ALLOWED` where the user has named tensors whose values may be shown.
     """
     found = [item for item in stats if item]
     is_finite = not any(_not_finite(item) or _side(item) is not None for item in found)
@@ -42,6 +44,7 @@ def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
         LEVELS[0],
         *(() if is_finite else (NOT_FINITE,)),
         *LEVELS[1:],
+        *(MASKS if any("true_share" in item for item in found) else ()),
         *((ALLOWED,) if named else ()),
     )
 
@@ -69,6 +72,8 @@ def _side(stats: Json) -> bool | None:
 
 def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
+    if meta.dtype == "bool" and level in MASKS:
+        return Recipe("full", MASKS[level])
     if meta.dtype == "bool":
         side = _side(stats) if level == NOT_FINITE else None
         return Recipe("bool") if side is None else Recipe("full", int(side))
@@ -108,7 +113,7 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
             return Recipe("randn")
         # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
         # undefined
-        if level == "plain" and not stats.get("cast"):
+        if level in ("plain", *MASKS) and not stats.get("cast"):
             # an intermediate that is never negative is often read by what needs that (a root, a
             # logarithm), and what lies between 0 and 1 by what takes a share or a sample
             is_share = low >= 0 and high <= 1 and not stats.get("constant")

@@ -43,8 +43,8 @@ class SourceProgram:
     `tensors` are those of `tensor_paths`, for the program as it was first written. Where
     `state_calls` is not 0, the callable's expression gives the callable and a function that reads
     Python's state, which is looked at after so many calls; where it `observes_arguments`, that
-    state is what its own arguments hold, and the expression gives the callable alone. `sizes` are the parameters of
-    `inputs()`, and `sequences` what several calls may be, likeliest first.
+    state is what its own arguments hold, and the expression gives the callable alone. `sizes` are
+    the parameters of `inputs()`, and `sequences` what several calls may be, likeliest first.
     """
 
     definitions: ast.Module

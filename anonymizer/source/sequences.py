@@ -6,7 +6,7 @@ Of an earlier call the shapes of its tensors and its plain values are known, and
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -193,10 +193,9 @@ class _Numbers:
         if isinstance(first, ast.Constant):
             return self._constant([node.value for node in nodes])
         if isinstance(first, (ast.Assign, ast.Return)):
-            merged = self._fields(nodes, ("value",))
-            return type(first)(**merged, value=self._choose([node.value for node in nodes]))
+            return self._rebuild(nodes, value=self._choose([node.value for node in nodes]))
         if isinstance(first, ast.AST):
-            return type(first)(**self._fields(nodes))
+            return self._rebuild(nodes)
         if isinstance(first, list):
             if len({len(node) for node in nodes}) > 1:
                 raise _OtherStructure
@@ -205,12 +204,14 @@ class _Numbers:
             raise _OtherStructure
         return first
 
-    def _fields(self, nodes: Sequence[Any], without: Collection[str] = ()) -> dict[str, Any]:
-        return {
+    def _rebuild(self, nodes: Sequence[ast.AST], **given: ast.AST) -> ast.AST:
+        """A tree of the same form, with the given fields as they are."""
+        merged = {
             name: self.merge([getattr(node, name, None) for node in nodes])
             for name in nodes[-1]._fields
-            if name not in without
+            if name not in given
         }
+        return type(nodes[-1])(**merged, **given)
 
     def _choose(self, nodes: Sequence[ast.expr]) -> ast.expr:
         """One expression, which is a choice between two where they differ in more than numbers;

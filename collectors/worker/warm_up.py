@@ -67,11 +67,13 @@ def settle() -> None:
     twice.
     """
     import torch
-    import torch._inductor.config as config
+    import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
 
     torch.manual_seed(_SEED)
     random.seed(_SEED)
-    config.compile_threads = 1
-    for name in ("autotune_local_cache", "fx_graph_cache"):
+    inductor.compile_threads = 1
+    caches = ((inductor, "autotune_local_cache"), (inductor, "fx_graph_cache"))
+    for config, name in (*caches, (functorch, "enable_autograd_cache")):
         if hasattr(config, name):
             setattr(config, name, False)

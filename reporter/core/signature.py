@@ -105,11 +105,11 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> S
     """The signature of an exception raised by compiling or running the compiled code.
 
     A message that user code composed (a backend of the user's own, say) names the user's program,
-    so it is no part.
+    so it is no part. An internal assertion is torch's own, whoever has called the operator.
     """
-    by_user = not failure.get("innermost_is_torch", True) and "error:" not in str(
-        failure.get("first_line", "")
-    )
+    line = str(failure.get("first_line", ""))
+    is_of_torch = "error:" in line or "INTERNAL ASSERT FAILED" in line
+    by_user = not failure.get("innermost_is_torch", True) and not is_of_torch
     return Signature(
         kind=kind,
         layer=layer,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from collectors.protocol import SIDE_EFFECT, Comparison
-from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
+from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, gravest
 from reporter.diagnose.excuses import (
@@ -30,7 +30,7 @@ from reporter.diagnose.measuring import (
     make_diagnosis,
     steadiness,
 )
-from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
+from reporter.diagnose.rungs import AGAIN, CACHES_OFF, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import is_state, without_state
 
@@ -43,6 +43,12 @@ _SUMMARIES = {
         " is right"
     ),
 }
+
+#: Of a reused graph that came out of a cache: the call was compiled, and needs no guard.
+_FROM_CACHE = (
+    "The code that the compiler's cache gives for this call is that of other inputs; with the"
+    " caches off the call is right"
+)
 
 _LOST_EFFECT = "The compiled call does not leave Python's state as eager does"
 
@@ -101,18 +107,21 @@ def _wrong(
         cited.append("fresh compile")
         if climber.measure("fresh compile").good:
             kind = Kind.STALE_GRAPH
-            if climber.ladder[climber.own_name()].good:
+            if climber.ladder["compiled"].compilations and climber.measure(CACHES_OFF).good:
+                cited.append(CACHES_OFF)
+                layer = layer if layer in INDUCTOR_LAYERS else Layer.INDUCTOR
+            elif climber.ladder[climber.own_name()].good:
                 # compiled now, with the earlier sizes, it is right: what has changed is state that
                 # Dynamo did not guard on
                 layer = Layer.DYNAMO
                 seen = steadiness(climber, differs, afresh=False)
             climber.measure("dynamic=False")
+    summary = _FROM_CACHE if CACHES_OFF in cited else _summary(kind, comparison)
     return make_diagnosis(
         climber,
         kind,
         layer,
-        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)})"
-        f"{describe_frequency(seen)}.",
+        f"{summary} ({compiled.detail or describe(comparison)})" f"{describe_frequency(seen)}.",
         cited,
         signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
         comparison=comparison,

@@ -14,8 +14,10 @@ from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.diagnose.stacks import is_raised_while_running
-from reporter.report.captured_call import CapturedCall
+from reporter.report.captured_call import CapturedCall, CapturedVerdict
 from templates.wording import (
+    AOTI_SUMMARIES,
+    CACHE_SUMMARY,
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
@@ -168,21 +170,24 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
 
 
 #: Of a failure that the script's own call showed, and no repetition of it.
+_FROM_CACHE = (
+    "The call is compiled, so no guard is missing: what the cache finds for it was compiled for"
+    " other inputs. With `TORCHINDUCTOR_FORCE_DISABLE_CACHES=1` it is right, and slower to compile."
+)
 _SHOWN_ONCE = (
     "The script's own call is made again on copies of its inputs, and none of these calls shows it."
     " What other threads do, or what is in memory that nothing wrote, is not the same twice."
 )
 
 
-def explanation(kind: Kind, layer: Layer = Layer.NONE, shown: int = 0) -> str:
-    """A few sentences for a person who has never read the compiler's source.
-
-    Args:
-        shown: how often the failure was seen.
-    """
-    if kind == Kind.NOT_REPRODUCED and shown:
+def explanation(verdict: CapturedVerdict) -> str:
+    """A few sentences for a person who has never read the compiler's source."""
+    kind = verdict.told_kind
+    if verdict.is_from_cache:
+        return _FROM_CACHE
+    if kind == Kind.NOT_REPRODUCED and verdict.reproduced[0]:
         return _SHOWN_ONCE
-    return _IN_LAYER.get((kind, layer)) or EXPLANATIONS[kind]
+    return _IN_LAYER.get((kind, verdict.layer)) or EXPLANATIONS[kind]
 
 
 def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
@@ -206,7 +211,7 @@ def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
 #: Sentences of their own, by what makes the callable.
 _SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
     EXPORT: EXPORT_SUMMARIES,
-    AOTI: EXPORT_SUMMARIES,
+    AOTI: AOTI_SUMMARIES,
     EAGER: EAGER_SUMMARIES,
 }
 
@@ -227,6 +232,8 @@ def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str
         ),
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
+    if captured.verdict.is_from_cache:
+        return CACHE_SUMMARY
     if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
     if captured.verdict.is_request and failure is not None:

@@ -56,7 +56,7 @@ class MeasuredRung:
     """What one rung showed.
 
     `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped;
-    seconds are wall time.
+    seconds are wall time; `compilations` are the frames that Dynamo compiled for it.
     """
 
     name: str
@@ -69,6 +69,7 @@ class MeasuredRung:
     seconds: float = 0.0
     stack: str = ""
     phase: CallPhase = ""
+    compilations: int = 0
 
     @property
     def good(self) -> bool:
@@ -270,6 +271,7 @@ class Climber:
             round(float(answer.get("seconds") or flight.seconds()), 2),
             str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
             answer.get("phase") or "",
+            answer.get("compilations", 0),
         )
         self.ladder.rungs[name] = measured
         return measured
@@ -293,15 +295,11 @@ class Climber:
 
         comparison = side_effects.settle(ask(()), self._others, ask)
         same = comparison is None or comparison["same"]
-        judged = MeasuredRung(
-            rung.name,
-            RungOutcome.OK if same else RungOutcome.DIFFERS,
-            describe(comparison),
-            comparison,
-            None,
-            None,
-            rung.snapshot,
-            rung.seconds,
+        judged = replace(
+            rung,
+            outcome=RungOutcome.OK if same else RungOutcome.DIFFERS,
+            detail=describe(comparison),
+            comparison=comparison,
         )
         self.ladder.rungs[rung.name] = judged
         return judged

@@ -22,6 +22,8 @@ UNDECLARED = "eager mode without undeclared writes"
 UNCACHED = "eager mode without lru_cache"
 #: With other clocks and addresses: what a side effect must not depend on.
 OTHER_CLOCK = "eager mode at another time"
+#: The script's own compiled call, where the compiler's caches give it nothing.
+CACHES_OFF = "caches off"
 #: The eager runs that tell which side effects can be compared.
 OTHER_RUNS = (AGAIN, OTHER_CLOCK)
 NUMPY = "use_numpy_random_stream"
@@ -64,6 +66,7 @@ RUNGS: Mapping[str, Rung] = {
     UNCACHED: {"how": "eager", "uncached": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
+    CACHES_OFF: {"how": "reused", "fresh": True},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
     UNBOUND: {"how": "compiled", "backend": Backend.AOT_EAGER.value, "unbound": True},
     Backend.INDUCTOR.value: {"how": "compiled"},

@@ -8,6 +8,7 @@ from collectors.protocol import Comparison, Failure
 from reporter.core.kinds import BUGS, Kind, Layer
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Ladder
+from reporter.diagnose.rungs import CACHES_OFF
 from reporter.diagnose.stacks import TorchFrame
 from reporter.recording.findings import Finding
 
@@ -41,6 +42,11 @@ class Diagnosis:
             return self
         signature = sign_crash(Kind.CRASH, self.layer, self.failure)
         return replace(self, kind=Kind.CRASH, signature=signature, is_request=True)
+
+    @property
+    def is_from_cache(self) -> bool:
+        """Whether the reused graph came out of a cache, and is not reused for want of a guard."""
+        return CACHES_OFF in self.cited and self.kind == Kind.STALE_GRAPH
 
     @property
     def is_bug(self) -> bool:

@@ -43,8 +43,6 @@ _GRACE: dict[Isolation, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.
 _WORKER_ENV = {
     "PYTHONHASHSEED": "0",
-    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
-    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
     "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_LOCAL_PGO": "0",
 }

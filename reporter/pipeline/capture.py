@@ -71,6 +71,7 @@ def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVer
         replace_section(found.details.sections, timing=run.progress.rows()),
         (*_remarks(found.diagnosis), *found.details.lines),
         diagnosis.is_request,
+        diagnosis.is_from_cache,
     )
 
 

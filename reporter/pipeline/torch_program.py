@@ -299,7 +299,7 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
         captured.verdict.reproduced,
-        explanation(told, captured.verdict.layer, captured.verdict.reproduced[0]),
+        explanation(captured.verdict),
         captured.script.command,
     )
     return Report(

@@ -22,6 +22,8 @@ from reporter.lint.run import RULES
 from reporter.report import sections
 from templates import own_text
 from templates.wording import (
+    AOTI_SUMMARIES,
+    CACHE_SUMMARY,
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
@@ -80,11 +82,13 @@ def check_outgoing(
                 boilerplate_text(),
                 *Kind,
                 *Layer,
+                CACHE_SUMMARY,
                 EFFECT_SUMMARY,
                 RUNNING_SUMMARY,
                 STATED_LIMIT,
                 *SUMMARIES.values(),
                 *EXPORT_SUMMARIES.values(),
+                *AOTI_SUMMARIES.values(),
                 *EAGER_SUMMARIES.values(),
             )
         ),

@@ -287,7 +287,7 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         exception=str(failure.get("exception")) if crash else built.cold.signal,
         message=short_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
-        explanation=explanation(told, captured.verdict.layer, captured.verdict.reproduced[0]),
+        explanation=explanation(captured.verdict),
         command="python repro.py",
     )
 

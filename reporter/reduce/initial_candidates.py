@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.boilerplate import CACHED, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
@@ -72,6 +72,8 @@ def check_for(
     config = config_lines(environment["configs"], environment["choices"]) if environment else ()
     if random and diagnosis.layer in INDUCTOR_LAYERS:
         config = (*config, ("torch._inductor.config.fallback_random", "True"))
+    if diagnosis.is_from_cache:
+        config = (*config, CACHED)
     if diagnosis.ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
         config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
     changed = diagnosis.comparison["values"] if diagnosis.comparison else []
@@ -284,7 +286,7 @@ def _variants(
         check = replace(
             check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
         )
-    variants = [check]
+    variants = _with_backward(check)
     if check.compiler in EXPORTERS:
         variants = _export_checks(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
@@ -304,6 +306,15 @@ def _variants(
     if check.double and check.kind in WRONG_OUTPUTS:
         variants += [replace(item, double=False) for item in variants]
     return graph, variants
+
+
+def _with_backward(check: ReproCheck) -> list[ReproCheck]:
+    """The check; where the cache is at fault first with a backward pass after each call, without
+    which AOTAutograd puts no training graph into its cache.
+    """
+    if CACHED not in check.config or check.backward != "none":
+        return [check]
+    return [replace(check, backward="sum"), check]
 
 
 def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
@@ -352,7 +363,7 @@ def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ..
 
 def source_candidates(content: Content, check: ReproCheck, layer: Layer) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
-    checks = [check]
+    checks = _with_backward(check)
     if dict(check.arguments).get("backend") is None and layer in QUICKER:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
         checks.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer].value)), *kept)))

@@ -59,7 +59,8 @@ class CapturedVerdict:
 
     `ladder` are the rungs that were measured, `reproduced` how many repetitions of the call showed
     the failure, of how many. `remarks` are lines for the end of the terminal's output. With
-    `is_request` it is a limit that torch states, which is reported as if it were a bug.
+    `is_request` it is a limit that torch states, which is reported as if it were a bug; with
+    `is_from_cache` a reused graph came out of the compiler's cache.
     """
 
     kind: Kind
@@ -73,6 +74,7 @@ class CapturedVerdict:
     details: DiagnosisSections = DiagnosisSections()
     remarks: tuple[str, ...] = ()
     is_request: bool = False
+    is_from_cache: bool = False
 
     @property
     def told_kind(self) -> Kind:

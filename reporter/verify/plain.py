@@ -85,7 +85,11 @@ class PlainSearch:
         if check.kind != Kind.HANG and not self.keeps_names:
             while (other := self._plainer_inputs(body, check, form)) is not None:
                 body = self._smaller(other, check, form)
-            while body != before and (shorter := self._shorter(body, check, form)) is not None:
+            # what hangs on values may have needed an operation for the random ones alone
+            while body != before and check.kind in VALUE_KINDS:
+                shorter = self._shorter(body, check, form)
+                if shorter is None:
+                    break
                 body, fewer = shorter[0], fewer + shorter[1]
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = form | PlainForm.UNSEEDED

@@ -101,7 +101,8 @@ class _Gatherer:
 
     def guard(self) -> GuardSection | None:
         finding = self.diagnosis.finding
-        if self.diagnosis.kind != Kind.STALE_GRAPH or finding is None:
+        is_stale = self.diagnosis.kind == Kind.STALE_GRAPH and not self.diagnosis.is_from_cache
+        if not is_stale or finding is None:
             return None
         found = guards.find(finding, self.timeout)
         if found is None:
