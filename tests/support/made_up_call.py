@@ -104,7 +104,8 @@ class MadeUp:
             return {"outcome": "ok", "facts": self._facts, "seconds": 0.1}
         if "outcome" in answer:
             return dict(answer)
-        return {"outcome": "ok", "snapshot": ask["rung"]["snapshot"], "seconds": 2.0}
+        ran: Json = {"outcome": "ok", "snapshot": ask["rung"]["snapshot"], "seconds": 2.0}
+        return {**ran, "compilations": answer.get("compilations", 0)}
 
     def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
         future: Future[Any] = Future()

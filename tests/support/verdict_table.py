@@ -147,6 +147,7 @@ CASES: dict[str, Case] = {
     "second_finding_is_the_bug": _bug("wrong_result", "backend"),
     "stale_graph_of_a_backend": _bug("stale_graph", "backend", live=True),
     "stale_offset_backend": _bug("stale_graph", "backend", "stale_offset_backend"),
+    "cached_code_of_another_float": _bug("stale_graph", "inductor"),
     "wrong_once": _fine("not_reproduced", "none"),
     "late_call": _fine("not_reproduced", "none"),
     # -- wrong gradients and metadata

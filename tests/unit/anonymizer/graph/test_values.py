@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph import values
-from anonymizer.graph.ir import TensorMeta
+from anonymizer.graph.ir import Recipe, TensorMeta
 
 FLOATS = TensorMeta((2, 3), "float32")
 FINITE = {"min": -1.0, "max": 2.0, "mean": 0.1, "std": 1.0}
@@ -50,3 +50,14 @@ def test_a_dtype_is_written_where_it_is_not_the_default() -> None:
     recipe = values.recipe_for("range")(FLOATS, {**FINITE, "constant": True, "min": 0.5})
     assert values.expression(recipe, (2,), "float32", "cpu") == "torch.full((2,), 0.5)"
     assert "dtype=torch.float16" in values.expression(recipe, (2,), "float16", "cpu")
+
+
+def test_masks_of_one_value_come_last() -> None:
+    stats = {"numel": 6, "true_share": 0.5, "min": 0, "max": 1}
+    assert values.levels([stats])[-2:] == tuple(values.MASKS)
+    mask, number = TensorMeta((6,), "bool"), TensorMeta((6,), "float32")
+    for level, value in values.MASKS.items():
+        assert values.recipe_for(level)(mask, stats) == Recipe("full", value)
+        assert values.recipe_for(level)(number, FINITE) == values.recipe_for("plain")(
+            number, FINITE
+        )

@@ -418,3 +418,14 @@ def test_a_signature_comes_back_from_its_document() -> None:
 )
 def test_one_line_says_what_it_is(signature: Signature, text: str) -> None:
     assert signature.text() == text
+
+
+def test_an_internal_assertion_is_torchs_own_whoever_called_the_operator() -> None:
+    failure = {"exception": "RuntimeError", "frames": [], "innermost_is_torch": False}
+    said = 'false INTERNAL ASSERT FAILED at "/a/b/Lapack.cpp":1613, please report a bug'
+    wanted = sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": said})
+    other = {**failure, "first_line": "input must have at least 2 dimensions."}
+    assert wanted.message is not None
+    assert not same_crash(wanted, sign_crash(Kind.CRASH, Layer.EAGER, other))
+    again = said.replace("/a/b/", "/other/").replace("1613", "1620")
+    assert same_crash(wanted, sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": again}))

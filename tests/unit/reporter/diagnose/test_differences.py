@@ -10,6 +10,7 @@ import pytest
 
 from reporter.diagnose.rungs import (
     AGAIN,
+    CACHES_OFF,
     EAGER,
     EXACT,
     EXPORT,
@@ -602,6 +603,19 @@ def test_a_reused_graph_that_is_right_when_compiled_afresh_is_stale() -> None:
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor", "fresh compile")
     assert found.summary.startswith("A compiled graph that is reused")
     assert call_session.measured()[-2:] == ["fresh compile", "dynamic=False"]
+
+
+def test_a_call_that_is_compiled_and_right_with_the_caches_off_was_given_other_code() -> None:
+    compiled = {**WRONG, "compilations": 1}
+    found, call_session = verdict({**INDUCTOR, "compiled": compiled}, replay=True)
+    assert (found.kind, found.layer, found.is_from_cache) == ("stale_graph", "inductor", True)
+    assert CACHES_OFF in found.cited and found.summary.startswith("The code that the compiler's")
+    wrong = {**INDUCTOR, "compiled": compiled, CACHES_OFF: WRONG}
+    found, _ = verdict(wrong, replay=True)
+    assert (found.kind, found.is_from_cache) == ("stale_graph", False)
+    # a graph that is reused was not compiled: with the caches off it may be, and be right
+    found, call_session = verdict(INDUCTOR, replay=True)
+    assert not found.is_from_cache and CACHES_OFF not in call_session.measured()
 
 
 @pytest.mark.parametrize(("fresh", "cited"), [(WRONG, True), (raises(), True), (DEADLY, True)])
