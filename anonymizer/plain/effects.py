@@ -43,7 +43,7 @@ def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False)
             "",
             definitions,
             "",
-            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.", drawn) else []),
+            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.(?!Module\b)", drawn) else []),
             *end,
             "",
         ]

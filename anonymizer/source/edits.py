@@ -13,7 +13,7 @@ from typing import Any
 from anonymizer.source.absorb import absorb, calls_base, single
 from anonymizer.source.inline import fold, inline, promote, propagate
 from anonymizer.source.locations import bodies, change_each, expressions, nth, put_at
-from anonymizer.source.program import SourceProgram, is_simple
+from anonymizer.source.program import SourceProgram, is_simple, is_state_reader
 
 #: What a number may stand in.
 _TAKES_NUMBERS = (
@@ -29,7 +29,7 @@ FIXED = frozenset({"Repro", "repro", "custom_backend"})
 def definitions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop each definition and each member of a class that the entry is not."""
     for index, node in enumerate(program.definitions.body):
-        if getattr(node, "name", "") not in FIXED:
+        if getattr(node, "name", "") not in FIXED and not is_state_reader(node):
             made = copy.deepcopy(program)
             del made.definitions.body[index]
             yield made

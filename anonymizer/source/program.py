@@ -7,10 +7,13 @@ import builtins
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from anonymizer.graph.boilerplate import FACTORY, CallSizes
 from anonymizer.source.symbols.imports import import_lines
 
+#: What the definitions call the function that reads Python's state.
+STATE = "state"
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Builtins that compute no tensor whatever they are given.
@@ -41,10 +44,10 @@ class SourceProgram:
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
     `tensors` are those of `tensor_paths`, for the program as it was first written. Where
-    `state_calls` is not 0, the callable's expression gives the callable and a function that reads
-    Python's state, which is looked at after so many calls; where it `observes_arguments`, that
-    state is what its own arguments hold, and the expression gives the callable alone. `sizes` are
-    the parameters of `inputs()`, and `sequences` what several calls may be, likeliest first.
+    `state_calls` is not 0, Python's state is looked at after so many calls: by the lambda that the
+    definitions call `STATE`, or, where the program `observes_arguments`, as what its own arguments
+    hold. With `has_own_state` each run makes the definitions anew (`source.state.wrap`). `sizes`
+    are the parameters of `inputs()`, and `sequences` what several calls may be, likeliest first.
     """
 
     definitions: ast.Module
@@ -57,6 +60,7 @@ class SourceProgram:
     tensors: tuple[tuple[str, str], ...] = ()
     state_calls: int = 0
     observes_arguments: bool = False
+    has_own_state: bool = False
     sizes: CallSizes = ()
     sequences: tuple[CallSequence, ...] = ()
 
@@ -109,11 +113,18 @@ class SourceProgram:
         )
 
 
+def is_state_reader(node: ast.stmt) -> TypeGuard[ast.Assign]:
+    """Whether a definition is the lambda that reads the state."""
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == STATE
+
+
 def find_state_reader(tree: ast.AST) -> ast.Lambda | None:
-    """The lambda that reads the state of a program, which its factory returns beside the callable;
-    None where nothing reads any.
+    """The lambda that reads the state of a program, which the definitions call `STATE` and a
+    factory returns beside the callable; None where nothing reads any.
     """
     for node in getattr(tree, "body", ()):
+        if is_state_reader(node) and isinstance(node.value, ast.Lambda):
+            return node.value
         if isinstance(node, ast.FunctionDef) and node.name == FACTORY:
             found = (part for part in ast.walk(node.body[-1]) if isinstance(part, ast.Lambda))
             return next(found, None)

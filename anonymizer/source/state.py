@@ -1,8 +1,9 @@
 """A rewritten program that shows what it does to Python's state.
 
-The definitions move into a function, so that each run has state of its own and what was a closure
-is one again; beside the callable it returns a function that reads the state. A repro compares what
-that reads after an eager run and after a compiled one.
+A function that reads the state stands among the definitions, which a reduction takes as any other.
+When the program is written, they move into a function (`wrap`), so that each run has state of its
+own and what was a closure is one again. A repro compares what is read after an eager run and after
+a compiled one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 
 from anonymizer.graph.boilerplate import FACTORY
 from anonymizer.graph.containers import callee_name, is_container, is_object
-from anonymizer.source.program import SourceProgram
+from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
 _MODEL = "model"
 #: How many objects lie one in another, at most, of which the innermost is read.
@@ -32,26 +33,29 @@ def observe(program: SourceProgram) -> Iterator[SourceProgram]:
         yield from (
             replace(program, state_calls=calls, observes_arguments=True) for calls in (1, 2)
         )
-    if FACTORY in _find_names(program.definitions) or program.backend is not None:
+    if program.has_own_state or program.backend is not None:
         return
     inside = _split(program)[1]
     for calls in (1, 2):
         for lengths in (True, False):
             read = list(_expressions(inside, lengths))
             if read and (lengths or read != list(_expressions(inside, True))):
-                returned = f"({{model}}, lambda: [{', '.join(read)}])"
-                yield replace(_wrap(program, returned), state_calls=calls)
+                reader = ast.parse(f"{STATE} = lambda {_MODEL}: [{', '.join(read)}]").body
+                definitions = ast.Module([*program.definitions.body, *reader], [])
+                yield replace(
+                    program, definitions=definitions, state_calls=calls, has_own_state=True
+                )
 
 
 def renew(program: SourceProgram) -> Iterator[SourceProgram]:
-    """The program in a function that makes it, where it has classes or variables with state of
-    their own: an eager run then leaves nothing for the compiled one. Nothing where it has none.
+    """The program with state of its own in each run, where it has classes or variables that hold
+    some: an eager run then leaves nothing for the compiled one. Nothing where it has none.
     """
-    if FACTORY in _find_names(program.definitions) or program.backend is not None:
+    if program.has_own_state or program.backend is not None:
         return
     inside = _split(program)[1]
     if any(_of_definitions(inside, lengths=False)) or _keeps_on_functions(inside):
-        yield _wrap(program, "{model}")
+        yield replace(program, has_own_state=True)
 
 
 def _keeps_on_functions(program: SourceProgram) -> bool:
@@ -66,11 +70,16 @@ def _keeps_on_functions(program: SourceProgram) -> bool:
     )
 
 
-def _wrap(program: SourceProgram, returned: str) -> SourceProgram:
+def wrap(program: SourceProgram) -> SourceProgram:
+    """The program as it is written: where it has state of its own, in a function that makes the
+    callable and, where that is read, a function that reads the state.
+    """
+    if not program.has_own_state:
+        return program
     outside, inside = _split(program)
     return replace(
         program,
-        definitions=ast.Module([*outside, _make_factory(inside, returned)], []),
+        definitions=ast.Module([*outside, _make_factory(inside)], []),
         callable_expression=f"{FACTORY}()",
     )
 
@@ -104,19 +113,22 @@ def _find_names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def _make_factory(program: SourceProgram, returned: str) -> ast.FunctionDef:
-    """A function around the definitions; in what it returns, `{model}` is the callable."""
+def _make_factory(program: SourceProgram) -> ast.FunctionDef:
+    """A function around the definitions, which returns what they make."""
+    reader = find_state_reader(program.definitions)
     body = [
-        _Nonlocal(_find_assigned(program)).visit(_copy(node)) for node in program.definitions.body
+        _Nonlocal(_find_assigned(program)).visit(_copy(node))
+        for node in program.definitions.body
+        if not is_state_reader(node)
     ]
     model = program.callable_expression
-    if not model.isidentifier():
+    if _MODEL in _find_names(reader.body) if reader is not None else not model.isidentifier():
         body += ast.parse(f"{_MODEL} = {model}").body
         model = _MODEL
-    value = ast.parse(returned.replace("{model}", model), mode="eval").body
-    factory = ast.parse(f"def {FACTORY}():\n    pass").body[0]
+    returned = model if reader is None else f"({model}, lambda: {ast.unparse(reader.body)})"
+    factory = ast.parse(f"def {FACTORY}():\n    return {returned}").body[0]
     assert isinstance(factory, ast.FunctionDef)
-    factory.body = [*body, ast.Return(value)]
+    factory.body = [*body, *factory.body]
     return factory
 
 

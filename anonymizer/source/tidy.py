@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections.abc import Iterable
 
-from anonymizer.source.program import SourceProgram
+from anonymizer.source.program import STATE, SourceProgram
 from anonymizer.source.symbols.imports import STDLIB
 
 _KNOWN = frozenset(dir(builtins)) | STDLIB | {"torch", "nn", "F", "__class__"}
@@ -219,7 +219,7 @@ def tidy(program: SourceProgram) -> SourceProgram:
 
 
 def _drop_definitions(program: SourceProgram) -> None:
-    kept = {"Repro", "repro", program.backend}
+    kept = {"Repro", "repro", STATE, program.backend}
     roots = ast.parse(program.callable_expression)
     for node in list(program.definitions.body):
         names = {node.name} if hasattr(node, "name") else _targets(node)

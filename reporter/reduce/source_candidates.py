@@ -31,7 +31,7 @@ class Rewritten:
 
     def body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
-        program = self.program
+        program = state.wrap(self.program)
         return ReproBody(
             definitions=program.definitions_text(),
             callable=program.callable_expression,

@@ -195,15 +195,13 @@ def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> Non
 
 def test_what_is_compared_of_an_object_stays_as_it_is() -> None:
     source = """
-def program():
-    class Repro(nn.Module):
-        def forward(self, arg1):
-            self.attr1 = 1
-            return arg1
-    model = Repro()
-    return (model, lambda: [{k: v for k, v in vars(model).items() if k[0] != "_"}])
+class Repro(nn.Module):
+    def forward(self, arg1):
+        self.attr1 = 1
+        return arg1
+state = lambda model: [{k: v for k, v in vars(model).items() if k[0] != "_"}]
 """
-    program = SourceProgram(ast.parse(source), "program()", ones(), state_calls=1)
+    program = SourceProgram(ast.parse(source), "Repro()", ones(), state_calls=1, has_own_state=True)
     texts = [each.definitions_text() for each in edits(program)]
     assert texts and all("if k[0] != '_'" in text or "vars" not in text for text in texts)
 

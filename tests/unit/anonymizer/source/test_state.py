@@ -9,7 +9,7 @@ import pytest
 from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck, render
 from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.state import observe, renew
+from anonymizer.source.state import observe, renew, wrap
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
@@ -38,6 +38,7 @@ def repro(x):
 
 
 def body_of(one: SourceProgram) -> ReproBody:
+    one = wrap(one)
     return ReproBody(
         one.definitions_text(),
         one.callable_expression,
@@ -50,7 +51,7 @@ def body_of(one: SourceProgram) -> ReproBody:
 
 def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None:
     read = [
-        (one.state_calls, one.definitions_text().rpartition("lambda: ")[2])
+        (one.state_calls, wrap(one).definitions_text().rpartition("lambda: ")[2])
         for one in observe(program(STATE))
     ]
     lengths = "[len(state1), state2, vars(thing1), list(Thing1.items)])"
@@ -59,7 +60,7 @@ def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None
 
 
 def test_global_variables_are_those_of_the_factory() -> None:
-    text = next(observe(program(STATE))).definitions_text()
+    text = wrap(next(observe(program(STATE)))).definitions_text()
     namespace: dict[str, object] = {}
     exec(text, namespace)
     make = namespace["program"]
@@ -76,7 +77,7 @@ def test_a_module_shows_its_attributes() -> None:
     source = (
         "class Net(nn.Module):\n    def forward(self, x):\n        self.n = 1\n        return x"
     )
-    once, twice = observe(program(source, "Net()"))
+    once, twice = map(wrap, observe(program(source, "Net()")))
     assert "model = Net()" in once.definitions_text() and "vars(model)" in once.definitions_text()
     assert (once.state_calls, twice.state_calls) == (1, 2)
 
@@ -129,7 +130,7 @@ def test_what_the_inputs_are_made_of_stays_outside_of_the_factory() -> None:
     )
     made = program(source, given="(x, make1())")
     wrapped = [one for one in observe(made) if not one.observes_arguments] + list(renew(made))
-    for one in wrapped:
+    for one in map(wrap, wrapped):
         outside = [getattr(node, "name", "") for node in one.definitions.body]
         assert outside == ["Thing1", "make1", "program"]
         assert "Thing1.log" not in one.definitions_text()
@@ -159,7 +160,7 @@ class Net(nn.Module):
         return x
 """
     read = [
-        one.definitions_text().rpartition("lambda: ")[2]
+        wrap(one).definitions_text().rpartition("lambda: ")[2]
         for one in observe(program(source, "Net()"))
         if one.state_calls == 1
     ]
@@ -182,7 +183,7 @@ def repro(x):
 
 
 def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> None:
-    (made,) = renew(program(COUNTED))
+    (made,) = map(wrap, renew(program(COUNTED)))
     assert made.callable_expression == "program()" and not made.makes_module()
     plain = render_plain(
         ReproBody(made.definitions_text(), "program()", ("return (torch.ones(2),)",), False),
@@ -195,5 +196,5 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
 
 def test_a_module_that_is_made_anew_is_a_module() -> None:
     source = COUNTED + "class Net(nn.Module):\n    def forward(self, x):\n        return repro(x)"
-    (made,) = renew(program(source, "Net()"))
+    (made,) = map(wrap, renew(program(source, "Net()")))
     assert made.makes_module() and "return model" in made.definitions_text()
