@@ -64,73 +64,80 @@ class Measurement:
         What `extras` leaves out, as there is no time for it, is empty.
         """
         verified = self.verified
-        cold, reduced = verified.cold, verified.reduced
+        check = verified.reduced.candidate.check
         # the harness judges each row with float64, which a plain comparison does not
         text, harness = verified.program.text, verified.program.harness
-        check = reduced.candidate.check
-        rows: tuple[RungRow, ...] = ()
-        rows = extras.measure(
-            "ablation",
-            f"seen in {cold.hits} of {FRESH_PROCESSES}",
-            lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
-            (),
-        )
+        rows = self._ablation(extras, harness, check)
         lower = lower_layer(rows, self.wanted) if check.compiler == COMPILE else None
         if lower is not None:
             self._move_to(lower)
         culprit = extras.measure(
             "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
         )
-        near: tuple[NeighbourResult, ...] = ()
-        if self._has_neighbours():
-            near = extras.measure(
-                "neighbours",
-                "other dtypes, sizes, layouts and operators",
-                lambda: tuple(
-                    find_neighbours(
-                        self.pool,
-                        matcher(self.wanted),
-                        verified.program.parts,
-                        self._for_neighbours(),
-                    )
-                ),
-                (),
-            )
-        summary = public_summary(self.captured, cold.answers, check.compiler)
+        near = self._neighbours(extras)
+        summary = public_summary(self.captured, verified.cold.answers, check.compiler)
         shown = extras.measure(
-            "test and pictures",
-            "from the final text",
-            lambda: self._measurements(summary),
-            None,
-        )
-        others: tuple[Other, ...] = ()
-        if reduced.others.all():
-            others = extras.measure(
-                "other findings",
-                "fresh processes",
-                lambda: reduced.others.confirm(
-                    Path(self.captured.surroundings.python),
-                    4 * self.pool.time_limit,
-                    self.workers.warm,
-                ),
-                (),
-            )
-        search = SearchResult(
-            reduced.counts,
-            (*reduced.history, (reduced.counts.settled, *_size(reduced.candidate, text))),
-            tuple(replace(other, text=format_program(other.text)) for other in others),
-            reduced.others.all(),
-            reduced.different,
+            "test and pictures", "from the final text", lambda: self._measurements(summary), None
         )
         return BuiltRepro(
-            reduced.candidate,
+            verified.reduced.candidate,
             verified.program,
-            cold,
-            search,
+            verified.cold,
+            self._search_result(self._other_findings(extras)),
             ReproDetails(rows, culprit, near, shown),
             summary,
             verified.differs_from,
             numbers_left(text, verified.needed),
+        )
+
+    def _ablation(self, extras: Extras, harness: str, check: ReproCheck) -> tuple[RungRow, ...]:
+        """The repro under other backends, modes and settings."""
+        nothing: tuple[RungRow, ...] = ()
+        return extras.measure(
+            "ablation",
+            f"seen in {self.verified.cold.hits} of {FRESH_PROCESSES}",
+            lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
+            nothing,
+        )
+
+    def _neighbours(self, extras: Extras) -> tuple[NeighbourResult, ...]:
+        """The programs next to the repro."""
+        nothing: tuple[NeighbourResult, ...] = ()
+        if not self._has_neighbours():
+            return nothing
+        shows, parts = matcher(self.wanted), self.verified.program.parts
+        return extras.measure(
+            "neighbours",
+            "other dtypes, sizes, layouts and operators",
+            lambda: tuple(find_neighbours(self.pool, shows, parts, self._for_neighbours())),
+            nothing,
+        )
+
+    def _other_findings(self, extras: Extras) -> tuple[Other, ...]:
+        """The failures of other sorts that fresh processes show, each as a formatted program."""
+        found = self.verified.reduced.others
+        nothing: tuple[Other, ...] = ()
+        if not found.all():
+            return nothing
+        python, limit = Path(self.captured.surroundings.python), 4 * self.pool.time_limit
+        others = extras.measure(
+            "other findings",
+            "fresh processes",
+            lambda: found.confirm(python, limit, self.workers.warm),
+            nothing,
+        )
+        return tuple(replace(other, text=format_program(other.text)) for other in others)
+
+    def _search_result(self, others: tuple[Other, ...]) -> SearchResult:
+        reduced, program = self.verified.reduced, self.verified.program
+        operations, lines = _size(reduced.candidate, program.text)
+        final = (reduced.counts.settled, operations - program.fewer, lines)
+        return SearchResult(
+            reduced.counts,
+            (*reduced.history, final),
+            others,
+            reduced.others.all(),
+            reduced.different,
         )
 
     def _move_to(self, layer: Layer) -> None:
