@@ -271,7 +271,7 @@ class _Repro:
             reasons = answer.break_reasons
         except TypeError:  # torch 2.0 takes all at once and gives a tuple
             reasons = genuine(model, *args, **kwargs)[4]
-        except Exception:
+        except Exception:  # the model's own code runs here
             return []
         rows: List[BreakLine] = []
         for reason in reasons:

@@ -84,7 +84,7 @@ def find_changed_settings() -> JsonObject:
 def _equal(value: Any, default: Any) -> bool:
     try:
         return bool(type(value) is type(default) and value == default)
-    except Exception:
+    except Exception:  # a value may refuse to be compared
         return value is default
 
 

@@ -44,7 +44,7 @@ def public_names() -> Dict[int, str]:
         for name in sorted(listed, key=lambda name: name.startswith("_")):
             try:
                 value = getattr(module, name)
-            except Exception:
+            except Exception:  # modules of torch that load their parts lazily may fail to
                 continue
             if callable(value) and not inspect.ismodule(value) and not name.startswith("__"):
                 names.setdefault(id(value), prefix + "." + name)

@@ -109,7 +109,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         recorder.local.compiling = True
         try:
             compiled = original(model, *args, **kwargs)
-        except Exception:
+        except Exception:  # torch.compile may refuse with any exception
             if not callable(model) or not _takes(original, args, kwargs):
                 raise
             # the compiler's failure on this function, so it is told at the first call, which can be
@@ -142,7 +142,7 @@ def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
     """Whether torch.compile takes these options with a function that gives it no trouble."""
     try:
         original(lambda: None, *args, **kwargs)
-    except Exception:
+    except Exception:  # torch.compile may refuse with any exception
         return False
     return True
 

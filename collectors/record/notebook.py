@@ -282,7 +282,7 @@ def _plain_step(main: types.ModuleType) -> Callable[[Cell, str], Optional[BaseEx
                 asyncio.run(eval(code, main.__dict__))
             else:
                 exec(code, main.__dict__)
-        except Exception:
+        except Exception:  # a cell is the user's code
             if not cell.may_fail:
                 raise
         return None

@@ -102,7 +102,7 @@ def import_path(module: str, attribute: Optional[str]) -> Any:
             if hasattr(loaded, attribute)
             else importlib.import_module(module + "." + attribute)
         )
-    except Exception:
+    except Exception:  # importing runs code of others
         return None
 
 

@@ -118,7 +118,7 @@ def _index() -> Dict[int, str]:
             for name in dir(holder) if holder is not None else ():
                 try:
                     value = getattr(holder, name)
-                except Exception:
+                except Exception:  # modules of torch that load their parts lazily may fail to
                     continue
                 if (
                     callable(value)
@@ -138,7 +138,7 @@ def resolve(dotted: str) -> Any:
     for part in parts[1:]:
         try:
             value = getattr(value, part)
-        except Exception:
+        except Exception:  # a lazily loaded part of torch may fail to load
             return None
     return value
 

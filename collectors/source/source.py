@@ -365,7 +365,7 @@ class _Gatherer(ObjectRecords):
             for length, attribute in enumerate(chain[1:], 2):
                 try:
                     thing = getattr(thing, attribute)
-                except Exception:
+                except Exception:  # modules of the program may compute their attributes
                     break
                 if isinstance(thing, types.ModuleType):
                     continue

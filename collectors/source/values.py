@@ -122,7 +122,7 @@ def stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Di
     state = torch.get_rng_state()
     try:
         return (None if arguments is None else layer(**arguments, **_meta(layer))), arguments or {}
-    except Exception:
+    except Exception:  # a layer's constructor may refuse what its attributes say
         return None, {}
     finally:
         torch.set_rng_state(state)

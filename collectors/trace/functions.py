@@ -213,7 +213,7 @@ class _Record:
                     self._gradients(found)
                 finally:
                     tracer.stack.pop()
-        except Exception:
+        except Exception:  # the user's own backward may raise whatever it likes
             self.failed = True
         torch.set_rng_state(random)
 

@@ -149,7 +149,7 @@ class _Wide:
         state = torch.get_rng_state()
         try:
             wide = cls(func, args, named)
-        except Exception:
+        except Exception:  # an operator may refuse other dtypes with any exception
             wide = None
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
