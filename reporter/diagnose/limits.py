@@ -26,6 +26,8 @@ _STATED = re.compile(
     r"torch\.compile\b[^.\n]{0,80}\b(?:does not|doesn't|is not|isn't) (?:currently |yet )?support"
     r"|from eager mode is not supported"
     r"|call a compiled backward function within [^.\n]{0,40} isn't supported"
+    r"|\b[Uu]nsupported for now\b|a score_mod function is not currently supported"
+    r"|are supported in FlexAttention for"
     r"|(?:double backward|higher.order gradients?)[^.\n]{0,40} not (?:currently |yet )?supported"
 )
 #: What compiled code says of a result that is laid out otherwise than the operator's fake kernel
