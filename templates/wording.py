@@ -241,11 +241,12 @@ def _operators_in_title(report: Mapping[str, Any], changes: _Changes) -> str:
     """The operators; a single one with the arguments that the failure needs."""
     if len(report["repro"]["operators"]) != 1:
         return _operators(report, 3) or "a small program"
-    needed = [
-        f"{what.removeprefix('argument ')}={fails[0]}"
-        for what, (fails, right) in changes.items()
-        if what.startswith("argument ") and right
-    ]
+    (operator,) = report["repro"]["operators"]
+    needed = []
+    for what, (fails, right) in changes.items():
+        name, _, of = what.removeprefix("argument ").partition(" of ")
+        if what.startswith("argument ") and right and of == operator.rpartition(".")[2]:
+            needed.append(f"{name}={fails[0]}")
     return _operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
 
 
@@ -253,8 +254,12 @@ def _condition(changes: _Changes) -> str:
     """The special values that it needs, the dtype, where the failure is seen with no more than two
     of those that were tried, and the size from which on it is seen.
     """
-    needed, ordinary = changes.get("values", ([], []))
-    special = f" of {' and '.join(needed)}".replace("nan", "NaN") if ordinary else ""
+    needed = [
+        what.removeprefix("values ").replace("nan", "NaN")
+        for what, (_, right) in changes.items()
+        if what.startswith("values ") and right
+    ]
+    special = f" of {' and '.join(needed)}" if needed else ""
     fails, right = changes.get("dtype", ([], []))
     dtypes = f" on {' and '.join(fails)}" if right and 0 < len(fails) <= 2 else ""
     return special + dtypes + _smallest_size(changes)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
@@ -96,10 +97,18 @@ class ReproBody:
     nested: bool = False
 
 
-#: What the arguments hold that are no tensors.
-STATE_OF_ARGUMENTS = (
-    '[getattr(arg, "__dict__", arg) for arg in args if not isinstance(arg, torch.Tensor)]'
-)
+#: What an argument holds, with no address of an object.
+_HELD = """def held(value):
+    if isinstance(value, dict):
+        return {key: held(item) for key, item in value.items()}
+    if hasattr(value, "__iter__") and not isinstance(value, (torch.Tensor, str)):
+        return [held(item) for item in value]
+    if hasattr(value, "__dict__") and not isinstance(value, torch.Tensor):
+        return type(value).__name__, held(vars(value))
+    return value
+
+
+"""
 #: All tensors of what a program returns.
 _LEAVES = """def leaves(out):
     if isinstance(out, torch.Tensor):
@@ -124,8 +133,9 @@ def render(body: ReproBody, check: ReproCheck) -> str:
     """
     main = _main(check)
     run = _run(body, check)
-    if "leaves(" in "\n".join(run):
-        run = [*_LEAVES.splitlines(), *run]
+    for name, helper in (("leaves(", _LEAVES), ("held(", _HELD)):
+        if name in "\n".join(run):
+            run = [*helper.splitlines(), *run]
     # a prelude was written to stand alone; each import is wanted once, at the top
     prelude = check.prelude.splitlines()
     above = [line for line in prelude if line.startswith(("import ", "from "))]
@@ -294,7 +304,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     lines = ["def run(compile):", "    torch.manual_seed(0)"]
     if body.observes_arguments:
         made = f"    model = {body.callable}"
-        args, state = "args", STATE_OF_ARGUMENTS
+        args, state = "args", "[held(arg) for arg in args if not isinstance(arg, torch.Tensor)]"
         lines.append("    args = inputs()")
     lines += [made, "    function = compile(model)"]
     indent = "    "
@@ -319,14 +329,40 @@ def _widen(body: ReproBody, check: ReproCheck) -> str:
 
 
 def _has_only_tensors(body: ReproBody) -> bool:
-    """Whether each argument is made by torch."""
-    tree = ast.parse("\n".join(body.inputs).replace("return ", "made = ", 1))
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    values = {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in assigned}
-    last = assigned[-1].value if assigned else None
-    given = last.elts if isinstance(last, ast.Tuple) else []
-    texts = [ast.unparse(item) for item in given]
-    return all("torch." in values.get(text, text) for text in texts)
+    """Whether each argument is certainly a tensor."""
+    function = ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs)).body[
+        0
+    ]
+    assert isinstance(function, ast.FunctionDef)
+    made: dict[str, bool] = {}
+    for node in function.body:
+        if isinstance(node, ast.Assign):
+            made[ast.unparse(node.targets[0])] = _is_tensor(node.value, made)
+    last = function.body[-1]
+    given = (
+        last.value.elts
+        if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)
+        else []
+    )
+    return all(_is_tensor(item, made) for item in given)
+
+
+def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
+    """Whether an expression of `inputs()` makes a tensor; `made` says it of the names so far."""
+    if isinstance(value, ast.Name):
+        return made.get(value.id, False)
+    if isinstance(value, ast.IfExp):
+        return _is_tensor(value.body, made) and _is_tensor(value.orelse, made)
+    if isinstance(value, (ast.BinOp, ast.Compare)):
+        return _is_tensor(value.left, made)
+    if isinstance(value, ast.UnaryOp):
+        return _is_tensor(value.operand, made)
+    if isinstance(value, ast.Subscript):
+        return _is_tensor(value.value, made)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        is_of_torch = ast.unparse(value.func).startswith(("torch.", "nn.Parameter"))
+        return is_of_torch or _is_tensor(value.func.value, made)
+    return False
 
 
 def let_through(text: str) -> str:

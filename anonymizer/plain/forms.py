@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import REFUSED, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import CACHED, REFUSED, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
 
@@ -103,8 +103,8 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         if check.backward != "none":
             yield PlainForm.SEVERAL
         return
-    if check.kind == "stale_graph" and check.backward == "sum":
-        yield from (PlainForm.EQUAL_NAN, PlainForm.APART)
+    if CACHED in check.config and check.backward == "sum":
+        yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
         return
     if check.kind == "wrong_gradient" or check.backward != "none":
         yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_reseed())
@@ -274,7 +274,7 @@ class _Writer:
             compiled
         )
         actual += "[0]" if PlainForm.FIRST in form else ""
-        if kind == "stale_graph" and self.check.backward == "sum":  # as a training loop does
+        if CACHED in self.check.config and self.check.backward == "sum":  # as training does
             lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]
             return lines
         if kind in VALUE_KINDS and (kind == "wrong_gradient" or self.check.backward != "none"):

@@ -50,7 +50,7 @@ _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
 #: What stands for an argument that is not given.
 LEFT_OUT = "left out"
-#: Arguments of one call that are left out, at most.
+#: Arguments that are left out one by one, at most.
 _WORDS = 3
 #: Different sizes of a program that are varied, and sizes that a dimension is given at most.
 _SIZES, _LARGEST = 3, 4096
@@ -58,8 +58,8 @@ _SIZES, _LARGEST = 3, 4096
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A variant: what was changed (`values`, `argument dim`, `dtype`, `size 16`, `layout`,
-    `operator`), from what and to what.
+    """A variant: what was changed (`values nan`, `argument dim of sum`, `dtype`, `size 16`,
+    `layout`, `operator`), from what and to what.
     """
 
     what: str
@@ -89,7 +89,7 @@ def _values(body: ReproBody) -> Iterator[Neighbour]:
         lines = tuple(ast.unparse(statement) for statement in _statements(body))
         if any(text in line for line in lines):
             made = replace(body, inputs=tuple(line.replace(text, "1.0") for line in lines))
-            yield Neighbour("values", value, "1.0", made)
+            yield Neighbour(f"values {value}", value, "1.0", made)
 
 
 def _statements(body: ReproBody) -> list[ast.stmt]:
@@ -99,16 +99,34 @@ def _statements(body: ReproBody) -> list[ast.stmt]:
 
 
 def _arguments(body: ReproBody) -> Iterator[Neighbour]:
-    """One argument that is given by keyword left out."""
+    """One argument that an operator is given by keyword left out; only where one call of the
+    operator has it, and as a constant.
+    """
     tree = ast.parse(body.definitions)
-    for at, call in enumerate(_calls(tree)):
-        words = call.keywords[:_WORDS] if isinstance(call.func, ast.Attribute) else []
-        for index, word in enumerate(words):
-            if word.arg is not None:
-                changed = copy.deepcopy(tree)
-                del _calls(changed)[at].keywords[index]
-                made = replace(body, definitions=ast.unparse(changed))
-                yield Neighbour(f"argument {word.arg}", ast.unparse(word.value), LEFT_OUT, made)
+    contexts = {id(item.context_expr) for node in ast.walk(tree) for item in _items(node)}
+    found = [
+        (f"argument {word.arg} of {call.func.attr}", at, index)
+        for at, call in enumerate(_calls(tree))
+        if isinstance(call.func, ast.Attribute) and id(call) not in contexts
+        for index, word in enumerate(call.keywords)
+        if _is_constant(word.value)
+    ]
+    names = [what for what, _, _ in found]
+    for what, at, index in [each for each in found if names.count(each[0]) == 1][:_WORDS]:
+        changed = copy.deepcopy(tree)
+        words = _calls(changed)[at].keywords
+        value = ast.unparse(words.pop(index).value)
+        yield Neighbour(what, value, LEFT_OUT, replace(body, definitions=ast.unparse(changed)))
+
+
+def _items(node: ast.AST) -> list[ast.withitem]:
+    return node.items if isinstance(node, ast.With) else []
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Whether an argument is written as a number, a text, or a name of torch's."""
+    names = {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}
+    return names <= {"torch"} and not any(isinstance(part, ast.Call) for part in ast.walk(value))
 
 
 def _calls(tree: ast.AST) -> list[ast.Call]:

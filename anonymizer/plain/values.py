@@ -97,7 +97,8 @@ class _SpecialEverywhere(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         call = _scaled(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        if call is None or ast.unparse(node.func).rpartition(".")[2] != "masked_fill":
+        is_filled = ast.unparse(node.func).rpartition(".")[2] == "masked_fill"
+        if call is None or not is_filled or not ast.unparse(node.args[1]).startswith("float("):
             return self.generic_visit(node)
         sizes = _shape(call)
         if sizes is None:

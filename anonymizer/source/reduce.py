@@ -81,7 +81,7 @@ def _proposals(
 
 def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     """A program with one call or operator replaced by one of its parts, and how many tensor
-    operations it has less; only those that have fewer.
+    operations it has; only those that have fewer than before.
     """
     inputs = ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs)).body[0]
     assert isinstance(inputs, ast.FunctionDef)
@@ -94,14 +94,14 @@ def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     )
     count = program.statements()
     for made in _proposals(program, simplify):
-        if (fewer := count - made.statements()) > 0 and made.arguments():
+        if made.statements() < count and made.arguments():
             smaller = replace(
                 body,
                 definitions=made.definitions_text(),
                 callable=made.callable_expression,
                 inputs=tuple(made.inputs_lines()),
             )
-            yield smaller, fewer
+            yield smaller, made.statements()
 
 
 def reduce(

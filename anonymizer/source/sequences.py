@@ -82,8 +82,9 @@ class _Pairing:
     def __init__(self, writer: InputsWriter, shapes: dict[str, list[int]]) -> None:
         self.writer = writer
         self.shapes = shapes
-        #: The tensor that stands for each tensor of the earlier call.
+        #: The tensor that stands for each tensor of the earlier call, and the other way round.
         self.known: dict[int, str] = {}
+        self.owners: dict[str, int | None] = {}
 
     def pair(self, one: Ref, last: Ref) -> Ref:
         """An argument, or what is in it; raises _OtherStructure."""
@@ -112,18 +113,20 @@ class _Pairing:
             raise _OtherStructure
         key, number = last["id"], one.get("number")
         spec = self.writer.tensors[key]
+        is_second = self.owners.setdefault(key, number) != number
         if one["shape"] != list(spec["shape"]):
-            if len(one["shape"]) != len(spec["shape"]) or not contiguous(spec):
+            if len(one["shape"]) != len(spec["shape"]) or not contiguous(spec) or is_second:
                 raise _OtherStructure
             self.shapes[key] = one["shape"]
         if number is None:
             return last
-        first = self.known.setdefault(number, key)
-        return (
-            {**last, "apart": True}
-            if first == key
-            else {**last, "kind": "same", "id": first, "instead": key}
-        )
+        if number not in self.known:
+            self.known[number] = key
+            return {**last, "apart": True}
+        if is_second:
+            raise _OtherStructure
+        first = self.known[number]
+        return last if first == key else {"kind": "same", "id": first, "instead": key}
 
 
 def _resize(spec: TensorSpec, shape: list[int]) -> TensorSpec:

@@ -14,6 +14,7 @@ import torch
 
 from ..call import stopping
 from ..call.rungs import RecordedCall
+from ..dynamo import counters
 from ..protocol import CallAnswer, CallRequest, RerunGreeting, RerunSpec, StopRequest
 from . import requests
 from .call_state import CallChangedError, restore
@@ -77,6 +78,7 @@ class RerunServer:
         os.dup2(log, 2)
         os.close(log)
         stopping.prepare()
+        before = counters.count_compilations()
         try:
             answer = requests.perform(self.call, request)
         except BaseException:
@@ -87,6 +89,7 @@ class RerunServer:
                 "outcome": "error",
                 "detail": "the device has not enough memory for another run",
             }
+        answer["compilations"] = counters.count_compilations() - before
         return answer
 
 

@@ -49,8 +49,6 @@ _BROKEN = (SyntaxError, NameError, ImportError)
 #: other flags than the warm-up's that takes five times as long as the one kernel.
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
-#: What a text says whose failure is the cache's; elsewhere workers compile every graph.
-_CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 #: Overrides that ``bisection`` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
 
@@ -81,15 +79,6 @@ def enter_cache(folder: str, with_headers: bool = True) -> None:
     if with_headers and hasattr(codecache, "_HEADER_DIR"):
         codecache._HEADER_DIR = os.path.join(folder, "precompiled_headers")
         codecache._HEADER_LOCK_DIR = os.path.join(folder, "precompiled_headers", "locks")
-
-
-def enter_own_cache() -> None:
-    """Let this process use the compiler's caches, and find nothing in them that it has not put
-    there.
-    """
-    with contextlib.suppress(NoSuchSettingError):  # since torch 2.5
-        set_settings({"torch._functorch.config.enable_autograd_cache": True})
-    enter_cache(os.path.join(os.getcwd(), "cache"), with_headers=False)
 
 
 def isolate(folder: str, memory: int | None) -> None:
@@ -144,8 +133,6 @@ def run(request: CandidateRequest, folder: str) -> int:
     faulthandler.enable(watch)
     limit = float(request["timeout"])
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
-    if _CACHE_ON in request["text"]:
-        enter_own_cache()
     answer: CandidateEnding
     counter: Any = None
     tools: Optional[ToolSession] = None

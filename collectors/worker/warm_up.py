@@ -13,6 +13,8 @@ from ..call import bisection
 from . import candidate
 
 _SEED = 0
+#: What a text says whose failure is the cache's (`anonymizer.graph.boilerplate.CACHED`).
+_CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 
 
 def warm_up(backend: str) -> str:
@@ -26,7 +28,7 @@ def warm_up(backend: str) -> str:
 
     if not hasattr(torch, "compile"):
         return "import"
-    settle()
+    torch.manual_seed(_SEED)
     _keep_headers()
     order = [backend] if shutil.which("g++") or backend != "inductor" else []
     for name in [*order, "aot_eager", "eager"]:
@@ -60,11 +62,12 @@ def _keep_headers() -> None:
             candidate.enter_cache(folder)
 
 
-def settle() -> None:
-    """Make a candidate independent of other compilations, of helper processes and of chance.
+def settle(text: str = "") -> None:
+    """Make a candidate, a ``text``, independent of other compilations, of helper processes and of
+    chance; called in the thread that runs it, which torch's settings are those of.
 
     A fresh interpreter seeds its generators from the system; a search has to give the same result
-    twice.
+    twice. A text whose failure is the cache's has torch's caches, in a folder of its own.
     """
     import torch
     import torch._functorch.config as functorch
@@ -73,6 +76,9 @@ def settle() -> None:
     torch.manual_seed(_SEED)
     random.seed(_SEED)
     inductor.compile_threads = 1
+    if _CACHE_ON in text:
+        candidate.enter_cache(os.path.join(os.getcwd(), "cache"), with_headers=False)
+        return
     caches = ((inductor, "autotune_local_cache"), (inductor, "fx_graph_cache"))
     for config, name in (*caches, (functorch, "enable_autograd_cache")):
         if hasattr(config, name):

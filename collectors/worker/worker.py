@@ -177,6 +177,7 @@ class Worker:
                 candidate.die_with_parent(parent)
                 candidate.enter_cache(job.slot.cache)
                 candidate.isolate(job.slot.folder, self.options.memory)
+                settle(job.request["text"])
                 code = candidate.run(job.request, job.slot.folder)
             finally:
                 os._exit(code)
@@ -250,7 +251,6 @@ def run_once(options: argparse.Namespace) -> int:
         import torch
         import torch._inductor.compile_fx  # the slow half of a first compilation
 
-        settle()
         if torch.cuda.is_available():
             torch.zeros(1, device="cuda")
     os.write(1, b".")
@@ -258,7 +258,10 @@ def run_once(options: argparse.Namespace) -> int:
     if not line:
         return 0
     candidate.isolate(options.folder, options.memory)
-    code = candidate.run(json.loads(line), options.folder)
+    request = json.loads(line)
+    if options.warm:
+        settle(request["text"])
+    code = candidate.run(request, options.folder)
     if options.warm:
         os._exit(
             code

@@ -107,7 +107,8 @@ def _wrong(
         cited.append("fresh compile")
         if climber.measure("fresh compile").good:
             kind = Kind.STALE_GRAPH
-            if climber.ladder["compiled"].compilations and climber.measure(CACHES_OFF).good:
+            is_steady = seen[0] == seen[1] and climber.ladder["compiled"].compilations > 0
+            if is_steady and climber.measure(CACHES_OFF).good:
                 cited.append(CACHES_OFF)
                 layer = layer if layer in INDUCTOR_LAYERS else Layer.INDUCTOR
             elif climber.ladder[climber.own_name()].good:

@@ -169,11 +169,12 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
 }
 
 
-#: Of a failure that the script's own call showed, and no repetition of it.
+#: Of code that the compiler's cache gives for other inputs.
 _FROM_CACHE = (
     "The call is compiled, so no guard is missing: what the cache finds for it was compiled for"
     " other inputs. With `TORCHINDUCTOR_FORCE_DISABLE_CACHES=1` it is right, and slower to compile."
 )
+#: Of a failure that the script's own call showed, and no repetition of it.
 _SHOWN_ONCE = (
     "The script's own call is made again on copies of its inputs, and none of these calls shows it."
     " What other threads do, or what is in memory that nothing wrote, is not the same twice."

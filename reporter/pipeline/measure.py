@@ -131,7 +131,8 @@ class Measurement:
     def _search_result(self, others: tuple[Other, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program
         operations, lines = _size(reduced.candidate, program.text)
-        final = (reduced.counts.settled, operations - program.fewer, lines)
+        left = operations if program.operations is None else program.operations
+        final = (reduced.counts.settled, left, lines)
         return SearchResult(
             reduced.counts,
             (*reduced.history, final),

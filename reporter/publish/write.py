@@ -202,7 +202,8 @@ def _report(
     found: ReproEvidence | None,
 ) -> Report:
     info = destination.info
-    count = statements(built.candidate) - built.program.fewer
+    count = built.program.operations
+    count = statements(built.candidate) if count is None else count
     repro = ReproInfo(
         path="repro.py",
         statements=count,

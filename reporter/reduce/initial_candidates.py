@@ -312,7 +312,8 @@ def _with_backward(check: ReproCheck) -> list[ReproCheck]:
     """The check; where the cache is at fault first with a backward pass after each call, without
     which AOTAutograd puts no training graph into its cache.
     """
-    if CACHED not in check.config or check.backward != "none":
+    needs_none = any("no_grad" in each or "inference" in each for each in check.contexts)
+    if CACHED not in check.config or check.backward != "none" or needs_none:
         return [check]
     return [replace(check, backward="sum"), check]
 

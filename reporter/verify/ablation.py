@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from anonymizer.graph.boilerplate import COMPILE, ReproCheck
+from anonymizer.graph.boilerplate import CACHED, COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
@@ -69,8 +69,13 @@ def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tup
 
 
 def _row(overrides: Overrides) -> Overrides:
-    """As the search for the culprit asks: caches, which a worker has none of, are off."""
+    """As the search for the culprit asks: the caches are off."""
     return {"fresh": True, **overrides}
+
+
+def _with_caches(overrides: Overrides) -> Overrides:
+    """The row of a repro whose failure is the cache's."""
+    return {**overrides, "fresh": False}
 
 
 def ablation(
@@ -78,6 +83,8 @@ def ablation(
 ) -> Iterator[RungRow]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
     rows = list(variants(check, wanted.layer, wanted.kind))
+    if CACHED in check.config:
+        rows = [(name, _with_caches(overrides)) for name, overrides in rows]
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     shown = [row(name, future.result(), wanted) for name, future in futures]

@@ -32,14 +32,14 @@ MOST_SIZES = 3
 class PlainRepro:
     """A formatted text in a plain form, and the same program on the same inputs in the harness.
 
-    `parts` are what both are written from; they have `fewer` tensor operations than the candidate,
-    where plainer inputs need them no more.
+    `parts` are what both are written from; they have so many tensor `operations`, where that is no
+    more what the candidate has.
     """
 
     text: str
     harness: str
     parts: tuple[ReproBody, ReproCheck]
-    fewer: int = 0
+    operations: int | None = None
 
 
 class PlainSearch:
@@ -80,7 +80,8 @@ class PlainSearch:
 
     def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
         """The same form with inputs that read better, where the failure is there with them."""
-        before, fewer = body, 0
+        before: ReproBody = body
+        operations: int | None = None
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
             while (other := self._plainer_inputs(body, check, form)) is not None:
@@ -90,7 +91,7 @@ class PlainSearch:
                 shorter = self._shorter(body, check, form)
                 if shorter is None:
                     break
-                body, fewer = shorter[0], fewer + shorter[1]
+                body, operations = shorter
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = form | PlainForm.UNSEEDED
                 if self._text(body, check, bare) != self._text(body, check, form):
@@ -102,7 +103,7 @@ class PlainSearch:
         text = self._text(body, check, form)
         assert text is not None
         harness = format_program(boilerplate.render(body, check))
-        return PlainRepro(text, harness, (body, check), fewer)
+        return PlainRepro(text, harness, (body, check), operations)
 
     def _plainer_inputs(
         self, body: ReproBody, check: ReproCheck, form: PlainForm
@@ -116,10 +117,10 @@ class PlainSearch:
     def _shorter(
         self, body: ReproBody, check: ReproCheck, form: PlainForm
     ) -> tuple[ReproBody, int] | None:
-        """The program without an operation that random inputs needed, and how many are gone."""
-        for other, fewer in without_one_operation(body):
+        """The program without an operation that random inputs needed, and how many are left."""
+        for other, operations in without_one_operation(body):
             if self._holds(self._text(other, check, form)) and self._is_judged(other, check):
-                return other, fewer
+                return other, operations
         return None
 
     def _smaller(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:

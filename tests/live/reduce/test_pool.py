@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.protocol import Isolation
 from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
@@ -310,3 +311,23 @@ def test_the_process_made_ready_beside_a_candidate_outlives_it(spawning: WorkerP
 def test_a_spawned_candidate_that_does_not_end_is_stopped(spawning: WorkerPool) -> None:
     answer = spawning.submit("while True: pass", timeout=1).result(PATIENCE)
     assert answer.outcome == "timeout"
+
+
+CACHES = """
+import torch._functorch.config as functorch
+import torch._inductor.config
+{}
+print(torch._inductor.config.fx_graph_cache, functorch.enable_autograd_cache)
+"""
+
+
+@pytest.mark.parametrize("isolation", ("fork", "spawn"))
+def test_a_candidate_has_the_compilers_caches_where_its_failure_is_theirs(
+    isolation: Isolation, tmp_path: Path
+) -> None:
+    settings = WorkerSettings(isolation=isolation)
+    with WorkerPool(Path(interpreter.WARM), 1, dict(os.environ), tmp_path, settings) as pool:
+        on = CACHES.format("torch._inductor.config.fx_graph_cache = True")
+        assert pool.submit(CACHES.format("")).result().stdout == "False False\n"
+        assert pool.submit(on).result().stdout == "True True\n"
+        assert pool.submit(CACHES.format("")).result().stdout == "False False\n"

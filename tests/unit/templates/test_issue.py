@@ -136,12 +136,16 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
 def test_a_title_says_what_the_failure_needs() -> None:
     report = data.crash_report()
     changes = (
-        ("values: nan", True),
-        ("values: 1.0", False),
-        ("argument dtype: torch.int8", True),
-        ("argument dtype: left out", False),
-        ("argument keepdim: True", True),
-        ("argument keepdim: left out", True),
+        ("values nan: nan", True),
+        ("values nan: 1.0", False),
+        ("values inf: inf", True),
+        ("values inf: 1.0", True),
+        ("argument dtype of sum: torch.int8", True),
+        ("argument dtype of sum: left out", False),
+        ("argument dim of mean: 1", True),
+        ("argument dim of mean: left out", False),
+        ("argument keepdim of sum: True", True),
+        ("argument keepdim of sum: left out", True),
     )
     rows = tuple(NeighbourRow(change, fails) for change, fails in changes)
     repro = structs.replace(report.repro, operators=("Tensor.sum",), neighbours=rows)

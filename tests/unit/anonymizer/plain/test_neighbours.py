@@ -74,10 +74,21 @@ def test_special_values_and_arguments_are_given_up_one_by_one() -> None:
         ("return (torch.full((2, 2), float('-inf')),)",),
         False,
     )
-    (value,) = found(body, "values")
+    (value,) = found(body, "values -inf")
     assert (value.own, value.to) == ("-inf", "1.0")
     assert value.body.inputs == ("return (torch.full((2, 2), 1.0),)",)
-    (dtype,) = found(body, "argument dtype")
+    (dtype,) = found(body, "argument dtype of sum")
     assert (dtype.own, dtype.to) == ("torch.int8", "left out")
     assert dtype.body.definitions.endswith("torch.sum(x, 1, keepdim=True)")
-    assert len(found(body, "argument keepdim")) == 1
+    assert len(found(body, "argument keepdim of sum")) == 1
+
+
+def test_an_argument_that_is_no_operators_own_is_left_alone() -> None:
+    definitions = """
+def repro(x):
+    with torch.autocast(device_type="cpu", dtype=torch.bfloat16):
+        y = helper(x, n=1).mean(dim=x.size(0))
+    return y.sum(dim=0) - y.sum(dim=1)
+"""
+    body = ReproBody(definitions, "repro", ("return (torch.ones(2, 2),)",), False)
+    assert [near for near in neighbours(body, ReproCheck("crash")) if "argument" in near.what] == []

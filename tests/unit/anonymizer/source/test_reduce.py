@@ -237,7 +237,7 @@ def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
         False,
     )
     made = list(reduce.without_one_operation(body))
-    assert {fewer for _, fewer in made} == {1}
+    assert {operations for _, operations in made} == {1}
     texts = [one.definitions for one, _ in made]
     assert any("*" not in text and "torch.sum(" in text for text in texts)
     assert any("*" in text and "torch.sum(" not in text for text in texts)

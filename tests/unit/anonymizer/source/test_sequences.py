@@ -82,6 +82,18 @@ def test_tensors_that_are_one_in_some_calls_are_a_choice() -> None:
     assert inputs_of(recorded)[-1] == "return (x, x1 if n else x)"
 
 
+def test_one_tensor_that_is_passed_twice_each_time_stays_one() -> None:
+    gathered = handmade(TWO)
+    one, other = ({"kind": "placeholder", "shape": [2, 3], "number": at} for at in (0, 1))
+    gathered["args"] = [tensor(), tensor()]
+    gathered["earlier"] = [{"args": [one, one], "kwargs": {}}]
+    recorded, _ = rebuild(gathered, {"relu"}).sequences
+    assert inputs_of(recorded)[1:] == ["x = torch.randn(2, n)", "return (x, x)"]
+    # tensors of two sizes cannot both be told by the one that stands for them
+    gathered["earlier"] = [{"args": [one, {**other, "shape": [2, 4]}], "kwargs": {}}]
+    assert len(rebuild(gathered, {"relu"}).sequences) == 1
+
+
 def test_views_of_one_storage_are_tensors_of_their_own_in_calls_where_they_were() -> None:
     gathered = handmade(TWO)
     half = {**gathered["tensors"]["t0"], "shape": [4], "stride": [1]}
