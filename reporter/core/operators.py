@@ -21,7 +21,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 }
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
 #: Functions of the repro that every repro has.
-_HARNESS = frozenset(("run", "inputs", "main"))
+_HARNESS = frozenset(("run", "inputs", "main", "leaves", "held"))
 #: Methods that every class has, and so tell nothing.
 _USUAL = frozenset(("__init__", "__call__", "__new__"))
 _ASKED = frozenset(("setattr", "delattr", "getattr", "hasattr", "isinstance", "issubclass", "type"))
