@@ -62,9 +62,9 @@ def _keep_headers() -> None:
             candidate.enter_cache(folder)
 
 
-def settle(text: str = "") -> None:
+def settle(text: str) -> None:
     """Make a candidate, a ``text``, independent of other compilations, of helper processes and of
-    chance; called in the thread that runs it, which torch's settings are those of.
+    chance. Since torch 2.13 settings belong to a thread: call it in the one that runs the text.
 
     A fresh interpreter seeds its generators from the system; a search has to give the same result
     twice. A text whose failure is the cache's has torch's caches, in a folder of its own.

@@ -54,28 +54,23 @@ def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tup
         names = [names[0], "custom"]
         written = "custom"
     for name in names:
-        yield name, _row({} if name == written else {"backend": name})
+        yield name, _row(check, {} if name == written else {"backend": name})
     top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
         if dynamic is not own:
-            yield f"{names[-1]}, dynamic={dynamic}", _row({**top, "dynamic": dynamic})
+            yield f"{names[-1]}, dynamic={dynamic}", _row(check, {**top, "dynamic": dynamic})
     if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:
         for mode in MODES:
-            yield f"mode={mode}", _row({**top, "mode": mode})
+            yield f"mode={mode}", _row(check, {**top, "mode": mode})
     if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
         for setting in ("emulate_precision_casts", "fallback_random"):
             if setting not in str(check.config):
-                yield setting, _row({"config": {f"torch._inductor.config.{setting}": True}})
+                yield setting, _row(check, {"config": {f"torch._inductor.config.{setting}": True}})
 
 
-def _row(overrides: Overrides) -> Overrides:
-    """As the search for the culprit asks: the caches are off."""
-    return {"fresh": True, **overrides}
-
-
-def _with_caches(overrides: Overrides) -> Overrides:
-    """The row of a repro whose failure is the cache's."""
-    return {**overrides, "fresh": False}
+def _row(check: ReproCheck, overrides: Overrides) -> Overrides:
+    """As the search for the culprit asks: the caches are off, unless the failure is theirs."""
+    return {"fresh": CACHED not in check.config, **overrides}
 
 
 def ablation(
@@ -83,15 +78,13 @@ def ablation(
 ) -> Iterator[RungRow]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
     rows = list(variants(check, wanted.layer, wanted.kind))
-    if CACHED in check.config:
-        rows = [(name, _with_caches(overrides)) for name, overrides in rows]
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     shown = [row(name, future.result(), wanted) for name, future in futures]
     for each in shown:
         yield each
         if each.rung == Backend.AOT_EAGER and _shows(each, wanted):
-            overrides = _row({"backend": Backend.AOT_EAGER.value, "unbound": True})
+            overrides = _row(check, {"backend": Backend.AOT_EAGER.value, "unbound": True})
             yield row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
 
 

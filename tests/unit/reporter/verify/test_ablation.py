@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.boilerplate import CACHED, ReproCheck
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
@@ -31,6 +31,12 @@ def test_the_row_of_the_repros_own_backend_changes_nothing(
     assert rows[own] == Variation("control").message() == {"fresh": True}
     others = [name for name in (*BELOW, "inductor") if name != own]
     assert all(rows[name] == {"fresh": True, "backend": name} for name in others)
+
+
+def test_the_caches_stay_on_in_each_row_where_the_failure_is_theirs() -> None:
+    check = ReproCheck("stale_graph", config=(CACHED,))
+    rows = dict(variants(check, Layer.INDUCTOR, Kind.STALE_GRAPH))
+    assert len(rows) > 4 and not any(row["fresh"] for row in rows.values())
 
 
 def test_dynamic_is_varied_under_the_top_backend_and_named_where_it_is_another() -> None:
