@@ -53,6 +53,14 @@ class RecordedCall:
     #: Python seeds anew in every fork
     random: Any = field(default_factory=random.getstate)
 
+    @property
+    def uses_inductor(self) -> bool:
+        """Whether what compiles the call is Inductor, by torch.compile or by AOTInductor."""
+        if self.options.get("compiler") in ("export", "onnx"):
+            return False
+        backend: Any = self.options.get("backend", "inductor")
+        return bool(backend == "inductor")
+
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""
         for name, value in self.settings.items():

@@ -25,6 +25,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
+from ..dynamo.compiler_modules import import_compiler
 from ..machine import waiting
 from ..protocol import (
     MOST_OF_LOG,
@@ -132,6 +133,8 @@ class ForkServer:
             "pid": os.getpid(),
         }
         self.channel.send(greeting)
+        # while the program makes the call; one that has compiled before has it all
+        import_compiler(self.call.uses_inductor)
         while True:
             ready = self.channel.has_pending()
             if not ready:

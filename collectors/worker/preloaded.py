@@ -13,7 +13,6 @@ runs.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import random
@@ -24,6 +23,7 @@ import tempfile
 import threading
 import warnings
 
+from ..dynamo.compiler_modules import import_compiler
 from ..protocol import ForkRequest, ForkStarted, ForkStatus
 from . import candidate
 from .job import kill_group
@@ -36,10 +36,7 @@ def serve(path: str, inductor: bool) -> int:
     """
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path + ".part")
-    importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
-    if inductor:
-        with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
-            _import_inductor()
+    import_compiler(inductor)
     listening.listen()
     os.rename(path + ".part", path)
     running: set[int] = set()
@@ -56,21 +53,6 @@ def serve(path: str, inductor: bool) -> int:
             target=_answer, args=(connection, begun, running, listening), daemon=True
         ).start()
         begun.wait()  # nothing else may hold a lock while another thread forks
-
-
-def _import_inductor() -> None:
-    """What a first compile imports, and the vector units that it finds."""
-    config, setting = importlib.import_module("torch._inductor.config"), "compile_threads"
-    threads = getattr(config, setting)
-    setattr(config, setting, 1)  # else the import starts processes, and a thread that reads them
-    try:
-        importlib.import_module("torch._inductor.compile_fx")
-    finally:
-        setattr(config, setting, threads)
-    codecache = importlib.import_module("torch._inductor.codecache")
-    owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
-    if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):  # the checks have been compiled before
-        owner.pick_vec_isa()
 
 
 def _answer(

@@ -1,0 +1,42 @@
+"""What a first compile imports and asks the machine: seconds that each fork of a process would
+spend anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+
+_INDUCTOR = "torch._inductor.compile_fx"
+
+
+def import_compiler(inductor: bool) -> None:
+    """Imports what a first compile of this process would, and starts no process that stays, no
+    thread and no compile of a program.
+
+    Args:
+        inductor: whether the first compile is one of Inductor's. Its modules come with it, and the
+            vector units that it finds, if `TORCHINDUCTOR_CACHE_DIR` has been filled with the checks
+            for them: each check starts several processes, and takes ten seconds where it has to be
+            compiled.
+    """
+    importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
+    if inductor:
+        with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
+            _import_inductor()
+
+
+def _import_inductor() -> None:
+    config, setting = importlib.import_module("torch._inductor.config"), "compile_threads"
+    threads = getattr(config, setting)
+    setattr(config, setting, 1)  # else the import starts processes, and a thread that reads them
+    try:
+        importlib.import_module(_INDUCTOR)
+    finally:
+        setattr(config, setting, threads)
+    codecache = importlib.import_module("torch._inductor.codecache")
+    owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
+    if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):
+        owner.pick_vec_isa()
