@@ -8,10 +8,13 @@ from one place to another.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+
+from . import cpp_prefix
 
 #: File systems and clocks differ by less than this.
 _SLACK = 2.0
@@ -34,7 +37,10 @@ class Slot:
         for name in os.listdir(warm):
             if len(name) == 2:
                 shutil.copytree(
-                    os.path.join(warm, name), os.path.join(self.cache, name), dirs_exist_ok=True
+                    os.path.join(warm, name),
+                    os.path.join(self.cache, name),
+                    copy_function=_copy,
+                    dirs_exist_ok=True,
                 )
 
     def clear(self) -> None:
@@ -84,3 +90,12 @@ class Slot:
                     continue
                 if recent:
                     yield path
+
+
+def _copy(source: str, target: str) -> None:
+    """Copies a file of the warm-up; a compiled header of 120 MB is linked, which nobody changes."""
+    if not source.endswith(cpp_prefix.SUFFIX):
+        shutil.copy2(source, target)
+    elif not os.path.exists(target):
+        with contextlib.suppress(OSError):  # another file system
+            os.link(source, target)

@@ -10,7 +10,7 @@ import shutil
 import warnings
 
 from ..call import bisection
-from . import candidate
+from . import candidate, cpp_prefix
 
 _SEED = 0
 #: What a text says whose failure is the cache's (`anonymizer.graph.boilerplate.CACHED`).
@@ -33,10 +33,11 @@ def warm_up(backend: str) -> str:
     order = [backend] if shutil.which("g++") or backend != "inductor" else []
     for name in [*order, "aot_eager", "eager"]:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), cpp_prefix.record_commands() as commands:
                 warnings.simplefilter("ignore")
                 compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
                 compiled(torch.ones(64, 64), torch.ones(64, 64))
+            cpp_prefix.precompile(commands, os.environ.get("TORCHINDUCTOR_CACHE_DIR", "/dev/null"))
             break
         except Exception:
             torch._dynamo.reset()

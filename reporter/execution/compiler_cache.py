@@ -20,6 +20,7 @@ from pathlib import Path
 
 HEADERS = "precompiled_headers"
 _LIST = "complete-files"
+_COMPILED_HEADER = ".gch"
 
 
 def warm_folder(python: Path, otherwise: Path) -> Path:
@@ -86,7 +87,7 @@ class WarmCache:
 
     def borrow(self, folder: Path) -> Path:
         """A folder of one's own with what is whole in the cache, for a warm-up beside another."""
-        prefill(folder, self._folder)
+        prefill(folder, self._folder, with_prefix=True)
         link_headers(folder / HEADERS, self._folder)
         return folder
 
@@ -126,19 +127,24 @@ def is_ready(warm: Path) -> bool:
     return any(len(path.parts[0]) == 2 for path in _whole_files(warm))
 
 
-def prefill(cache: Path, warm: Path | None) -> None:
+def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
     """Give a new ``cache`` the checks of the C++ toolchain that a warm-up has made, and nothing
     compiled from a program.
 
     They depend on the machine and the compiler only, cost ten seconds, and are found by the hash of
-    their source. Without a finished warm-up nothing is copied.
+    their source. Without a finished warm-up nothing is copied. `with_prefix` links the compiled
+    header of kernels as well, which torch of these releases would not have.
     """
     cache.mkdir(parents=True, exist_ok=True)
     for path in _whole_files(warm):
-        if warm is not None and len(path.parts[0]) == 2:
-            with contextlib.suppress(FileNotFoundError):  # another run has condemned the cache
-                (cache / path).parent.mkdir(parents=True, exist_ok=True)
+        if warm is None or len(path.parts[0]) != 2:
+            continue
+        with contextlib.suppress(OSError):  # another run has condemned it, another file system
+            (cache / path).parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix != _COMPILED_HEADER:
                 shutil.copy2(warm / path, cache / path)
+            elif with_prefix:
+                os.link(warm / path, cache / path)
 
 
 def lend_headers(temporary: Path, warm: Path | None) -> None:

@@ -45,7 +45,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
     """
     entry = entry_point_of(run.program, run.info.path)
-    prefill((run.folder if seen is None else seen.folder) / "cache", warm)
+    prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
     options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))

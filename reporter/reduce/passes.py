@@ -33,8 +33,6 @@ from reporter.reduce.questions import Questions, graph_of
 class Calls:
     """The fewest successive calls, latest shapes last, that still show the failure."""
 
-    name = "calls"
-
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         """The last call, the last two, the first or the first two, whichever fails first, else all;
         a single call of a graph with its sizes fixed, if that fails as well.
@@ -58,8 +56,6 @@ class Window:
     What a prefix computes and nobody reads any more becomes its output; what a late start has not
     computed becomes an input.
     """
-
-    name = "window"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         shorter = self._search(candidate, ask, prefix, delta_debugging.bisect_prefix)
@@ -98,8 +94,6 @@ class Window:
 class Outputs:
     """The fewest outputs, by delta debugging."""
 
-    name = "outputs"
-
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         graph = graph_of(candidate)
         if len(graph.outputs) <= 1:
@@ -137,8 +131,6 @@ class Delta:
     Asks `2 k log2(n)` times for `k` nodes to blame out of `n`.
     """
 
-    name = "delta"
-
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         graph = graph_of(candidate)
         operations = [node.name for node in graph.nodes if node.counts]
@@ -169,8 +161,6 @@ class Nodes:
     """Node by node, last first: bypass it by an argument of the same shape and dtype, make it an
     input, or drop its effect.
     """
-
-    name = "nodes"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         names = [node.name for node in reversed(graph_of(candidate).nodes)]

@@ -6,7 +6,8 @@ finds does not depend on how many run side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from anonymizer.graph.expressions import NotPublic
@@ -128,13 +129,28 @@ def _apply(change: Change, candidate: Candidate) -> Candidate | None:
     return made if made != candidate else None
 
 
+#: The changes of one kind to try on a candidate, likeliest first.
+Changes = Callable[[Candidate], Iterator[Change]]
+
+
 class Pass(Protocol):
     """One reduction step over candidates."""
 
-    name: str
-
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         """A candidate that shows the same failure and is no larger."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A pass of single changes, of one or several kinds: each is tried once, and those of the next
+    kind run ahead where a worker is idle.
+    """
+
+    kinds: Sequence[Changes]
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The candidate with every change that keeps the failure."""
+        return ask.sweep(candidate, (each for kind in self.kinds for each in kind(candidate)))
 
 
 def graph_of(candidate: Candidate) -> Graph:

@@ -4,38 +4,41 @@ nothing.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
 from reporter.reduce import passes, shapes, simplify, simplify_all
-from reporter.reduce.questions import Pass, Questions
+from reporter.reduce.questions import Changes, Pass, Questions, Sweep
 
-#: Fewer calls, operations and outputs.
-SHORTER: Sequence[Pass] = (
-    passes.Calls(),
-    passes.Window(),
-    passes.Delta(),
-    passes.Outputs(),
-    passes.Nodes(),
-)
+#: What makes a program shorter, and then plainer.
+_Round = tuple[Sequence[Pass], Sequence[Pass]]
+#: Fewer operations and outputs.
+_SHORTER: Sequence[Pass] = (passes.Delta(), passes.Outputs(), passes.Nodes())
 #: Plainer text around the same operations, what saves most lines first.
-PLAINER: Sequence[Pass] = (
-    simplify_all.SimplifyAll(),
-    simplify.PlainBackward(),
-    simplify.PlainOptions(),
-    simplify.Unstock(),
-    simplify.Precision(),
-    simplify.PlainInputs(),
+_PLAINER: Sequence[Changes] = (
+    simplify.backward,
+    simplify.options,
+    simplify.parameters,
+    simplify.precision,
+    simplify.inputs,
+    shapes.at_once,
+)
+_PLAINER_SIZES: Sequence[Pass] = (
     shapes.CallSizes(),
     shapes.Shapes(),
-    shapes.Ranks(),
-    shapes.DimByDim(),
-    shapes.Literals(),
+    Sweep((shapes.ranks, shapes.dimensions, shapes.literals)),
 )
-#: What later rounds leave out: bisection, since deleting single operations finds what has become
-#: possible, and the guess at a common end, which has been wrong.
-_ONCE = (passes.Window, simplify_all.SimplifyAll)
+#: What the first round does, and what later ones leave out: bisection, since deleting single
+#: operations finds what has become possible, and the guess at a common end, which has been wrong.
+_FIRST: _Round = (
+    (passes.Calls(), passes.Window(), *_SHORTER),
+    (Sweep((simplify_all.everything, *_PLAINER)), *_PLAINER_SIZES),
+)
+_LATER: _Round = ((passes.Calls(), *_SHORTER), (Sweep(_PLAINER), *_PLAINER_SIZES))
+#: When all else is done.
+LAST = Sweep((functools.partial(simplify.options, with_backend=True),))
 _ROUNDS = 3
 #: Candidates that plainer text may cost, at least; else as many as the search took before.
 _FOR_PLAINER = 32
@@ -44,24 +47,23 @@ _FOR_PLAINER = 32
 def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
     """The smallest graph candidate the passes reach."""
     asked_plainer = 0
-    for number in range(_ROUNDS):
+    for shorter, plainer in (_FIRST, *[_LATER] * (_ROUNDS - 1)):
         before = candidate
-        candidate = _run(SHORTER, candidate, ask, number)
+        candidate = _run(shorter, candidate, ask)
         settled = ask.scheduler.counts.settled
         allowed = max(_FOR_PLAINER, settled - asked_plainer) - asked_plainer
         ask.most = settled + max(0, allowed)
-        candidate = _run(PLAINER, candidate, ask, number)
+        candidate = _run(plainer, candidate, ask)
         ask.most = None
         asked_plainer += ask.scheduler.counts.settled - settled
         if candidate == before:
             break
-    return simplify.PlainOptions(last=True).run(candidate, ask)
+    return LAST.run(candidate, ask)
 
 
-def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions, number: int) -> Candidate:
+def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions) -> Candidate:
     for step in steps:
-        if number == 0 or not isinstance(step, _ONCE):
-            candidate = step.run(candidate, ask)
+        candidate = step.run(candidate, ask)
     return candidate
 
 

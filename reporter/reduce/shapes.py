@@ -31,6 +31,31 @@ from reporter.reduce.questions import Change, Questions, graph_of
 _DOWNWARD = (16, 8, 4, 3)
 
 
+def at_once(_: Candidate) -> Iterator[Change]:
+    """All sizes two, or small and as different as they were; multiples stay multiples where that
+    can be.
+    """
+    for step in (0, 1):
+        yield functools.partial(_all_small, step)
+
+
+def _all_small(step: int, candidate: Candidate) -> Candidate | None:
+    """All sizes from 2 on upwards, each `step` more than the one below."""
+    graph = graph_of(candidate)
+    sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
+    if len(sizes) < 2:
+        return None
+    targets = [2 + step * at for at in range(len(sizes))]
+    return candidate.with_graph(_resize(graph, sizes, targets))
+
+
+def plainest(candidate: Candidate, size: int) -> Candidate:
+    """Every size above `size` as that one."""
+    graph = graph_of(candidate)
+    sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
+    return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))
+
+
 class Shapes:
     """Every size as small as the failure allows, largest first.
 
@@ -38,11 +63,8 @@ class Shapes:
     stays as it is.
     """
 
-    name = "shapes"
-
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        """All sizes at once first; then one after another, constants included."""
-        candidate = ask.first(self._at_once(graph_of(candidate), candidate)) or candidate
+        """One size after another, constants included."""
         tried: set[int] = set()
         while True:
             sizes = sorted(
@@ -78,26 +100,6 @@ class Shapes:
         return smaller
 
     @staticmethod
-    def _at_once(graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
-        """All sizes two, or small and as different as they were; multiples stay multiples where
-        that can be.
-        """
-        sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
-        if len(sizes) < 2:
-            return
-        for targets in ([2] * len(sizes), list(range(2, 2 + len(sizes)))):
-            made = _resize(graph, sizes, targets)
-            if made != graph:
-                yield candidate.with_graph(made)
-
-    @staticmethod
-    def plainest(candidate: Candidate, size: int) -> Candidate:
-        """Every size above `size` as that one."""
-        graph = graph_of(candidate)
-        sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
-        return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))
-
-    @staticmethod
     def _next_below(size: int) -> int:
         """The half of a size, or the largest step below it if that is more."""
         return max(size // 2, next((step for step in _DOWNWARD if step < size), 2))
@@ -112,82 +114,73 @@ class Shapes:
                     yield candidate.with_graph(made)
 
 
-class DimByDim:
+#: Each step of `dimensions`, and the largest size that it is tried on: what cannot be eight is not
+#: four.
+_STEPS = {2: None, 8: None, 4: 8, 3: 4}
+
+
+def dimensions(candidate: Candidate) -> Iterator[Change]:
     """One dimension of one input at a time: for sizes that only happen to be equal."""
-
-    name = "dimensions"
-    #: Each step, and the largest size that it is tried on: what cannot be eight is not four.
-    _STEPS = {2: None, 8: None, 4: 8, 3: 4}
-
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        return ask.sweep(
-            candidate,
-            [
-                functools.partial(self._shorter, item.name, dim, step)
-                for item in graph_of(candidate).inputs
-                for dim in range(len(item.meta.shape))
-                for step in self._STEPS
-            ],
-        )
-
-    @staticmethod
-    def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
-        graph = graph_of(candidate)
-        item = graph.input(name)
-        if item is None or item.alias is not None or step >= item.meta.shape[dim]:
-            return None
-        most = DimByDim._STEPS[step]
-        if most is not None and item.meta.shape[dim] > most:
-            return None
-        shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
-        new = replace(item, meta=restride(item.meta, shape), symbols=())
-        return candidate.with_graph(with_input(graph, item, new))
+    for item in graph_of(candidate).inputs:
+        for dim in range(len(item.meta.shape)):
+            for step in _STEPS:
+                yield functools.partial(_shorter, item.name, dim, step)
 
 
-class Ranks:
-    """Fewer dimensions: of all tensors of the largest rank the first one dropped, while that is
-    possible.
+def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
+    graph = graph_of(candidate)
+    item = graph.input(name)
+    if item is None or item.alias is not None or dim >= len(item.meta.shape):
+        return None
+    size, most = item.meta.shape[dim], _STEPS[step]
+    if step >= size or most is not None and size > most:
+        return None
+    shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
+    new = replace(item, meta=restride(item.meta, shape), symbols=())
+    return candidate.with_graph(with_input(graph, item, new))
+
+
+def ranks(candidate: Candidate) -> Iterator[Change]:
+    """Fewer dimensions: of all tensors of the largest rank only the last one, or the first one
+    dropped, while that is possible.
     """
+    for _ in range(_largest_rank(graph_of(candidate)) - 1):
+        yield lambda c: _with_rank(c, 1)
+        yield lambda c: _with_rank(c, _largest_rank(graph_of(c)) - 1)
 
-    name = "ranks"
 
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        while True:
-            found = ask.first(self._candidates(graph_of(candidate), candidate))
-            if found is None:
-                return candidate
-            candidate = found
+def plainest_ranks(candidate: Candidate) -> Candidate:
+    """Vectors instead of the tensors of the largest rank, where that can be."""
+    return _with_rank(candidate, 1) or candidate
 
-    def plainest(self, candidate: Candidate) -> Candidate:
-        """Vectors instead of the tensors of the largest rank, where that can be."""
-        return next(self._candidates(graph_of(candidate), candidate), candidate)
 
-    def _candidates(self, graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
-        ranks = [len(item.meta.shape) for item in graph.inputs if item.kind == "input"]
-        rank = max(ranks, default=0)
-        aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
-        if rank < 2 or aliased:
-            return
-        for target in dict.fromkeys((1, rank - 1)):
-            inputs = tuple(
-                self._flat(item, target) if len(item.meta.shape) == rank else item
-                for item in graph.inputs
-            )
-            yield candidate.with_graph(replace(graph, inputs=inputs))
+def _largest_rank(graph: Graph) -> int:
+    return max((len(item.meta.shape) for item in graph.inputs if item.kind == "input"), default=0)
 
-    @staticmethod
-    def _flat(item: Input, rank: int) -> Input:
-        if item.kind != "input":
-            return item
-        shape = item.meta.shape[len(item.meta.shape) - rank :]
-        meta = replace(item.meta, shape=shape, stride=contiguous(shape))
-        return replace(item, meta=meta, symbols=())
+
+def _with_rank(candidate: Candidate, target: int) -> Candidate | None:
+    """The tensors of the largest rank with `target` dimensions; None where that is no less."""
+    graph = graph_of(candidate)
+    rank = _largest_rank(graph)
+    aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
+    if not 0 < target < rank or aliased:
+        return None
+    inputs = tuple(
+        _flat(item, target) if len(item.meta.shape) == rank else item for item in graph.inputs
+    )
+    return candidate.with_graph(replace(graph, inputs=inputs))
+
+
+def _flat(item: Input, rank: int) -> Input:
+    if item.kind != "input":
+        return item
+    shape = item.meta.shape[len(item.meta.shape) - rank :]
+    meta = replace(item.meta, shape=shape, stride=contiguous(shape))
+    return replace(item, meta=meta, symbols=())
 
 
 class CallSizes:
     """Small sizes in a sequence of calls, keeping which of them are equal and which is larger."""
-
-    name = "call sizes"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         calls = candidate.check.calls
@@ -304,55 +297,50 @@ def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
     return replace(meta, shape=shape, stride=tuple(strides))
 
 
-class Literals:
+def literals(candidate: Candidate) -> Iterator[Change]:
     """Plainer numbers in the arguments of nodes: 0, 1 or 2 for floats and ints that are no sizes;
     optional arguments dropped.
     """
+    for node in graph_of(candidate).nodes:
+        if node.op not in ("enter", "exit"):
+            for key, _ in node.kwargs:
+                yield functools.partial(_without_argument, node.name, key)
+            yield functools.partial(_without_argument, node.name, None)
+        for plain in (2.0, 1.0, 0.5):
+            yield functools.partial(_with_plain_floats, node.name, plain)
 
-    name = "literals"
 
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        changes: list[Change] = []
-        for node in graph_of(candidate).nodes:
-            if node.op not in ("enter", "exit"):
-                for key, _ in node.kwargs:
-                    changes.append(functools.partial(self._drop, node.name, key))
-                changes.append(functools.partial(self._drop, node.name, None))
-            changes += [
-                functools.partial(self._simpler, node.name, plain) for plain in (2.0, 1.0, 0.5)
-            ]
-        return ask.sweep(candidate, changes)
+def _without_argument(name: str, key: str | None, candidate: Candidate) -> Candidate | None:
+    """Without one keyword argument, or (None) without the last argument if that is a plain number
+    or None.
+    """
+    node = graph_of(candidate).node(name)
+    if node is None:
+        return None
+    if key is not None:
+        kwargs = tuple(item for item in node.kwargs if item[0] != key)
+        return _with_node(candidate, replace(node, kwargs=kwargs))
+    last = node.args[-1] if len(node.args) > 1 else node
+    if last is None or isinstance(last, (bool, int, float)):
+        return _with_node(candidate, replace(node, args=node.args[:-1]))
+    return None
 
-    def _drop(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
-        """Without one keyword argument, or (None) without the last argument if that is a plain
-        number or None.
-        """
-        node = graph_of(candidate).node(name)
-        if node is None:
-            return None
-        if key is not None:
-            kwargs = tuple(item for item in node.kwargs if item[0] != key)
-            return self._with(candidate, replace(node, kwargs=kwargs))
-        last = node.args[-1] if len(node.args) > 1 else node
-        if last is None or isinstance(last, (bool, int, float)):
-            return self._with(candidate, replace(node, args=node.args[:-1]))
+
+def _with_plain_floats(name: str, plain: float, candidate: Candidate) -> Candidate | None:
+    node = graph_of(candidate).node(name)
+    if node is None:
         return None
 
-    def _simpler(self, name: str, plain: float, candidate: Candidate) -> Candidate | None:
-        node = graph_of(candidate).node(name)
-        if node is None:
-            return None
+    def change(value: Any) -> Any:
+        odd = isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
+        return plain if odd else value
 
-        def change(value: Any) -> Any:
-            odd = isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
-            return plain if odd else value
+    args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
+    kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
+    return _with_node(candidate, replace(node, args=args, kwargs=kwargs))
 
-        args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
-        kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
-        return self._with(candidate, replace(node, args=args, kwargs=kwargs))
 
-    @staticmethod
-    def _with(candidate: Candidate, new: Node) -> Candidate:
-        graph = graph_of(candidate)
-        nodes = tuple(new if node.name == new.name else node for node in graph.nodes)
-        return candidate.with_graph(replace(graph, nodes=nodes))
+def _with_node(candidate: Candidate, new: Node) -> Candidate:
+    graph = graph_of(candidate)
+    nodes = tuple(new if node.name == new.name else node for node in graph.nodes)
+    return candidate.with_graph(replace(graph, nodes=nodes))

@@ -1,5 +1,8 @@
-"""The passes that make a program plainer without making it shorter: what surrounds it, what feeds
-it, its dtype and device.
+"""Changes that make a program plainer without making it shorter: what surrounds it, what feeds it,
+its dtype and device.
+
+`options`, `backward`, `parameters`, `precision` and `inputs` list the changes to try on a
+candidate, likeliest first; each looks again at the candidate that it is then applied to.
 """
 
 from __future__ import annotations
@@ -15,67 +18,41 @@ from anonymizer.graph.layouts import contiguous
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
 from reporter.reduce.graph_cuts import retype, with_input
-from reporter.reduce.questions import Change, Questions, graph_of
+from reporter.reduce.questions import Change, graph_of
 
 #: A plainer input made from one, or None where it is plain already.
 _Step = Callable[[Input], "Input | None"]
+_SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
 
 
-class PlainOptions:
-    """Drops what surrounds the program: contexts, config assignments, torch.compile arguments,
-    gradients of plain inputs.
+def options(candidate: Candidate, with_backend: bool = False) -> Iterator[Change]:
+    """Without what surrounds the program: contexts, config assignments, torch.compile arguments,
+    what is compared beside the outputs.
+
+    The backend goes last of all (`with_backend`): a cheaper one than the user's makes every
+    candidate before cheaper.
     """
+    check = candidate.check
+    for context in check.contexts:
+        yield functools.partial(_without, "contexts", context)
+    for item in _removable(candidate):
+        yield functools.partial(_without, "config", item)
+    for item in check.arguments:
+        if item[0] != "backend" or with_backend and not _draws_alike(candidate):
+            yield functools.partial(_without, "arguments", item)
+    yield lambda c: c.with_check(evaluation=False)
+    yield lambda c: c.with_check(compare_inputs=False)
 
-    name = "options"
 
-    def __init__(self, last: bool = False) -> None:
-        # the backend goes last: a cheaper one than the user's makes every candidate before cheaper
-        self.last = last
-
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        return ask.sweep(candidate, self._changes(candidate))
-
-    def _changes(self, candidate: Candidate) -> Iterator[Change]:
-        check = candidate.check
-        for context in check.contexts:
-            yield functools.partial(_without, "contexts", context)
-        for item in self._removable(candidate):
-            yield functools.partial(_without, "config", item)
-        for item in check.arguments:
-            if item[0] != "backend" or self.last and not _draws_alike(candidate):
-                yield functools.partial(_without, "arguments", item)
-        yield lambda c: c.with_check(evaluation=False)
-        yield lambda c: c.with_check(compare_inputs=False)
-
-    @staticmethod
-    def _removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
-        """The config assignments that may go without making the comparison itself wrong."""
-        fixed = _draws_alike(candidate)
-        for item in candidate.check.config:
-            if fixed and item[0].endswith("fallback_random"):
-                continue
-            if item[0].endswith("emulate_precision_casts") and candidate.coarse:
-                continue  # without it the difference could be a skipped rounding, which is no bug
-            yield item
-
-    @staticmethod
-    def without_config(candidate: Candidate) -> Candidate:
-        """Without any config assignment that may go."""
-        return _together(
-            (
-                functools.partial(_without, "config", item)
-                for item in PlainOptions._removable(candidate)
-            ),
-            candidate,
-        )
-
-    @staticmethod
-    def plainest(candidate: Candidate) -> Candidate:
-        """Without contexts and torch.compile arguments other than the backend; what is compared and
-        config stay.
-        """
-        backend = tuple(item for item in candidate.check.arguments if item[0] == "backend")
-        return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
+def _removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """The config assignments that may go without making the comparison itself wrong."""
+    fixed = _draws_alike(candidate)
+    for item in candidate.check.config:
+        if fixed and item[0].endswith("fallback_random"):
+            continue
+        if item[0].endswith("emulate_precision_casts") and candidate.coarse:
+            continue  # without it the difference could be a skipped rounding, which is no bug
+        yield item
 
 
 def _draws_alike(candidate: Candidate) -> bool:
@@ -90,130 +67,100 @@ def _without(field: str, item: object, candidate: Candidate) -> Candidate:
     return candidate.with_check(**{field: left})
 
 
-class PlainBackward:
-    """The simplest way to ask for gradients that still shows the failure: a plain sum, and only
-    where needed.
+def without_config(candidate: Candidate) -> Candidate:
+    """Without any config assignment that may go."""
+    return _together(
+        (functools.partial(_without, "config", item) for item in _removable(candidate)), candidate
+    )
+
+
+def bare(candidate: Candidate) -> Candidate:
+    """Without contexts and torch.compile arguments other than the backend; what is compared and
+    config stay.
     """
-
-    name = "backward"
-
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        options = [candidate.with_check(backward=how) for how in self._plainer(candidate.check)]
-        return ask.first(options) or candidate
-
-    def plainest(self, candidate: Candidate) -> Candidate:
-        """Without gradients, or with those of a sum where they are what is wrong."""
-        plainer = self._plainer(candidate.check)
-        return candidate.with_check(backward=plainer[0]) if plainer else candidate
-
-    @staticmethod
-    def _plainer(check: ReproCheck) -> list[str]:
-        if check.backward == "none":
-            return []
-        options = [] if check.kind == Kind.WRONG_GRADIENT else ["none"]
-        return options if check.backward == "sum" else [*options, "sum"]
+    backend = tuple(item for item in candidate.check.arguments if item[0] == "backend")
+    return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
 
 
-class PlainInputs:
-    """Plainer inputs: no gradient, default layout, no alias, plain random floats; private state as
-    plain arguments.
+def backward(_: Candidate) -> Iterator[Change]:
+    """The simplest way to ask for gradients: none, where they are not what is wrong, or those of a
+    plain sum.
     """
+    for how in ("none", "sum"):
+        yield functools.partial(_with_backward, how)
 
-    name = "inputs"
 
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        """All changes at once, else one after another; each has to keep the failure."""
-        changes = list(self._changes(candidate, (*self._steps(), self._dtype)))
-        everything = _together(changes, candidate)
-        if everything != candidate and (found := ask.first([everything])) is not None:
-            return found
-        return ask.sweep(candidate, changes)
+def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
+    return candidate.with_check(backward=how) if how in _plainer(candidate.check) else None
 
-    def plainest(self, candidate: Candidate) -> Candidate:
-        """All of it at once, except that every dtype stays."""
-        return _together(self._changes(candidate, self._steps()), candidate)
 
-    def _steps(self) -> tuple[_Step, ...]:
-        return (
-            self._no_grad,
-            self._argument,
-            self._no_alias,
-            self._layout,
-            self._recipe,
-            self._ordinary,
-            self._small,
+def _plainer(check: ReproCheck) -> list[str]:
+    """The plainer ways to ask for gradients, plainest first."""
+    if check.backward == "none":
+        return []
+    ways = [] if check.kind == Kind.WRONG_GRADIENT else ["none"]
+    return ways if check.backward == "sum" else [*ways, "sum"]
+
+
+def plainest_backward(candidate: Candidate) -> Candidate:
+    """Without gradients, or with those of a sum where they are what is wrong."""
+    plainer = _plainer(candidate.check)
+    return candidate.with_check(backward=plainer[0]) if plainer else candidate
+
+
+def parameters(_: Candidate) -> Iterator[Change]:
+    """A parameter nobody needs as a layer as a plain argument: the module disappears when it adds
+    nothing.
+    """
+    yield as_arguments
+
+
+def as_arguments(candidate: Candidate) -> Candidate:
+    """All parameters as arguments; gradients that are wrong stay those of parameters."""
+    graph = graph_of(candidate)
+    if candidate.check.kind == Kind.WRONG_GRADIENT:
+        return candidate
+    inputs = tuple(
+        (
+            replace(item, kind="input")
+            if item.kind == "param" and not _owns_memory(graph, item)
+            else item
         )
+        for item in graph.inputs
+    )
+    return candidate.with_graph(replace(graph, inputs=inputs))
 
-    @staticmethod
-    def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
-        for item in graph_of(candidate).inputs:
-            for step in steps:
-                yield functools.partial(_change, item.name, step)
 
-    @staticmethod
-    def _no_grad(item: Input) -> Input | None:
-        return (
-            replace(item, meta=replace(item.meta, requires_grad=False))
-            if item.kind == "input"
-            else None
-        )
+def _owns_memory(graph: Graph, item: Input) -> bool:
+    users = graph.users()
+    matches = (stock_layers.match(graph, node, users) for node in graph.nodes)
+    return any(match is not None and item.name in match.owns for match in matches)
 
-    @staticmethod
-    def _argument(item: Input) -> Input | None:
-        return replace(item, kind="input") if item.kind == "buffer" else None
 
-    @staticmethod
-    def _no_alias(item: Input) -> Input | None:
-        return (
-            replace(item, alias=None, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
-            if item.alias
-            else None
-        )
+def precision(_: Candidate) -> Iterator[Change]:
+    """Dtype and device of the whole program at once: the CPU, and single precision."""
+    yield lambda c: c.with_graph(retype(graph_of(c), {}, "cpu"))
+    yield lambda c: c.with_graph(retype(graph_of(c), _SINGLE, None))
 
-    @staticmethod
-    def _layout(item: Input) -> Input | None:
-        return (
-            replace(item, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
-            if item.meta.stride and not item.alias
-            else None
-        )
 
-    @staticmethod
-    def _recipe(item: Input) -> Input | None:
-        if item.kind == "param" and item.meta.is_float and item.recipe != Recipe("randn"):
-            return replace(item, recipe=Recipe("randn"))
-        plain = (
-            item.recipe.kind in ("randn", "rand", "bool", "zeros", "ones")
-            and not item.recipe.specials
-        )
-        if plain or item.kind != "input":
-            return None
-        if item.meta.is_float:
-            return replace(item, recipe=Recipe("randn"))
-        if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
-            return replace(item, recipe=Recipe("randint", 0, item.recipe.high))
-        return None
+def inputs(candidate: Candidate) -> Iterator[Change]:
+    """Plainer inputs, all at once and one by one: no gradient, default layout, no alias, plain
+    random floats; private state as plain arguments.
+    """
+    changes = list(_changes(candidate, (*_STEPS, _dtype)))
+    yield functools.partial(_together, changes)
+    yield from changes
 
-    @staticmethod
-    def _ordinary(item: Input) -> Input | None:
-        """Without its zeros, NaNs and infinities."""
-        return (
-            replace(item, recipe=replace(item.recipe, specials=()))
-            if item.recipe.specials
-            else None
-        )
 
-    @staticmethod
-    def _small(item: Input) -> Input | None:
-        if item.recipe.kind == "randint" and item.recipe.high > 2:
-            return replace(item, recipe=Recipe("randint", 0, 2))
-        return None
+def plainest_inputs(candidate: Candidate) -> Candidate:
+    """All of it at once, except that every dtype stays."""
+    return _together(_changes(candidate, _STEPS), candidate)
 
-    @staticmethod
-    def _dtype(item: Input) -> Input | None:
-        if item.meta.is_float and item.meta.dtype != "float32":
-            return replace(item, meta=replace(item.meta, dtype="float32"))
-        return None
+
+def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
+    for item in graph_of(candidate).inputs:
+        for step in steps:
+            yield functools.partial(_change, item.name, step)
 
 
 def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
@@ -229,54 +176,72 @@ def _change(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
     return candidate.with_graph(with_input(graph, item, new)) if item and new else None
 
 
-class Precision:
-    """Dtype and device of the whole program at once: the CPU, and single precision, if the failure
-    shows there too.
-    """
-
-    name = "precision"
-
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        return ask.sweep(
-            candidate,
-            [
-                lambda c: c.with_graph(retype(graph_of(c), {}, "cpu")),
-                lambda c: c.with_graph(retype(graph_of(c), _SINGLE, None)),
-            ],
-        )
+def _no_grad(item: Input) -> Input | None:
+    return (
+        replace(item, meta=replace(item.meta, requires_grad=False))
+        if item.kind == "input"
+        else None
+    )
 
 
-_SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
+def _argument(item: Input) -> Input | None:
+    return replace(item, kind="input") if item.kind == "buffer" else None
 
 
-class Unstock:
-    """A parameter nobody needs as a layer becomes a plain argument: the module disappears when it
-    adds nothing.
-    """
+def _no_alias(item: Input) -> Input | None:
+    return (
+        replace(item, alias=None, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+        if item.alias
+        else None
+    )
 
-    name = "parameters"
 
-    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        plain = self.plainest(candidate)
-        return candidate if plain == candidate else ask.first([plain]) or candidate
+def _layout(item: Input) -> Input | None:
+    return (
+        replace(item, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+        if item.meta.stride and not item.alias
+        else None
+    )
 
-    def plainest(self, candidate: Candidate) -> Candidate:
-        """All of them as arguments; gradients that are wrong stay those of parameters."""
-        graph = graph_of(candidate)
-        if candidate.check.kind == Kind.WRONG_GRADIENT:
-            return candidate
-        inputs = tuple(
-            (
-                replace(item, kind="input")
-                if item.kind == "param" and not self._owns_memory(graph, item)
-                else item
-            )
-            for item in graph.inputs
-        )
-        return candidate.with_graph(replace(graph, inputs=inputs))
 
-    @staticmethod
-    def _owns_memory(graph: Graph, item: Input) -> bool:
-        users = graph.users()
-        matches = (stock_layers.match(graph, node, users) for node in graph.nodes)
-        return any(match is not None and item.name in match.owns for match in matches)
+def _recipe(item: Input) -> Input | None:
+    if item.kind == "param" and item.meta.is_float and item.recipe != Recipe("randn"):
+        return replace(item, recipe=Recipe("randn"))
+    plain = (
+        item.recipe.kind in ("randn", "rand", "bool", "zeros", "ones") and not item.recipe.specials
+    )
+    if plain or item.kind != "input":
+        return None
+    if item.meta.is_float:
+        return replace(item, recipe=Recipe("randn"))
+    if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
+        return replace(item, recipe=Recipe("randint", 0, item.recipe.high))
+    return None
+
+
+def _ordinary(item: Input) -> Input | None:
+    """Without its zeros, NaNs and infinities."""
+    return replace(item, recipe=replace(item.recipe, specials=())) if item.recipe.specials else None
+
+
+def _small(item: Input) -> Input | None:
+    if item.recipe.kind == "randint" and item.recipe.high > 2:
+        return replace(item, recipe=Recipe("randint", 0, 2))
+    return None
+
+
+def _dtype(item: Input) -> Input | None:
+    if item.meta.is_float and item.meta.dtype != "float32":
+        return replace(item, meta=replace(item.meta, dtype="float32"))
+    return None
+
+
+_STEPS: tuple[_Step, ...] = (
+    _no_grad,
+    _argument,
+    _no_alias,
+    _layout,
+    _recipe,
+    _ordinary,
+    _small,
+)

@@ -17,9 +17,10 @@ from anonymizer.source.symbols.imports import import_lines
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
+from reporter.reduce import simplify
 from reporter.reduce.passes import Calls
-from reporter.reduce.questions import Questions
-from reporter.reduce.simplify import PlainBackward, PlainOptions
+from reporter.reduce.questions import Questions, Sweep
+from reporter.reduce.rounds import LAST
 from reporter.report.captured_call import CapturedCall
 
 
@@ -143,6 +144,8 @@ class _Control:
         return ReproBody(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
 
 
+#: A plainer check around the source.
+_CHECK = Sweep((simplify.options, simplify.backward))
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 
 
@@ -206,7 +209,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     """The smallest rewritten source that shows the failure, then the plainest check around it."""
 
     assert isinstance(seed.content, Rewritten)
-    best = PlainBackward().run(Calls().run(PlainOptions().run(seed, ask), ask), ask)
+    best = _CHECK.run(Calls().run(seed, ask), ask)
 
     def interesting(programs: list[SourceProgram]) -> list[bool]:
         """Only the first success counts, so what is behind it need not run."""
@@ -220,7 +223,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(best.content, Rewritten)
     smallest = reduce.reduce(best.content.program, interesting)
     reduced = _without_unused_sizes(Candidate(Rewritten(smallest), best.check), ask)
-    return PlainOptions(last=True).run(reduced, ask)
+    return LAST.run(reduced, ask)
 
 
 def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:

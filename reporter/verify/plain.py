@@ -7,8 +7,11 @@ comparison does not; a tolerance that eager itself does not keep is none to file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import TypeVar
 
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
@@ -24,6 +27,7 @@ from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import ContrastInterpreter, passes
 
+T = TypeVar("T")
 #: Different sizes that are tried as 1, at most.
 MOST_SIZES = 3
 
@@ -40,6 +44,29 @@ class PlainRepro:
     harness: str
     parts: tuple[ReproBody, ReproCheck]
     operations: int | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Answers that workers are looking for, each with what it has to be; all of them run at
+    once.
+    """
+
+    asked: tuple[tuple[Future[Answer], Callable[[Answer], bool]], ...]
+
+    def holds(self) -> bool:
+        """Whether every answer is as wanted; what still runs after one that is not is stopped."""
+        holds = all(is_wanted(answer.result()) for answer, is_wanted in self.asked)
+        self.cancel()
+        return holds
+
+    def cancel(self) -> None:
+        """Stops what still runs."""
+        for answer, _ in self.asked:
+            answer.cancel()
+
+    def __add__(self, other: _Question) -> _Question:
+        return _Question((*self.asked, *other.asked))
 
 
 class PlainSearch:
@@ -70,13 +97,15 @@ class PlainSearch:
         `draws`: whether it draws random numbers.
         """
         body, check = parts
-        keeps_tolerance = self._keeps_tolerance(body, check)
-        for form in plain_forms(check, draws):
-            if (PlainForm.EXACT in form or keeps_tolerance) and self._holds(
-                self._text(body, check, form)
-            ):
-                return self._plainer(body, check, form)
-        return None
+
+        def ask(form: PlainForm) -> _Question | None:
+            fails = self._fails(body, check, form)
+            if fails is None or PlainForm.EXACT in form:
+                return fails
+            return fails + self._keeps_tolerance(body, check)
+
+        form = self._first(plain_forms(check, draws), ask)
+        return self._plainer(body, check, form) if form is not None else None
 
     def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
         """The same form with inputs that read better, where the failure is there with them."""
@@ -84,76 +113,100 @@ class PlainSearch:
         operations: int | None = None
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
-            while (other := self._plainer_inputs(body, check, form)) is not None:
-                body = self._smaller(other, check, form)
+
+            def is_judged(other: ReproBody) -> _Question | None:
+                fails = self._fails(other, check, form)
+                return fails and self._is_judged(other, check) + fails
+
+            while (other := self._first(plainer_inputs(body), is_judged)) is not None:
+                body = self._smaller(other, check, is_judged)
             # what hangs on values may have needed an operation for the random ones alone
             while body != before and check.kind in VALUE_KINDS:
-                shorter = self._shorter(body, check, form)
+                shorter = self._first(without_one_operation(body), lambda each: is_judged(each[0]))
                 if shorter is None:
                     break
                 body, operations = shorter
-            if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
-                bare = form | PlainForm.UNSEEDED
-                if self._text(body, check, bare) != self._text(body, check, form):
-                    form = bare if self._holds(self._text(body, check, bare)) else form
-            for spelled in write_out(body, check):
-                if self._is_judged(body, spelled) and self._holds(self._text(body, spelled, form)):
-                    check = spelled
-                    break
+            form = self._unseeded(body, check, form)
+            check = self._spelled(body, check, form)
         text = self._text(body, check, form)
         assert text is not None
         harness = format_program(boilerplate.render(body, check))
         return PlainRepro(text, harness, (body, check), operations)
 
-    def _plainer_inputs(
-        self, body: ReproBody, check: ReproCheck, form: PlainForm
-    ) -> ReproBody | None:
-        """The first program with fewer random inputs that shows the failure."""
-        for other in plainer_inputs(body):
-            if self._is_judged(other, check) and self._holds(self._text(other, check, form)):
-                return other
-        return None
-
-    def _shorter(
-        self, body: ReproBody, check: ReproCheck, form: PlainForm
-    ) -> tuple[ReproBody, int] | None:
-        """The program without an operation that random inputs needed, and how many are left."""
-        for other, operations in without_one_operation(body):
-            if self._holds(self._text(other, check, form)) and self._is_judged(other, check):
-                return other, operations
-        return None
-
-    def _smaller(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:
+    def _smaller(
+        self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
+    ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
         for size in () if check.calls else sizes_of(body)[:MOST_SIZES]:
-            other = with_size(body, size, 1)
-            if size > 1 and self._is_judged(other, check):
-                body = other if self._holds(self._text(other, check, form)) else body
+            if size > 1:
+                body = self._first([with_size(body, size, 1)], ask) or body
         return body
 
-    def _holds(self, text: str | None) -> bool:
-        """Whether a text fails as wanted, and passes without the compiler and where it must."""
-        if text is None:
-            return False
-        run = self.pool.submit(text)
-        needed = control.needs_control(text)
-        alone = self.pool.submit(text, overrides=control.WARM) if needed else None
-        in_contrasts = [contrast.pool.submit(text) for contrast in self.contrasts]
-        fails = self.shows(run.result()) and (alone is None or passes(alone.result()))
-        return fails and all(passes(answer.result()) for answer in in_contrasts)
+    def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
+        """The form without a seed, where no value counts."""
+        bare = form | PlainForm.UNSEEDED
+        if check.kind in VALUE_KINDS or next(plainer_inputs(body), None) is not None:
+            return form
+        if self._text(body, check, bare) == self._text(body, check, form):
+            return form
+        return self._first([bare], lambda each: self._fails(body, check, each)) or form
 
-    def _is_judged(self, body: ReproBody, check: ReproCheck) -> bool:
+    def _spelled(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproCheck:
+        """The check with what makes sizes dynamic written out."""
+
+        def ask(other: ReproCheck) -> _Question | None:
+            fails = self._fails(body, other, form)
+            return fails and self._is_judged(body, other) + fails
+
+        return self._first(write_out(body, check), ask) or check
+
+    def _first(self, options: Iterable[T], ask: Callable[[T], _Question | None]) -> T | None:
+        """The first option, in order, whose question holds; later ones are asked where a worker is
+        idle.
+        """
+        window: deque[tuple[T, _Question]] = deque()
+        left = iter(options)
+        try:
+            while True:
+                while len(window) < self.pool.jobs and (option := next(left, None)) is not None:
+                    question = ask(option)
+                    if question is not None:
+                        window.append((option, question))
+                if not window:
+                    return None
+                option, question = window.popleft()
+                if question.holds():
+                    return option
+        finally:
+            for _, question in window:
+                question.cancel()
+
+    def _fails(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
+        """Whether a text fails as wanted, and passes without the compiler and where it must; None
+        where the form does not fit the program.
+        """
+        text = self._text(body, check, form)
+        if text is None:
+            return None
+        asked = [(self.pool.submit(text), self.shows)]
+        if control.needs_control(text):
+            asked.append((self.pool.submit(text, overrides=control.WARM), passes))
+        asked += [(contrast.pool.submit(text), passes) for contrast in self.contrasts]
+        return _Question(tuple(asked))
+
+    def _is_judged(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
         if check.kind not in VALUE_KINDS:
-            return True
-        is_shown = self.shows(self.pool.submit(boilerplate.render(body, check)).result())
-        return is_shown and self._keeps_tolerance(body, check)
+            return _Question(())
+        shown = self.pool.submit(boilerplate.render(body, check))
+        return _Question(((shown, self.shows),)) + self._keeps_tolerance(body, check)
 
-    def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> bool:
+    def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether rounding stays within the tolerance that values are compared with."""
         if check.kind not in VALUE_KINDS or not check.double or check.compiler == boilerplate.EAGER:
-            return True
-        return passes(self.pool.submit(boilerplate.render_tolerance(body, check)).result())
+            return _Question(())
+        text = boilerplate.render_tolerance(body, check)
+        return _Question(((self.pool.submit(text), passes),))
 
     def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
         """The formatted text; None where the form does not fit the program."""
