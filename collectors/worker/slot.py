@@ -9,6 +9,7 @@ from one place to another.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import subprocess
@@ -39,9 +40,19 @@ class Slot:
                 shutil.copytree(
                     os.path.join(warm, name),
                     os.path.join(self.cache, name),
-                    copy_function=_copy,
+                    ignore=shutil.ignore_patterns("*" + cpp_prefix.SUFFIX),
                     dirs_exist_ok=True,
                 )
+
+    def link_prefix(self, warm: str) -> None:
+        """Link the compiled header that kernels of older releases begin with: 120 MB that nobody
+        changes.
+        """
+        for path in glob.glob(os.path.join(glob.escape(warm), "??", "*" + cpp_prefix.SUFFIX)):
+            mine = os.path.join(self.cache, os.path.relpath(path, warm))
+            with contextlib.suppress(OSError):  # another file system
+                os.makedirs(os.path.dirname(mine), exist_ok=True)
+                os.link(path, mine)
 
     def clear(self) -> None:
         """Empty the working folder and forget the previous answer."""
@@ -90,12 +101,3 @@ class Slot:
                     continue
                 if recent:
                     yield path
-
-
-def _copy(source: str, target: str) -> None:
-    """Copies a file of the warm-up; a compiled header of 120 MB is linked, which nobody changes."""
-    if not source.endswith(cpp_prefix.SUFFIX):
-        shutil.copy2(source, target)
-    elif not os.path.exists(target):
-        with contextlib.suppress(OSError):  # another file system
-            os.link(source, target)

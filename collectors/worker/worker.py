@@ -129,8 +129,10 @@ class Worker:
         else:
             slot = Slot(os.path.join(self.options.workdir, f"slot{self.slots}"))
             self.slots += 1
+            warm = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")
+            slot.link_prefix(warm)
             if self.options.isolation == "spawn":
-                slot.fill(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
+                slot.fill(warm)
         self._prepare(slot)
         job = Job(message, slot)
         self.jobs[message["id"]] = job

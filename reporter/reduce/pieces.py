@@ -25,6 +25,8 @@ from reporter.reduce.graph_cuts import as_input
 
 #: Longest way back from an operation to what it is computed from that a piece takes along.
 _REACH = 3
+#: Levels before those of operations with what feeds them: what is named, and each operation alone.
+BEFORE_CONES = _REACH + 1
 #: How large a level's pieces may be together, measured by the graph: cutting down the whole costs
 #: about three times that.
 _SHARES = {2: 2.0, 3: 1.0}

@@ -15,11 +15,14 @@ from typing import Any
 from anonymizer.graph.ir import Graph
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
-from reporter.reduce.pieces import batch, levels
+from reporter.core.kinds import Kind
+from reporter.reduce.pieces import BEFORE_CONES, batch, levels
 from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
 _LEAST = 5
+#: A graph that is compiled about as fast as its pieces together.
+_SMALL = 100
 #: In how many programs the pieces of a level are asked: a constant, so that the answer is the same
 #: for any number of jobs.
 _GROUPS = 4
@@ -73,12 +76,23 @@ class Slices:
         """Level by level, the smallest pieces first."""
         if graph.statements < _LEAST:
             return None
-        for level in levels(graph, evidence(failure)):
+        for number, level in enumerate(levels(graph, evidence(failure))):
+            if number == BEFORE_CONES and self._is_hopeless(graph):
+                return None
             self.patience = _PATIENCE
             found = self._search(level) if level else None
             if found is not None:
                 return self._narrow(found)
         return None
+
+    def _is_hopeless(self, graph: Graph) -> bool:
+        """Whether no piece can show a crash, since the whole, which is not large, shows none. Wrong
+        values of a piece may be lost in the whole.
+        """
+        whole = self.make(graph)
+        if whole.check.kind != Kind.CRASH or graph.statements > _SMALL:
+            return False
+        return not self.ask.holds(whole) and self.ask.has_passed(whole)
 
     def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
         """The first group of pieces that shows the failure; a group that cannot be judged is asked
