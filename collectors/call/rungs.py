@@ -58,8 +58,7 @@ class RecordedCall:
         """Whether what compiles the call is Inductor, by torch.compile or by AOTInductor."""
         if self.options.get("compiler") in ("export", "onnx"):
             return False
-        backend: Any = self.options.get("backend", "inductor")
-        return bool(backend == "inductor")
+        return bool(self.options.get("backend", "inductor") == "inductor")
 
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""

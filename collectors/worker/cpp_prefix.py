@@ -12,8 +12,8 @@ import contextlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from unittest import mock
 
 SUFFIX = ".gch"
 _PATIENCE = 120.0
@@ -23,19 +23,15 @@ _PATIENCE = 120.0
 def record_commands() -> Iterator[list[list[str]]]:
     """The commands that this process starts meanwhile."""
     commands: list[list[str]] = []
-    start = subprocess.Popen.__init__
+    start: Callable[..., None] = subprocess.Popen.__init__
 
-    def noted(process: Any, args: Any, *rest: Any, **options: Any) -> None:
+    def noted(process: object, args: object, *rest: object, **options: object) -> None:
         if isinstance(args, (list, tuple)):
             commands.append([os.fsdecode(word) for word in args])
         start(process, args, *rest, **options)
 
-    process_class: Any = subprocess.Popen
-    process_class.__init__ = noted
-    try:
+    with mock.patch.object(subprocess.Popen, "__init__", noted):
         yield commands
-    finally:
-        process_class.__init__ = start
 
 
 def precompile(commands: Sequence[Sequence[str]], cache: str) -> None:

@@ -33,6 +33,8 @@ from reporter.whole_model.source_model import Difference
 #: Of the time that is left to a run with a budget: what the search may take, and in it a candidate
 #: where none has ended. Verification comes after it.
 _SHARE_OF_SEARCH, _SHARE_OF_CANDIDATE = 0.6, 0.2
+#: Seconds that the search gets without a budget, at least.
+_LEAST_SEARCH = 300.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
 #: process gets three times that.
 SHORTEST_HANG = 20.0
@@ -126,6 +128,11 @@ class ProgramSearch:
         )
         reduced = self._extend_to_reach(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
+        if self.scheduler.exhausted is not None:
+            self.progress.note(
+                f"the search has ended at its limit of {self.scheduler.counts.seconds:.0f} s: the"
+                " program may not be the smallest; a longer --timeout gives it more time"
+            )
         different = None
         if self.as_whole:
             self.progress.stage("needs", "what the model needs beside stock layers to fail")
@@ -161,7 +168,7 @@ class ProgramSearch:
         limit = self.work.timeout
         if self.captured.verdict.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
-        return max(600.0, 4 * limit) * (1 + len(self.contrasts))
+        return max(_LEAST_SEARCH, 2 * limit) * (1 + len(self.contrasts))
 
     def _seed(self) -> Candidate:
         for search in self._sources():

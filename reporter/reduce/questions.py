@@ -14,9 +14,12 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Overrides
 from reporter.core.candidate import Candidate
-from reporter.reduce.scheduler import Scheduler
+from reporter.reduce.scheduler import Counts, Scheduler
 
 T = TypeVar("T")
+
+#: So many candidates in a row that change nothing, for so many seconds, are a stall.
+_IN_VAIN, _PATIENCE = 24, 60.0
 
 #: A smaller candidate made from one, or None where there is nothing to change.
 Change = Callable[[Candidate], "Candidate | None"]
@@ -33,15 +36,22 @@ def write_candidate(candidate: Candidate | None) -> str | None:
 class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
-    `overrides` go with every candidate, until they are changed. Once `most` candidates of the
-    search have settled, nothing further is interesting.
+    `overrides` go with every candidate, until they are changed. Nothing further is interesting once
+    `most` candidates of the search have settled, or where it stalls: many in a row have changed
+    nothing, for longer than all before them took.
     """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
         self.scheduler = scheduler
         self.overrides: Overrides = {}
         self.most: int | None = None
-        self._progress = progress
+        self._tell = progress
+        #: How far the search was when it last got a plainer program.
+        self._gained: Counts | None = None
+
+    def _progress(self, candidate: Candidate) -> None:
+        self._gained = self.scheduler.counts
+        self._tell(candidate)
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
         """The first option, in order, whose candidate shows the failure; the option's tag says
@@ -115,7 +125,14 @@ class Questions:
         return candidate
 
     def _is_enough(self) -> bool:
-        return self.most is not None and self.scheduler.counts.settled >= self.most
+        now = self.scheduler.counts
+        if self.most is not None and now.settled >= self.most:
+            return True
+        if self._gained is None:
+            return False
+        in_vain = now.settled - self._gained.settled
+        seconds = now.seconds - self._gained.seconds
+        return in_vain >= _IN_VAIN and seconds > max(_PATIENCE, self._gained.seconds)
 
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""

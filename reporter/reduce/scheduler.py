@@ -254,7 +254,8 @@ class Scheduler:
         return False
 
     def _unknown(self, window: Iterable[_Trial]) -> int:
-        return sum(self._verdict(trial) is None for trial in window)
+        """How many different candidates have not been answered."""
+        return len({trial.keys for trial in window if self._verdict(trial) is None})
 
     def _trial(self, text: str, overrides: Overrides | None, timeout: float | None) -> _Trial:
         chosen: Overrides = overrides or {}

@@ -9,7 +9,8 @@ read off their weights.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,8 @@ from reporter.reduce.questions import Change, Questions, graph_of
 
 #: Two is asked before these; one is a special case (it broadcasts, it is never symbolic).
 _DOWNWARD = (16, 8, 4, 3)
+#: A size, the smaller one for it, and whether its multiples shrink in proportion.
+_Step = tuple[int, int, bool]
 
 
 def at_once(_: Candidate) -> Iterator[Change]:
@@ -57,61 +60,41 @@ def plainest(candidate: Candidate, size: int) -> Candidate:
 
 
 class Shapes:
-    """Every size as small as the failure allows, largest first.
+    """Every size as small as the failure allows, largest first, constants included.
 
     A size that cannot be two is made a little smaller, and goes on down from there; one that cannot
     stays as it is.
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        """One size after another, constants included."""
-        tried: set[int] = set()
+        """One step after another, each tried once; those of the next sizes run ahead."""
+        tried: set[_Step] = set()
         while True:
-            sizes = sorted(
-                {s for item in graph_of(candidate).inputs for s in item.meta.shape if s > 1}
-                - tried,
-                reverse=True,
-            )
-            sizes += sorted(_constants(graph_of(candidate)) - set(sizes) - tried, reverse=True)
-            if not sizes:
+            options = [each for each in self._options(candidate) if each[0] not in tried]
+            found = ask.pick(options)
+            if found is None:
                 return candidate
-            size = sizes[0]
-            tried.add(size)
-            candidate = self._smaller(candidate, ask, size)
+            tried.update(step for step, _ in options[: options.index(found) + 1])
+            candidate = found[1]
 
-    def _smaller(self, candidate: Candidate, ask: Questions, size: int) -> Candidate:
-        """The candidate with a small size in the place of `size`, where that can be."""
-        if size <= 2:
-            return ask.first(self._candidates(candidate, size, (1,))) or candidate
-        found = ask.pick(
-            (step, made)
-            for step in dict.fromkeys((2, self._next_below(size)))
-            for made in self._candidates(candidate, size, (step,))
-        )
-        if found is None:
-            return candidate
-        step, smaller = found
-        for lower in _DOWNWARD:
-            if 2 < lower < step:
-                fewer = ask.first(self._candidates(candidate, size, (lower,)))
-                if fewer is None:
-                    break
-                smaller = fewer
-        return smaller
+    def _options(self, candidate: Candidate) -> Iterator[tuple[_Step, Candidate]]:
+        graph = graph_of(candidate)
+        sizes = {size for item in graph.inputs for size in item.meta.shape if size > 1}
+        for size in (*_descending(sizes), *_descending(_constants(graph) - sizes)):
+            smaller = dict.fromkeys((2, self._next_below(size))) if size > 2 else (1,)
+            for step, proportional in itertools.product(smaller, (True, False)):
+                made = resize(graph, size, step, proportional)
+                if made != graph:
+                    yield (size, step, proportional), candidate.with_graph(made)
 
     @staticmethod
     def _next_below(size: int) -> int:
         """The half of a size, or the largest step below it if that is more."""
         return max(size // 2, next((step for step in _DOWNWARD if step < size), 2))
 
-    @staticmethod
-    def _candidates(candidate: Candidate, size: int, steps: Sequence[int]) -> Iterator[Candidate]:
-        graph = graph_of(candidate)
-        for step in steps:
-            for proportional in (True, False):
-                made = resize(graph, size, step, proportional)
-                if made != graph:
-                    yield candidate.with_graph(made)
+
+def _descending(sizes: Iterable[int]) -> list[int]:
+    return sorted(sizes, reverse=True)
 
 
 #: Each step of `dimensions`, and the largest size that it is tried on: what cannot be eight is not

@@ -137,9 +137,14 @@ class PlainSearch:
         self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
     ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
-        for size in () if check.calls else sizes_of(body)[:MOST_SIZES]:
-            if size > 1:
-                body = self._first([with_size(body, size, 1)], ask) or body
+        left = () if check.calls else [size for size in sizes_of(body)[:MOST_SIZES] if size > 1]
+        while left:
+            smaller = [(at, with_size(body, size, 1)) for at, size in enumerate(left)]
+            found = self._first(smaller, lambda each: ask(each[1]))
+            if found is None:
+                break
+            at, body = found
+            left = left[at + 1 :]
         return body
 
     def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:

@@ -62,3 +62,17 @@ def test_what_a_killed_warm_up_left_is_not_used(tmp_path: Path) -> None:
     (folder / "warm-up-in-progress").write_text(str(gone.pid))
     assert WarmCache(folder).claim() == folder
     assert not (folder / "half").exists()
+
+
+def test_the_compiled_header_of_kernels_is_linked_where_it_is_wanted(tmp_path: Path) -> None:
+    warm = WarmCache(tmp_path / "warm")
+    folder = warm.claim()
+    assert folder is not None
+    (folder / "ab").mkdir()
+    for name in ("prefix.h", "prefix.h.gch"):
+        (folder / "ab" / name).write_text("x")
+    warm.release()
+    prefill(tmp_path / "cold", folder)
+    prefill(tmp_path / "rungs", folder, with_prefix=True)
+    assert [path.name for path in (tmp_path / "cold" / "ab").iterdir()] == ["prefix.h"]
+    assert (tmp_path / "rungs" / "ab" / "prefix.h.gch").stat().st_nlink == 2

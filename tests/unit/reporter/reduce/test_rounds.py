@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from anonymizer.graph import emit
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
+from reporter.core.answer import AnswerOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
 from reporter.reduce.questions import Questions, Sweep, graph_of
-from reporter.reduce.scheduler import Scheduler
+from reporter.reduce.scheduler import Scheduler, SearchSettings
 from tests.support.graphs import TextPool, call, chain, failing, tensor
 
 
@@ -192,3 +193,23 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
     reduced, _ = reduce_by(graph, fails, check)
     assert graph_of(reduced).statements == 1
     assert "torch.arange(x.size(1) * 2)" in reduced.text()
+
+
+@pytest.mark.parametrize(("pause", "asked"), [(5.0, 24), (1.0, 60)])
+def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
+    """After many candidates in vain, once they have taken longer than all before and a minute."""
+    seconds = 0.0
+
+    def outcome(text: str) -> AnswerOutcome:
+        nonlocal seconds
+        seconds += pause
+        return "fails" if "torch.sinh" in text else "passes"
+
+    pool = TextPool(outcome)
+    settings = SearchSettings(clock=lambda: seconds)
+    scheduler = Scheduler(pool, lambda answer: answer.outcome == "fails", settings=settings)
+    ask = Questions(scheduler, lambda _: None)
+    assert ask.holds(Candidate(chain(1, 0), ReproCheck("crash")))
+    for length in range(1, 61):
+        assert not ask.holds(Candidate(chain(length, length), ReproCheck("crash")))
+    assert len(pool.asked) == 1 + asked

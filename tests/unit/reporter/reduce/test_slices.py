@@ -121,3 +121,17 @@ def test_nothing_is_found_where_nothing_small_fails() -> None:
     found, asked = search(deep(100, "torch.sinh", 50), lambda text: "passes")
     assert found is None
     assert len(asked) < 24
+
+
+def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
+    graph = deep(3, "torch.sinh", 1)
+    asked: dict[str, list[str]] = {}
+    for kind in ("crash", "wrong_result"):
+        pool = TextPool(lambda text: "passes")
+        ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+        check = ReproCheck(kind)
+        found = Slices(ask, lambda piece, check=check: Candidate(piece, check)).find(graph, None)
+        assert found is None
+        asked[kind] = pool.asked
+    whole = Candidate(graph, ReproCheck("crash")).text()
+    assert asked["crash"][-1] == whole and len(asked["crash"]) < len(asked["wrong_result"])
