@@ -1,9 +1,9 @@
 """What a tracker asks for, as data: each form is a folder with `form.toml` (repository, headings,
 limit, labels) and `issue.md.j2`.
 
-The tool brings three; a fourth is any folder of the user's own, which the same reader takes. A
-folder of the user's own is filled in by Jinja's sandbox, may include our `parts/`, and is tried on
-a sample before a run begins, so that its mistakes cost seconds and not the run.
+The tool brings those of `names()`. Any folder of the user's own is another: the same reader takes
+it, Jinja's sandbox fills it in, and it may include our `parts/`. It is tried on a sample before a
+run begins, so that its mistakes cost seconds and not the run.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ import pytest
 from hypothesis import settings
 
 from reporter.check.results import CheckSummary
-from reporter.report.sections import Report, validate
+from reporter.report.sections import Report
 from tests.support import interpreter
+from tests.support.schemas import validate
 
 HERE = Path(__file__).parent
 FOLDERS = ("unit", "live", "e2e", "releases", "models", "gpu")

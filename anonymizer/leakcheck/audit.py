@@ -49,7 +49,7 @@ class OwnText:
 
     `code` is what our harness and test template put into `.py` files; `prose` what the other
     templates say and the words of torch's own tracebacks
-    (`collectors.machine.environment.internals`). Prose may use what `code` uses.
+    (`collectors.machine.internal_names`). Prose may use what `code` uses.
     """
 
     code: str = ""

@@ -4,7 +4,7 @@ Three circles. `load_python` is the language itself. `load_words` is common Engl
 machine-learning jargon, counted once over the sources of Python, NumPy, SymPy and torch (a word is
 in when at least twelve files use it). `PUBLIC_STRINGS` are the values that torch's own interface
 takes as text (`"reflect"`, `"max-autotune"`). torch's names come from the user's interpreter
-(`collectors.machine.environment.vocabulary`), because they differ per release.
+(`collectors.machine.vocabulary`), because they differ per release.
 """
 
 from __future__ import annotations

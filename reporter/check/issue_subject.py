@@ -13,22 +13,22 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
 
-from reporter.check.judging import RUNS, Decision
-from reporter.check.subject import CheckSubject, IssueOrigin, key_of, subject_of
+from reporter.check.judging import Decision
+from reporter.check.subject import CheckSubject, IssueOrigin, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.plain import Json
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
-from reporter.sandbox.limits import GIB
+from reporter.store.reports import key_of
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import parse_issue
 from reporter.tracker.session import TrackerSession
-from reporter.triage.attempt import Attempts, run
+from reporter.triage.attempt import Attempts, RunLimits, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import decide
-from reporter.triage.flow import RUN_SECONDS, lacks
+from reporter.triage.flow import lacks
 from reporter.triage.reading.extract import Refusal, devices, extract
 from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
@@ -157,12 +157,7 @@ def _run_and_judge(
     """
 
     says, trust = origin.stated, origin.trust
-    seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
-    size = int((memory + 4) * GIB)
-    # where nothing is stated that a run could be compared with, the verdict decides, and one run is
-    # enough
-    times = 1 if says.sort == "unknown" else RUNS
-    runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=times)
+    runs = run(info, text, says, RunLimits(timeout, memory, trust))
     if stopped():
         raise CancelledError
     shown = runs.decisive

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from reporter.check.subject import signature_of
 from reporter.check.work import CheckResult
 from reporter.core.signature import Signature
 from reporter.store.database import now, transaction
@@ -176,11 +175,11 @@ def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
         " ORDER BY id LIMIT 1",
         (key,),
     ).fetchone()
-    return signature_of(json.loads(row["shown"])) if row else None
+    return Signature.from_json(json.loads(row["shown"])) if row else None
 
 
 def _check(row: sqlite3.Row) -> CheckResult:
-    shown = signature_of(json.loads(row["shown"])) if row["shown"] else None
+    shown = Signature.from_json(json.loads(row["shown"])) if row["shown"] else None
     return CheckResult(
         repro=row["repro"],
         key=row["key"],

@@ -8,7 +8,6 @@ is moved is not.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 import sqlite3
@@ -24,6 +23,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.sections import Report, read_report
+from reporter.store.reports import key_of
 from reporter.triage.reading.stated import StatedException, StatedFailure
 
 _REPORT, _REPRO = "report.json", "repro.py"
@@ -82,7 +82,7 @@ class CheckSubject:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
         """The subject of a `to_json` document; raises KeyError, TypeError, ValueError."""
-        wanted = signature_of(data["wanted"]) if data["wanted"] else None
+        wanted = Signature.from_json(data["wanted"]) if data["wanted"] else None
         origin = IssueOrigin.from_json(data["origin"]) if data["origin"] else None
         return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "origin": origin})
 
@@ -109,11 +109,6 @@ def subject_of(name: str) -> CheckSubject:
             " or an issue as OWNER/REPO#N"
         )
     return CheckSubject(name, key_of(text := _text(path)), text)
-
-
-def key_of(text: str) -> str:
-    """What a text is known by; a report's key is made in the same way."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
@@ -224,8 +219,3 @@ def _of_text(kind: Kind | None, text: str) -> Signature | None:
     if kind is None or kind in (*CRASHES, Kind.UNSUPPORTED):
         return None  # a class alone would take any crash for this one; the first one seen says more
     return Signature(kind)
-
-
-def signature_of(data: Mapping[str, Any]) -> Signature:
-    """The signature of a `to_json` document; raises TypeError, ValueError."""
-    return Signature.from_json(data)

@@ -20,7 +20,7 @@ from collectors.protocol import Isolation
 from reporter.check.issue_subject import judge_issue
 from reporter.check.judging import Decision, Observation, observe, settle
 from reporter.check.pools import Pools
-from reporter.check.subject import CheckSubject, signature_of
+from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import CheckOutcome
@@ -113,7 +113,7 @@ class CheckResult:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CheckResult:
         """The check of a `to_json` document; raises KeyError, TypeError, ValueError."""
-        shown = signature_of(data["signature"]) if data.get("signature") else None
+        shown = Signature.from_json(data["signature"]) if data.get("signature") else None
         return cls(**{**data, "runs": tuple(data["runs"]), "signature": shown})
 
 

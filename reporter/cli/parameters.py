@@ -2,7 +2,7 @@
 `reporter.core.settings`.
 
 A command is written as a function of `Options`; `taking` gives it the signature that typer reads.
-Values arrive as plain text and are read by `settings.resolve`, so a bad `--jobs` and a bad
+Values arrive as plain text and are read by `setting_sources.resolve`, so a bad `--jobs` and a bad
 `BUGREPORT_JOBS` get the same sentence.
 """
 

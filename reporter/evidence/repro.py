@@ -134,7 +134,7 @@ def collect_evidence(
     """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
 
     The files go to `keep`, which is private: logs have paths of this machine in them. `watched` is
-    what `FreshRuns.watched` left of the same text, if it did: then nothing runs.
+    what `FreshRuns.run_watched` left of the same text, if it did: then nothing runs.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:

@@ -19,8 +19,14 @@ from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_ter
 from reporter.core.kinds import Layer
 from reporter.core.version import VERSION
 from reporter.kernels.verdict import same_words
-from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
-from reporter.publish.documents import refuse, render
+from reporter.publish.allow_list import (
+    GATE,
+    AllowList,
+    check_outgoing,
+    public_values,
+    refuse_leaks,
+)
+from reporter.publish.documents import render
 from reporter.publish.form import choose
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
@@ -104,7 +110,7 @@ def audit(
         allowed=(*allowing.allowed, material.key),
     )
     private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
-    refuse(result, output)
+    refuse_leaks(result.findings, "no report was written", output)
     return Outgoing(Summary(report, output, str(info.path), to.place(form)), files, private)
 
 

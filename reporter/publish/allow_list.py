@@ -4,22 +4,24 @@ byte.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from anonymizer.leakcheck.audit import Audit, Identity, OwnText, Terms, audit
+from anonymizer.leakcheck.audit import Audit, Identity, Leak, OwnText, Terms, audit, private_terms
 from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
 from reporter.report import sections
+from reporter.report.folder import write_private
 from templates import own_text
 from templates.wording import (
     AOTI_SUMMARIES,
@@ -34,6 +36,8 @@ from templates.wording import (
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
+#: In `private/`: what the leak check found.
+LEAKS = "leaks.json"
 #: Beside issue.md, where the log did not fit into it.
 ERROR_LOG = "error_log.txt"
 #: The structured trace of the repro, for PyTorch's form.
@@ -114,22 +118,42 @@ def _keys() -> frozenset[str]:
     )
 
 
-def refuse_leaks(result: Audit) -> None:
-    """Ends the run when the leak check did not pass. The sentence quotes nothing private.
+def refuse_leaks(findings: Sequence[Leak], lost: str, folder: Path | None = None) -> None:
+    """Ends the run where the leak check found something. The sentence quotes nothing private.
+
+    Args:
+        lost: what does not happen for it, as "no report was written".
+        folder: the report folder, whose `private/` gets the list; none where there is no report.
 
     Raises:
         LeakError: there is at least one finding.
     """
-    if result.passed:
+    if not findings:
         return
-    files = sorted({finding.file for finding in result.findings})
-    kinds = sorted({finding.kind for finding in result.findings})
-    count = len(result.findings)
+    where = ""
+    if folder is not None:
+        private = folder / "private"
+        with contextlib.suppress(OSError):
+            private.mkdir(mode=0o700, parents=True, exist_ok=True)
+            rows = [asdict(finding) for finding in findings]
+            write_private(private / LEAKS, json.dumps(rows, indent=2, ensure_ascii=False))
+            where = f"; the list is in {private / LEAKS}"
+    first, count = findings[0], len(findings)
+    kinds = ", ".join(sorted({finding.kind for finding in findings}))
     raise LeakError(
-        f"the leak check found {count} private {'term' if count == 1 else 'terms'}"
-        f" ({', '.join(kinds)}) in {', '.join(files)}, so no report was written; the list is in the"
-        " private folder"
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}), the"
+        f" first in line {first.line} of {first.file}, so {lost}{where}"
     )
+
+
+def refuse_if_private(comment: str) -> None:
+    """Ends the run where a comment on a program of others names this machine or its user.
+
+    Raises:
+        LeakError: it does.
+    """
+    found = check_outgoing({"comment.md": comment}, private_terms({}, frozenset(), ()))
+    refuse_leaks(found.findings, "nothing was posted")
 
 
 @dataclass(frozen=True)

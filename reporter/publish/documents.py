@@ -6,21 +6,17 @@ They are the same for a program and for a Triton kernel, since all that differs 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.audit import Audit
-from reporter.core.errors import LeakError, UsageError
+from reporter.core.errors import UsageError
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
+from reporter.publish.allow_list import ERROR_LOG
 from reporter.publish.form import refusal_of
-from reporter.report.folder import write_private
 from reporter.report.sections import IssueSection, LintSection, Report, section
 from reporter.store.reports import describe, record
 from templates.forms import FormError, IssueForm
@@ -78,26 +74,6 @@ def render(
         "report.json": report.dumps(),
         **(others or {}),
     }
-
-
-def refuse(audit: Audit, output: Path) -> None:
-    """Ends the run where the leak check did not pass; what it found goes into the private folder.
-
-    Raises:
-        LeakError: there is at least one finding.
-    """
-    if audit.passed:
-        return
-    rows = [asdict(finding) for finding in audit.findings]
-    (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
-    try:
-        refuse_leaks(audit)
-    except LeakError as error:
-        first = audit.findings[0]
-        raise LeakError(
-            f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
-        ) from None
 
 
 def remember(output: Path, report: Report, files: Mapping[str, str]) -> list[str]:

@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
-from reporter.core.errors import LeakError
 from reporter.core.plain import Json
-from reporter.publish.allow_list import GATE, AllowList, check_outgoing
-from reporter.report.folder import write_private
+from reporter.publish.allow_list import GATE, AllowList, check_outgoing, refuse_leaks
 
 MAPPING = "mapping.json"
-LEAKS = "leaks.json"
 _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 
@@ -61,8 +58,7 @@ def recheck(
         allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
     refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
-    if refused:
-        _refuse(private, refused)
+    refuse_leaks(refused, "nothing was sent", folder)
     return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
 
 
@@ -92,27 +88,6 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _strings(item)
-
-
-def _refuse(private: Path, refused: list[Leak]) -> None:
-    rows = [
-        {"file": f.file, "line": f.line, "term": f.term, "kind": f.kind, "excerpt": f.excerpt}
-        for f in refused
-    ]
-    try:
-        private.mkdir(mode=0o700, exist_ok=True)
-        write_private(private / LEAKS, json.dumps(rows, indent=2, ensure_ascii=False))
-        where = f"; the list is in {private / LEAKS}"
-    except OSError:
-        where = ""
-    first = refused[0]
-    count = len(refused)
-    kinds = ", ".join(sorted({finding.kind for finding in refused}))
-    raise LeakError(
-        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}) in"
-        f" what would be sent, the first in line {first.line} of {first.file}, so nothing was"
-        f" sent{where}"
-    )
 
 
 def _object(path: Path) -> Json:

@@ -32,8 +32,9 @@ from reporter.publish.allow_list import (
     AllowList,
     check_outgoing,
     public_values,
+    refuse_leaks,
 )
-from reporter.publish.documents import refuse, remember, render
+from reporter.publish.documents import remember, render
 from reporter.publish.form import choose
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.rerender import for_later
@@ -157,7 +158,7 @@ def audit(
             break
     private = _private(captured, built)
     private.update({GATE: allowing.dumps(), **for_later(form, files)})
-    refuse(result, destination.output)
+    refuse_leaks(result.findings, "no report was written", destination.output)
     summary = Summary(
         report,
         destination.output,

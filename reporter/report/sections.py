@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -689,29 +688,6 @@ def _upgrade(document: object) -> object:
     return {**new, "schema_version": SCHEMA_VERSION}
 
 
-def validate(document: object, name: str) -> None:
-    """Holds a document against its types; `name` is one of `DOCUMENTS`.
-
-    Raises:
-        ValueError: it has other values, or keys that no reader knows of.
-    """
-    kind = DOCUMENTS[name]
-    known = _convert(document, kind)
-    _same_keys(document, msgspec.to_builtins(known), name)
-
-
-def _same_keys(written: object, known: object, location: str) -> None:
-    if isinstance(written, Mapping) and isinstance(known, Mapping):
-        odd = set(written) - set(known)
-        if odd:
-            raise ValueError(f"{location} has keys that are not documented: {sorted(odd)}")
-        for key, value in written.items():
-            _same_keys(value, known[key], f"{location}.{key}")
-    elif isinstance(written, (list, tuple)) and isinstance(known, (list, tuple)):
-        for number, (one, other) in enumerate(zip(written, known)):
-            _same_keys(one, other, f"{location}[{number}]")
-
-
 def section(kind: type[_D], facts: object) -> _D:
     """A section from what the rest of the tool knows it as: a dataclass or a dictionary.
 
@@ -734,14 +710,3 @@ def _plain(value: Any) -> Any:
 
 def _convert(document: object, kind: type[_D]) -> _D:
     return msgspec.convert(document, kind, strict=False)
-
-
-def schema(name: str) -> str:
-    """The JSON Schema of a kind of document, as text."""
-    return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
-
-
-def read_shipped_schema(name: str) -> str:
-    """The same as it is shipped with the package."""
-    path = resources.files("reporter.report").joinpath("schema").joinpath(f"{name}.schema.json")
-    return path.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG, TRACE
 from reporter.report.sections import Report, read_report
-from reporter.store.reports import StoredReport, describe, key_of
+from reporter.store.reports import StoredReport, describe
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.recognisable import Recognisable
 from templates.issue import BODY_LIMIT
@@ -286,7 +286,6 @@ __all__ = [
     "Submission",
     "comment_with_environment",
     "has_words",
-    "key_of",
     "log_comment",
     "log_needs_gist",
     "read_submission",

@@ -5,6 +5,7 @@ sandbox.
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +13,23 @@ from typing import Literal
 
 from reporter.core.kinds import assert_never
 from reporter.core.plain import Json
-from reporter.execution.compiler_cache import place_of
+from reporter.execution.compiler_cache import HEADERS, link_headers, place_of, prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
+from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import plain
 from reporter.triage.reading.stated import Match, StatedFailure, compare, exceptions, pick_exception
 
 AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
+#: Seconds for one run of what was posted, by the receiving side's rules, where it is to hang.
+RUN_SECONDS = 120.0
+#: GiB that torch itself takes.
+_FOR_TORCH = 4
+#: Ends after which nothing more is run, as one as stated: a limit is met again.
+_ENOUGH = ("stopped", "cannot_judge")
 SEED = "/seed"
-#: Lends the run what a warm-up found out about the C++ compiler, as
-#: `reporter.execution.fresh_process` does; the cache stays its own.
+#: Lends the run what a warm-up found out about the C++ compiler; the cache stays its own.
 _LEND = """
 for part in /seed/??; do
     [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null
@@ -99,43 +106,56 @@ class Attempts:
         }
 
 
+@dataclass(frozen=True)
+class RunLimits:
+    """What runs of a posted program may take: `timeout` in seconds and `memory` in GiB for each;
+    with `trust` there is no sandbox.
+    """
+
+    timeout: float
+    memory: float
+    trust: bool = False
+
+
 def run(
     info: InterpreterInfo,
     text: str,
-    wanted: StatedFailure,
-    *,
-    seconds: float,
-    memory: int,
-    trust: bool,
+    says: StatedFailure,
+    limits: RunLimits,
     times: int = 3,
     compiled: bool = True,
 ) -> Attempts:
-    """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure
-    is stated, or failed otherwise. Without `compiled` the compiler is switched off.
+    """Runs a posted program once, and where that leaves a doubt `times` times: it passed where a
+    failure is stated, or failed otherwise. Without `compiled` the compiler is switched off.
+
+    A program that checks nothing ends well each time, so it tells as much in one run.
 
     Raises CannotJudgeError if there is no sandbox.
     """
-    warm = warm_folder(info.path)
-    folders = {SEED: warm} if warm is not None else {}
-    command = [str(info.path), "repro.py"]
-    if folders and not trust:
-        command = ["sh", "-c", _LEND, "lend", *command]
+    tells = says.sort in ("raises", "dies", "hangs") or "assert" in text or "raise" in text
+    seconds = min(limits.timeout, RUN_SECONDS) if says.sort == "hangs" else limits.timeout
     attempts: list[Attempt] = []
-    with prepare(
-        command,
-        python=info.path,
-        files={"repro.py": text},
-        limits=Limits(seconds=seconds, memory=memory),
-        folders=folders if not trust else {},
-        environment={} if compiled else {DISABLING_VARIABLE: "1"},
-        trust=trust,
-    ) as sandbox:
-        for _ in range(max(1, times)):
-            attempts.append(_attempt(sandbox.run(), wanted, sandbox.contents.view.shown))
-            if attempts[0].match == "same" or attempts[0].outcome in ("stopped", "cannot_judge"):
-                break  # shown once as stated: that is enough, and a limit is met again
-            if attempts[0].outcome == "hangs" and len(attempts) > 1:
-                break
+    with tempfile.TemporaryDirectory(prefix="lent-") as name:
+        lent, warm = Path(name), place_of(info.path)
+        prefill(lent, warm)
+        link_headers(lent / HEADERS, warm)
+        folders = {SEED: lent} if not limits.trust and any(lent.iterdir()) else {}
+        command = [str(info.path), "repro.py"]
+        with prepare(
+            ["sh", "-c", _LEND, "lend", *command] if folders else command,
+            python=info.path,
+            files={"repro.py": text},
+            limits=Limits(seconds=seconds, memory=int((limits.memory + _FOR_TORCH) * GIB)),
+            folders=folders,
+            environment={} if compiled else {DISABLING_VARIABLE: "1"},
+            trust=limits.trust,
+        ) as sandbox:
+            for _ in range(times if tells else 1):
+                attempts.append(_attempt(sandbox.run(), says, sandbox.contents.view.shown))
+                if attempts[0].match == "same" or attempts[0].outcome in _ENOUGH:
+                    break
+                if attempts[0].outcome == "hangs" and len(attempts) > 1:
+                    break
     return Attempts(info.torch, info.version, tuple(attempts))
 
 
@@ -180,12 +200,3 @@ def _outcome(result: SandboxResult) -> AttemptOutcome:
                 return "passes"
             return "cannot_judge" if result.exit == 125 else "fails"
     assert_never(result.ending)
-
-
-def warm_folder(python: Path) -> Path | None:
-    """What earlier runs of the tool found out about the compilers for this interpreter, if there
-    were any.
-    """
-    folder = place_of(python)
-    complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
-    return folder if complete and any(folder.iterdir()) else None

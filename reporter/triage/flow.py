@@ -14,11 +14,10 @@ from typing import Protocol
 from reporter.core.settings import InterpreterOptions, WorkOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.sandbox.limits import GIB
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment, suggest_labels
-from reporter.triage.attempt import Attempts, run
+from reporter.triage.attempt import Attempts, RunLimits, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.observers import ends_otherwise
@@ -38,8 +37,6 @@ answer(missing=[name for name in sys.argv[1:] if not found(name)])
 """
 #: Plain runs that may still end as the watched one did, where none has.
 _MORE_RUNS = 2
-#: Seconds for one run of what was posted, by the receiving side's rules.
-RUN_SECONDS = 120.0
 
 
 class Says(Protocol):
@@ -98,7 +95,7 @@ def triage(
     runs = []
     for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
-        runs.append(_run(info, found.text, says, wanted))
+        runs.append(_run(info, found.text, says, wanted, wanted.runs))
     judged = _verdict(found, runs, wanted, user)
     runs, control = _observe(found, says, runs, judged, wanted, user)
     status, sentence = decide(says, runs, judged, control)
@@ -157,13 +154,13 @@ def _observe(
     info = wanted.interpreters[number]
     for _ in range(_MORE_RUNS):
         if ends_otherwise(found[number], judged):
-            more = _run(info, repro.text, says, replace(wanted, runs=1))
+            more = _run(info, repro.text, says, wanted)
             attempts = (*found[number].attempts, *more.attempts)
             found[number] = replace(found[number], attempts=attempts)
     if found[number].decisive.outcome not in ("fails", "dies"):
         return found, None
     user.say(f"running the repro with torch {info.torch}, without the compiler")
-    control = _run(info, repro.text, says, replace(wanted, runs=1), compiled=False)
+    control = _run(info, repro.text, says, wanted, compiled=False)
     return found, control
 
 
@@ -219,25 +216,11 @@ def _run(
     text: str,
     says: StatedFailure,
     wanted: TriageRequest,
+    times: int = 1,
     compiled: bool = True,
 ) -> Attempts:
-    seconds = (
-        min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
-    )
-    memory = int((wanted.options.memory + 4) * GIB)
-    # a program that checks nothing ends well each time, so it tells as much in one run
-    tells = says.sort in ("raises", "dies", "hangs") or "assert" in text or "raise" in text
-    times = wanted.runs if tells else 1
-    return run(
-        info,
-        text,
-        says,
-        seconds=seconds,
-        memory=memory,
-        trust=wanted.trust,
-        times=times,
-        compiled=compiled,
-    )
+    limits = RunLimits(wanted.options.timeout, wanted.options.memory, wanted.trust)
+    return run(info, text, says, limits, times, compiled)
 
 
 def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> CommandVerdict:
@@ -263,7 +246,7 @@ def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minim
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = _run(info, judged.repro, StatedFailure("unknown"), replace(wanted, runs=1)).decisive
+        shown = _run(info, judged.repro, StatedFailure("unknown"), wanted).decisive
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():

@@ -8,9 +8,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import private_terms
 from reporter.core.errors import UsageError
-from reporter.publish.allow_list import check_outgoing, refuse_leaks
+from reporter.publish.allow_list import refuse_if_private
 from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt
@@ -38,7 +37,7 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
         raise UsageError(
             "--comment asks before it posts, and nobody can answer here; run it on a terminal"
         )
-    refuse_leaks(check_outgoing({"comment.md": result.comment}, private_terms({}, frozenset(), ())))
+    refuse_if_private(result.comment)
     for line in ("", f"this would be posted on {address.url}:", "", *result.comment.split("\n")):
         user.show(line)
     if user.choose("post it?", {"y": "yes", "n": "no"}) != "y":

@@ -19,11 +19,12 @@ from typing import Any, TypeGuard
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
+from reporter.execution.compiler_cache import place_of
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
-from reporter.triage.attempt import SEED, warm_folder
+from reporter.triage.attempt import SEED
 from reporter.triage.sentences import Errors, describe
 
 #: The line of the document begins with it (`inside`).
@@ -111,7 +112,7 @@ def judge(
 
     Raises CannotJudgeError if there is no sandbox.
     """
-    warm = warm_folder(info.path)
+    warm = _warm_folder(info.path)
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
     with prepare(
         [sys.executable, str(Path(__file__).resolve().with_name("inside_main.py")), *arguments],
@@ -249,3 +250,12 @@ def _count(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**6
         else 0
     )
+
+
+def _warm_folder(python: Path) -> Path | None:
+    """What earlier runs of the tool found out about the compilers for this interpreter, if there
+    were any.
+    """
+    folder = place_of(python)
+    complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
+    return folder if complete and any(folder.iterdir()) else None

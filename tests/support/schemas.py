@@ -1,16 +1,56 @@
-"""Writes the JSON Schemas of the package anew: `python -m tests.support.schemas`."""
+"""The JSON Schemas of the package, and whether documents hold to them;
+`python -m tests.support.schemas` writes them anew.
+"""
 
 from __future__ import annotations
 
-from reporter.report import sections
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from reporter.report.sections import DOCUMENTS
 from tests.support.places import ROOT
+
+FOLDER = ROOT / "reporter" / "report" / "schema"
+
+
+def schema(name: str) -> str:
+    """The JSON Schema of a kind of document, as text."""
+    return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
+
+
+def shipped_schema(name: str) -> str:
+    """The same as it is shipped with the package."""
+    return (FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+def validate(document: object, name: str) -> None:
+    """Holds a document against its types; `name` is one of `DOCUMENTS`.
+
+    Raises:
+        ValueError: it has other values, or keys that no reader knows of.
+    """
+    kind = DOCUMENTS[name]
+    known = msgspec.convert(document, kind, strict=False)
+    _same_keys(document, msgspec.to_builtins(known), name)
+
+
+def _same_keys(written: object, known: object, location: str) -> None:
+    if isinstance(written, Mapping) and isinstance(known, Mapping):
+        odd = set(written) - set(known)
+        if odd:
+            raise ValueError(f"{location} has keys that are not documented: {sorted(odd)}")
+        for key, value in written.items():
+            _same_keys(value, known[key], f"{location}.{key}")
+    elif isinstance(written, (list, tuple)) and isinstance(known, (list, tuple)):
+        for number, (one, other) in enumerate(zip(written, known)):
+            _same_keys(one, other, f"{location}[{number}]")
 
 
 def main() -> None:
-    folder = ROOT / "reporter" / "report" / "schema"
-    for name in sections.DOCUMENTS:
-        path = folder / f"{name}.schema.json"
-        path.write_text(sections.schema(name), encoding="utf-8")
+    for name in DOCUMENTS:
+        (FOLDER / f"{name}.schema.json").write_text(schema(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ programs.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -69,12 +70,19 @@ def test_an_address_leaves_only_where_torchs_own_messages_have_it() -> None:
     assert (found.term, found.kind) == (other, "URL")
 
 
-def test_refusal_quotes_nothing() -> None:
+@pytest.mark.parametrize("with_folder", [True, False])
+def test_refusal_quotes_nothing_and_says_where_the_list_is(
+    with_folder: bool, tmp_path: Path
+) -> None:
     terms = terms_of("class MarloweNet: pass")
+    folder = tmp_path / "report" if with_folder else None
     with pytest.raises(LeakError) as caught:
-        refuse_leaks(run({"issue.md": "MarloweNet"}, terms))
-    assert "arlowe" not in str(caught.value) and "issue.md" in str(caught.value)
-    refuse_leaks(run({"issue.md": "nothing"}, terms))
+        refuse_leaks(run({"issue.md": "MarloweNet"}, terms).findings, "nothing was sent", folder)
+    said = str(caught.value)
+    assert "arlowe" not in said and "line 1 of issue.md, so nothing was sent" in said
+    found = list(tmp_path.rglob("leaks.json"))
+    assert [f"the list is in {path}" in said for path in found] == [True] * with_folder
+    refuse_leaks(run({"issue.md": "nothing"}, terms).findings, "nothing was sent", folder)
 
 
 def test_the_leak_check_reads_the_pictures() -> None:

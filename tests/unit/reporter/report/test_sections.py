@@ -11,6 +11,7 @@ import pytest
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.report import sections
+from tests.support import schemas
 from tests.support.places import ROOT
 
 GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
@@ -18,21 +19,21 @@ GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
 
 @pytest.mark.parametrize("name", sections.DOCUMENTS)
 def test_the_schema_in_the_package_is_that_of_the_types(name: str) -> None:
-    assert sections.read_shipped_schema(name) == sections.schema(name)
+    assert schemas.shipped_schema(name) == schemas.schema(name)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
 def test_a_report_is_what_its_schema_says(path: Path) -> None:
     written = json.loads(path.read_text(encoding="utf-8"))
-    sections.validate(written, "report")
-    jsonschema.validate(written, json.loads(sections.read_shipped_schema("report")))
+    schemas.validate(written, "report")
+    jsonschema.validate(written, json.loads(schemas.shipped_schema("report")))
 
 
 def test_a_key_that_no_reader_knows_of_is_refused_where_it_is_written() -> None:
     written = json.loads(GOLDEN[0].read_text(encoding="utf-8"))
     written["verdict"]["mood"] = "good"
     with pytest.raises(ValueError, match=r"report\.verdict has keys .*mood"):
-        sections.validate(written, "report")
+        schemas.validate(written, "report")
 
 
 def test_a_key_of_a_later_release_is_passed_over_where_it_is_read() -> None:
