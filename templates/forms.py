@@ -1,7 +1,7 @@
 """What a tracker asks for, as data: each form is a folder with `form.toml` (repository, headings,
 limit, labels) and `issue.md.j2`.
 
-The tool brings those of `names()`. Any folder of the user's own is another: the same reader takes
+The tool brings those of `names()`. A folder of the user's own is another: the same reader takes
 it, Jinja's sandbox fills it in, and it may include our `parts/`. It is tried on a sample before a
 run begins, so that its mistakes cost seconds and not the run.
 """

@@ -10,7 +10,6 @@ with what it indexes: where values tie, another index is as right.
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -19,6 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ..machine.processes import written_whole
 from ..protocol import EagerFacts, LostWrite, UndefinedCast
 from . import outputs, undefined_writes
 from .tolerance import IndexedValues
@@ -281,6 +281,6 @@ def _poison(tensor: torch.Tensor) -> None:
 def _save(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
     if not ties or path is None:
         return False
-    torch.save(ties, path + ".part")
-    os.replace(path + ".part", path)
+    with written_whole(path) as part:
+        torch.save(ties, part)
     return True

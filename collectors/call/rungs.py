@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import random
 import time
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..machine import torch_settings
+from ..machine.processes import written_whole
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import (
     bisection,
@@ -340,7 +340,8 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             gradients = _gradients(result, compared, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
-        torch.save(snapshot, rung["snapshot"] + ".part")
+        with written_whole(rung["snapshot"]) as part:
+            torch.save(snapshot, part)
     except BaseException as error:
         seconds = time.time() - started
         if (
@@ -354,7 +355,6 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             "failure": described,
             "seconds": seconds,
         }
-    os.replace(rung["snapshot"] + ".part", rung["snapshot"])
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
 
 

@@ -12,6 +12,7 @@ from typing import List
 
 from ..call import context, failure, restoring, rungs
 from ..dynamo import counters
+from ..machine.processes import write_json
 from ..protocol import (
     EvidenceAnswer,
     EvidenceRequest,
@@ -86,8 +87,5 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as source:
         spec: ScriptEvidenceSpec = json.load(source)
     answer = ask_of_script(spec)
-    path = os.path.join(spec["folder"], "answer.json")
-    with open(path + ".part", "w", encoding="utf-8") as out:
-        json.dump(answer, out)
-    os.replace(path + ".part", path)
+    write_json(os.path.join(spec["folder"], "answer.json"), answer)
     return 0

@@ -9,7 +9,6 @@ that guard is the missing one.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -17,6 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from ..call import context, failure, outputs, rungs
+from ..machine.processes import written_whole
 from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
 from .guard_words import Labels, labels, labels_in, publish
 from .observer import ObservedGraph, Observer, sequence
@@ -85,8 +85,8 @@ def _run(
         stamps = outputs.stamps(reachable)
         observer.call = len(calls) - 1
         result = function(*call.args, **call.kwargs)
-    torch.save(outputs.take(result, reachable, stamps), path + ".part")
-    os.replace(path + ".part", path)
+    with written_whole(path) as part:
+        torch.save(outputs.take(result, reachable, stamps), part)
 
 
 def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple[Any, Any]]:

@@ -4,13 +4,13 @@ once more.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Dict, List, Tuple
 
 import torch
 
 from ..call import context, outputs
+from ..machine.processes import written_whole
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
 #: make the same.
@@ -36,8 +36,8 @@ def keep(call: Any, path: str) -> None:
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
         "numpy": sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None,
     }
-    torch.save(kept, path + ".part")
-    os.replace(path + ".part", path)
+    with written_whole(path) as part:
+        torch.save(kept, part)
 
 
 def restore(call: Any, path: str) -> bool:

@@ -27,6 +27,7 @@ from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..dynamo.compiler_modules import import_compiler
 from ..machine import waiting
+from ..machine.processes import signal_name, write_json
 from ..protocol import (
     MOST_OF_LOG,
     STOP_PATIENCE,
@@ -180,9 +181,7 @@ class ForkServer:
         except BaseException:
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
         answer["compilations"] = counters.count_compilations() - before
-        with open(path + ".part", "w") as out:
-            json.dump(answer, out)
-        os.replace(path + ".part", path)
+        write_json(path, answer)
 
     def _reap(self) -> None:
         """Answers for the children that have ended; one that has reached its limit first says where
@@ -217,7 +216,7 @@ class ForkServer:
     def _answer(self, child: _Child, status: int) -> CallAnswer:
         """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
+            name = signal_name(os.WTERMSIG(status))
             return {"outcome": "died", "signal": name, "detail": self._log(child)}
         answer = load_answer(child.path)
         if answer is not None:

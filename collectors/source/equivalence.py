@@ -1,9 +1,9 @@
 """Whether a program rewritten from its source computes what the recorded call computes, from the
 same tensors.
 
-Like `trace.equivalence`, for the other way of rewriting: there is no trace in between, so each tensor of
-the rewritten program is given by how it is reached there, beside the id that `source.gather` has
-for the private one.
+Like `trace.equivalence`, for the other way of rewriting: there is no trace in between, so each
+tensor of the rewritten program is given by how it is reached there, beside the id that
+`source.gather` has for the private one.
 """
 
 from __future__ import annotations

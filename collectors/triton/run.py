@@ -13,6 +13,7 @@ import sys
 from typing import Any, Callable, Dict, List
 
 from ..machine.internal_names import internals
+from ..machine.processes import write_json
 from ..protocol import (
     KernelLaunch,
     KernelQuestion,
@@ -39,9 +40,7 @@ def main(arguments: List[str]) -> int:
         "interpret generated": _interpret_generated,
     }
     answer = ways[spec["what"]](spec)
-    with open(spec["answer"] + ".part", "w", encoding="utf-8") as out:
-        json.dump(answer, out)
-    os.replace(spec["answer"] + ".part", spec["answer"])
+    write_json(spec["answer"], answer)
     return 0
 
 

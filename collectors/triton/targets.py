@@ -17,6 +17,7 @@ import textwrap
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
+from ..machine.processes import signal_name
 from ..protocol import KernelLaunch, TargetAnswer
 
 TARGETS = {
@@ -138,7 +139,7 @@ def _judge(text: str, status: int, late: bool) -> TargetAnswer:
         found["outcome"] = "timeout"
     elif os.WIFSIGNALED(status):
         found["outcome"] = "died"
-        found["signal"] = signal.Signals(os.WTERMSIG(status)).name
+        found["signal"] = signal_name(os.WTERMSIG(status))
     elif os.WEXITSTATUS(status) == 0:
         return {**found, "outcome": "ok", "message": "", "pass": None, "log": ""}
     else:

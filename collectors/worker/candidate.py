@@ -28,6 +28,7 @@ from typing import Any, Callable, Optional, cast
 from ..call import bisection, failure
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
+from ..machine.processes import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol import (
     EXPORTS_AS_MODULES,
@@ -176,7 +177,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _find_undefined()
     _flush()
-    _write(os.path.join(out, "answer.json"), answer)
+    write_json(os.path.join(out, "answer.json"), answer)
     return answer["exit"]
 
 
@@ -261,13 +262,6 @@ def describe(error: BaseException) -> Failure:
     }
 
 
-def _write(path: str, answer: CandidateEnding) -> None:
-    """Write whole or not at all: a candidate's threads may still end the process."""
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(answer, file)
-    os.replace(path + ".part", path)
-
-
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -329,11 +323,3 @@ def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) ->
         return original(model, **given)
 
     return compile
-
-
-def signal_name(number: int) -> str:
-    """``SIGSEGV`` for 11; the bare number where the system has no name for it."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

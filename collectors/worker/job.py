@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 
+from ..machine.processes import signal_name
 from ..protocol import CandidateAnswer, CandidateEnding, CandidateOutcome, CandidateRequest
 from . import candidate
 from .slot import Slot
@@ -112,7 +113,7 @@ def _ending(job: Job) -> CandidateEnding:
         return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)
-        return {"outcome": "died", "signal": candidate.signal_name(number), "exit": -number}
+        return {"outcome": "died", "signal": signal_name(number), "exit": -number}
     code = os.WEXITSTATUS(job.status)
     outcomes: dict[int, CandidateOutcome] = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
     return {"outcome": outcomes.get(code, "died"), "exit": code}

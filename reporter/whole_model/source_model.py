@@ -1,9 +1,9 @@
 """The whole failing model as rewritten source: for failures that its operations alone do not show,
 as most of Dynamo's.
 
-Like `traced_model`, with the user's Python in the place of a trace, under generated names. The proof is
-the same: the rewritten program gets the private tensors and has to give the same values, gradients
-and operators.
+Like `traced_model`, with the user's Python in the place of a trace, under generated names. The
+proof is the same: the rewritten program gets the private tensors and has to give the same values,
+gradients and operators.
 """
 
 from __future__ import annotations

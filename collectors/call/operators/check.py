@@ -7,14 +7,13 @@ with its inputs is ill-conditioned.
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from ...machine.processes import write_json
 from ...protocol import OperatorError, OperatorFacts
 from ..probe import EMPTY, Watch, short_name
 from .derivatives import DerivativeCheck
@@ -126,9 +125,7 @@ class OperatorCheck(Watch):
 
     def save(self) -> None:
         """Writes the facts, whole or not at all."""
-        with open(self.path + ".part", "w", encoding="utf-8") as file:
-            json.dump(self.facts(), file)
-        os.replace(self.path + ".part", self.path)
+        write_json(self.path, self.facts())
 
 
 class _Wide:

@@ -1,0 +1,30 @@
+"""How a process ended, and files that outlive it whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from typing import Iterator
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; the bare number where the system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+@contextlib.contextmanager
+def written_whole(path: str) -> Iterator[str]:
+    """The path to write to; what is there at the end becomes `path`, unless something is raised."""
+    yield path + ".part"
+    os.replace(path + ".part", path)
+
+
+def write_json(path: str, value: object) -> None:
+    """Writes a value as JSON, whole or not at all: any moment may be this process's last."""
+    with written_whole(path) as part, open(part, "w", encoding="utf-8") as file:
+        json.dump(value, file)
