@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from collectors.protocol import FailureFrame
 from reporter.core.answer import Answer
-from reporter.core.candidate import find_failure as shown_by
+from reporter.core.candidate import find_failure
 from reporter.core.kinds import CheckOutcome, Kind, assert_never
 from reporter.core.signature import Signature, same_failure
 
@@ -92,7 +92,7 @@ def observe(
 def _observe_failure(
     answer: Answer, wanted: Signature | None, limit: float, cold: bool
 ) -> Observation:
-    found = shown_by(answer, wanted)
+    found = find_failure(answer, wanted)
     why = _excuse(answer, wanted, found, limit)
     if why is not None:
         return Observation("cannot_judge", why, cold=cold)

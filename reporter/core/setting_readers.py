@@ -66,7 +66,7 @@ def releases(value: object) -> tuple[str, ...]:
     )
 
 
-def labels(value: object) -> tuple[str, ...]:
+def repeated_texts(value: object) -> tuple[str, ...]:
     """Several names, each in an option of its own."""
     return tuple(text(part) for part in words(value))
 
@@ -140,7 +140,7 @@ def switch(value: object) -> bool:
     return known[value.strip().lower()]
 
 
-def names(value: object) -> tuple[str, ...]:
+def comma_separated(value: object) -> tuple[str, ...]:
     """Names with commas between them."""
     found = tuple(name.strip() for name in text(value).split(",") if name.strip())
     if not found:

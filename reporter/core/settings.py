@@ -280,7 +280,7 @@ class IssueOptions:
     )
     allow_values: tuple[str, ...] = _option(
         (),
-        setting_readers.labels,
+        setting_readers.repeated_texts,
         "--allow-values",
         metavar="NAME",
         everywhere=False,
@@ -357,7 +357,7 @@ class FilingOptions(IssueOptions):
     )
     labels: tuple[str, ...] = _option(
         (),
-        setting_readers.names,
+        setting_readers.comma_separated,
         "--labels",
         metavar="NAME,…",
         everywhere=False,
@@ -365,7 +365,7 @@ class FilingOptions(IssueOptions):
     )
     assignee: tuple[str, ...] = _option(
         (),
-        setting_readers.names,
+        setting_readers.comma_separated,
         "--assignee",
         metavar="USER,…",
         everywhere=False,
@@ -405,7 +405,7 @@ class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
 
     rungs: tuple[str, ...] = _option(
         (),
-        setting_readers.names,
+        setting_readers.comma_separated,
         "--rungs",
         metavar="NAME,…",
         everywhere=False,

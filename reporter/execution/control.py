@@ -18,7 +18,7 @@ from reporter.execution.fresh_process import run_cold
 
 #: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
 DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
-WARM: Overrides = {"control": True}
+WITHOUT_COMPILER: Overrides = {"control": True}
 _COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
 _IS_EXPORTED = re.compile(r"\btorch\.(?:onnx\.)?export\b|\bfrom torch import .*\bexport\b")
 

@@ -71,7 +71,7 @@ class FreshRuns:
         """The text without the compiler."""
         if self.preloaded is not None:
             try:
-                return run_forked(self.preloaded, text, limit, self.warm, control.WARM)
+                return run_forked(self.preloaded, text, limit, self.warm, control.WITHOUT_COMPILER)
             except OSError:
                 pass  # it cannot fork any more
         return control.run_control(self.python, text, limit, self.warm)

@@ -93,46 +93,48 @@ class Capture(Protocol):
         """Whether there is something to report."""
 
 
-R = TypeVar("R")  # a recorded program
-D = TypeVar("D")  # its diagnosis
-C = TypeVar("C", bound=Capture)
-S = TypeVar("S")  # the smallest candidate
-V = TypeVar("V")  # the same, verified in fresh processes
-M = TypeVar("M")  # with all that was measured on it
+Recorded = TypeVar("Recorded")  # a recorded program
+Diagnosed = TypeVar("Diagnosed")  # its diagnosis
+Captured = TypeVar("Captured", bound=Capture)
+Reduced = TypeVar("Reduced")  # the smallest candidate
+Verified = TypeVar("Verified")  # the same, verified in fresh processes
+Measured = TypeVar("Measured")  # with all that was measured on it
 
 
-class Program(Protocol[R, D, C, S, V, M]):
+class Program(Protocol[Recorded, Diagnosed, Captured, Reduced, Verified, Measured]):
     """A program under examination; each stage takes what the one before it returned."""
 
-    def resume(self) -> C | None:
+    def resume(self) -> Captured | None:
         """What an interrupted run had captured."""
 
-    def record(self) -> R | None:
+    def record(self) -> Recorded | None:
         """Runs the program, watched; None where there is nothing of this kind in it."""
 
-    def diagnose(self, recorded: R) -> D | None:
+    def diagnose(self, recorded: Recorded) -> Diagnosed | None:
         """The verdict; None where another kind of program may be at fault."""
 
-    def capture(self, diagnosed: D) -> C:
+    def capture(self, diagnosed: Diagnosed) -> Captured:
         """All that candidates are made from; the program is not needed afterwards."""
 
-    def reduce(self, captured: C) -> S:
+    def reduce(self, captured: Captured) -> Reduced:
         """The smallest public program that fails in the same way. Raises CannotJudgeError."""
 
-    def verify(self, reduced: S) -> V:
+    def verify(self, reduced: Reduced) -> Verified:
         """The final text in fresh processes. Raises CannotJudgeError if none shows the failure."""
 
-    def measure(self, verified: V) -> M:
+    def measure(self, verified: Verified) -> Measured:
         """What the report says beside the repro, measured on the final text."""
 
-    def audit(self, measured: M) -> Outgoing:
+    def audit(self, measured: Measured) -> Outgoing:
         """The documents, searched for private words. Raises LeakError."""
 
-    def conclude(self, captured: C, reason: CannotJudgeError | None = None) -> RunResult:
+    def conclude(self, captured: Captured, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone: no bug, no repro wanted, or none for a `reason`."""
 
 
-def go_through_stages(program: Program[R, D, C, S, V, M], run: Run) -> RunResult | None:
+def go_through_stages(
+    program: Program[Recorded, Diagnosed, Captured, Reduced, Verified, Measured], run: Run
+) -> RunResult | None:
     """One program from its recording to its report; None where it has nothing to say."""
     captured = program.resume()
     if captured is None:

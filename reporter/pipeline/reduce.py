@@ -14,7 +14,7 @@ from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Kind, Layer
-from reporter.execution.control import WARM
+from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
@@ -355,7 +355,7 @@ class ProgramSearch:
             is_compared = check.kind in SILENT and not check.eager_raises
             if check.compiler == EAGER or not is_compared:
                 return True
-            control = self.pool.submit(candidate.text(), overrides=WARM)
+            control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == "passes"
 
         return self.ask.first_accepted(candidates, passes_alone)

@@ -273,7 +273,7 @@ class _Filer:
         wishes.
         """
         log_url, log_notes = self._log(submitter, post.draft, landed.number)
-        log_notes += self._same_commit(post, landed.number) if action == "filed" else ()
+        log_notes += self._note_earlier_twin(post, landed.number) if action == "filed" else ()
         labels, assignees = WantedFields(post.labels), WantedFields(post.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
@@ -295,7 +295,7 @@ class _Filer:
             (*notes, *log_notes),
         )
 
-    def _same_commit(self, post: IssuePost, number: int) -> tuple[str, ...]:
+    def _note_earlier_twin(self, post: IssuePost, number: int) -> tuple[str, ...]:
         """A note if another machine has filed the same report meanwhile: no lock of ours reaches
         that far.
         """

@@ -195,7 +195,7 @@ class PlainSearch:
             return None
         asked = [(self.pool.submit(text), self.shows)]
         if control.needs_control(text):
-            asked.append((self.pool.submit(text, overrides=control.WARM), passes))
+            asked.append((self.pool.submit(text, overrides=control.WITHOUT_COMPILER), passes))
         asked += [(contrast.pool.submit(text), passes) for contrast in self.contrasts]
         return _Question(tuple(asked))
 
