@@ -1,6 +1,7 @@
 """A candidate: a program and the check around it.
 
-What is reduced, tested and filed is its complete text, nothing else.
+What decides on it is its complete text, in the harness of the search. What is filed is the final
+text: the smallest candidate in the plainest form that fails (`reporter.verify.plain`).
 """
 
 from __future__ import annotations
