@@ -72,14 +72,13 @@ class Signature:
         return cls(**{**data, **lists, "kind": Kind(data.get("kind")), "layer": layer})
 
     def text(self) -> str:
-        """One line for people and logs."""
-        parts = [
-            self.kind,
-            self.layer,
-            self.exception,
-            self.message or self.property or self.signal,
-        ]
-        return " · ".join(part for part in parts if part)
+        """One line for logs, with the message as it is compared: without numbers and names."""
+        told = self.message or self.property or self.signal
+        return " · ".join(part for part in (self.sort(), told) if part)
+
+    def sort(self) -> str:
+        """Kind, layer and exception class on one line."""
+        return " · ".join(part for part in (self.kind, self.layer, self.exception) if part)
 
 
 def normalise(message: str) -> str:

@@ -59,6 +59,10 @@ def is_raised_while_running(failure: Mapping[str, Any] | None) -> bool:
     )
 
 
+#: Where every operator is called from.
+_ANY_OPERATOR = "torch/_ops.py:"
+
+
 @dataclass(frozen=True)
 class TorchFrame:
     """`phase`: compiling or running; `frames`: torch's, innermost first, `file:function`."""
@@ -68,7 +72,8 @@ class TorchFrame:
 
     def text(self) -> str:
         """A phrase without a full stop."""
-        where = f" in {self.frames[0]}" if self.frames else ""
+        telling = [frame for frame in self.frames if not frame.startswith(_ANY_OPERATOR)]
+        where = f" in {(telling or self.frames)[0]}" if self.frames else ""
         return f"while {self.phase}{where}"
 
 

@@ -46,7 +46,8 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     work, progress = run.work, run.progress
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
-    calls = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
+    what = "compiled or exported" if recording.counts.exports else "compiled"
+    calls = f"{recording.counts.calls} {what} call{'s' if recording.counts.calls != 1 else ''}"
     watching = (
         f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
     )

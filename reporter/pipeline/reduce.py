@@ -203,7 +203,7 @@ class ProgramSearch:
         else:
             hint = ""
         raise CannotJudgeError(
-            f"the failure ({self.wanted.text()}) could not be shown by a program with public parts"
+            f"the failure ({self.wanted.sort()}) could not be shown by a program with public parts"
             f" and synthetic values{more}; the verdict stands, but there is no repro to"
             f" report{hint}"
         )
