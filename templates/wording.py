@@ -409,6 +409,9 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
+        rejected = (report.get("repro") or {}).get("eager_error")
+        if rejected:
+            return f"{code(one_line(rejected, 300))}, as in eager mode", "no error, and a result"
         raised = re.search(r"refuses the call with (\w+);", verdict["summary"])
         error = code(raised.group(1)) if raised else "error"
         return f"the {error} that eager mode raises", "no error, and a result"

@@ -8,11 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import (
-    COMPILE,
-    DERIVATIVES,
-    ReproCheck,
-)
+from anonymizer.graph.boilerplate import COMPILE, DERIVATIVES, EAGER, ReproCheck, render
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind, Layer
@@ -84,7 +80,7 @@ class Measurement:
             verified.program,
             verified.cold,
             self._search_result(self._other_findings(extras)),
-            ReproDetails(rows, culprit, near, shown),
+            ReproDetails(rows, culprit, near, shown, self._eager_error()),
             summary,
             verified.differs_from,
             numbers_left(text, verified.needed),
@@ -176,6 +172,15 @@ class Measurement:
         is_hang = self.captured.verdict.kind == Kind.HANG
         is_whole = self.captured.material.whole is not None
         return not (is_whole or is_hang or self.verified.reduced.own_backend)
+
+    def _eager_error(self) -> str | None:
+        """What eager mode says of a program that it rejects: class and first line."""
+        body, check = self.verified.program.parts
+        if check.kind != Kind.ACCEPTS_INVALID and not check.eager_raises:
+            return None
+        plain = replace(check, kind=Kind.CRASH.value, compiler=EAGER, eager_raises=False)
+        failure = self.pool.submit(render(body, plain)).result().failure
+        return f"{failure['exception']}: {failure['first_line']}" if failure else None
 
     def _for_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""

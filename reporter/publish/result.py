@@ -60,6 +60,8 @@ class ReproDetails:
     culprit: CulpritSection | None = None
     neighbours: tuple[NeighbourResult, ...] = ()
     measured: Measurements | None = None
+    #: what eager mode says of the program, where it rejects it: class and first line
+    eager_error: str | None = None
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,7 @@ def _report(
         ),
         compiler=Compiler(built.candidate.check.compiler),
         control=tuple(control.command(built.program.text) or ()) or None,
+        eager_error=built.details.eager_error,
     )
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})

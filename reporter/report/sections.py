@@ -96,7 +96,8 @@ class ReproInfo(Section, frozen=True):
 
     `neighbours` are variants that run in eager mode; those that could not be judged are left out.
     `control` is the command of the control run, the interpreter first, where it is not the same
-    file with `TORCHDYNAMO_DISABLE=1`.
+    file with `TORCHDYNAMO_DISABLE=1`. `eager_error` is what eager mode says of the program, where
+    the bug is that the compiler does not: class and first line.
     """
 
     path: str
@@ -109,6 +110,7 @@ class ReproInfo(Section, frozen=True):
     neighbours: tuple[NeighbourRow, ...] = ()
     compiler: Compiler = Compiler.COMPILE
     control: tuple[str, ...] | None = None
+    eager_error: str | None = None
 
 
 class OtherFinding(Section, frozen=True, kw_only=True):

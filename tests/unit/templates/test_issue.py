@@ -133,6 +133,16 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     ].replace("(None)", "")
 
 
+def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
+    report = data.crash_report()
+    verdict = structs.replace(report.verdict, kind="accepts_invalid", message=None)
+    assert report.repro is not None
+    said = structs.replace(report.repro, eager_error="RuntimeError: sizes must match")
+    report = structs.replace(report, verdict=verdict, repro=said)
+    text = render_issue(report.to_json(), evidence())
+    assert "- **Expected**: `RuntimeError: sizes must match`, as in eager mode\n" in text
+
+
 def test_a_title_says_what_the_failure_needs() -> None:
     report = data.crash_report()
     changes = (
