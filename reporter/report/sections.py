@@ -241,6 +241,11 @@ class ChangedSize(Section, frozen=True, kw_only=True):
     compiled: float
     now: float
 
+    @property
+    def name(self) -> str:
+        """Its name in words, without names of the user's."""
+        return self.where if self.dimension is None else f"{self.where}, dimension {self.dimension}"
+
 
 class GuardSection(Section, frozen=True, kw_only=True):
     """The guard that is missing; `confirmed`: held static, the result is right."""

@@ -105,10 +105,9 @@ class _Gatherer:
         if not is_stale or finding is None:
             return None
         found = guards.find(finding, self.timeout)
-        if found is None:
-            return None
-        self.lines.append(found.text())
-        return section(GuardSection, found)
+        if found is not None:
+            self.lines.append(guards.describe(found))
+        return found
 
     def graph_breaks(self) -> tuple[GraphBreakSection | None, Diagnosis | None]:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the

@@ -8,81 +8,38 @@ static — its change then causes a compile — a guard on that size is what was
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from collectors.protocol import ArgumentChange, GuardsAnswer
 from reporter.recording import questions
 from reporter.recording.findings import Finding
+from reporter.report.sections import ChangedSize, GuardSection, section
 
 _MAX_EXPERIMENTS = 4
 
 
-@dataclass(frozen=True)
-class GuardChange:
-    """A size or number that differs between the call a graph was compiled for and the call that
-    reused it.
-    """
-
-    where: str
-    dimension: int | None
-    compiled: float
-    now: float
-    used: tuple[str, ...] = ()
-
-    @property
-    def guard(self) -> str:
-        """The guard that would have told the two calls apart."""
-        return f"{self.name} == {self.compiled}"
-
-    @property
-    def name(self) -> str:
-        """Its name in words, without names of the user's."""
-        return self.where if self.dimension is None else f"{self.where}, dimension {self.dimension}"
-
-    def to_json(self) -> ArgumentChange:
-        """Without `used`, which says why this change comes first."""
-        return {
-            "where": self.where,
-            "dimension": self.dimension,
-            "compiled": self.compiled,
-            "now": self.now,
-        }
-
-
-@dataclass(frozen=True)
-class MissingGuard:
-    """What changed unnoticed.
-
-    `confirmed`: held static, the result is right (None: could not be tried). All of it is public.
-    """
-
-    changed: tuple[GuardChange, ...]
-    checked: tuple[str, ...]
-    used: tuple[str, ...]
-    symbols: dict[str, str]
-    missing: str
-    confirmed: bool | None
-
-    def text(self) -> str:
-        """One or two sentences for a report."""
-        changes = ", ".join(
-            f"{change.name} was {change.compiled} when it was compiled and is {change.now} now"
-            for change in self.changed[:3]
+def describe(guard: GuardSection) -> str:
+    """One or two sentences for a report."""
+    changes = ", ".join(
+        f"{change.name} was {_exact(change.compiled)} when it was compiled and is"
+        f" {_exact(change.now)} now"
+        for change in guard.changed[:3]
+    )
+    first = f"The graph is reused although {changes}; a guard is missing: {guard.missing}."
+    if guard.confirmed:
+        return f"{first} With that held static the call is compiled again and the result is right."
+    if guard.confirmed is False:
+        return (
+            f"{first} Holding that static does not make the result right, so it may be another one."
         )
-        first = f"The graph is reused although {changes}; a guard is missing: {self.missing}."
-        if self.confirmed:
-            return (
-                f"{first} With that held static the call is compiled again and the result is right."
-            )
-        if self.confirmed is False:
-            return (
-                f"{first} Holding that static does not make the result right, so it may be another"
-                " one."
-            )
-        return first
+    return first
 
 
-def find(finding: Finding, timeout: float) -> MissingGuard | None:
+def _exact(value: float) -> float:
+    """A size as the whole number that it is."""
+    return int(value) if value == int(value) else value
+
+
+def find(finding: Finding, timeout: float) -> GuardSection | None:
     """Looks for the missing guard of a finding whose reused graph is wrong; None if no graph was
     reused in a replay.
     """
@@ -90,25 +47,16 @@ def find(finding: Finding, timeout: float) -> MissingGuard | None:
     answer = search.ask([])
     if answer.get("outcome") != "ok" or not answer["reused"] or not answer["changed"]:
         return None
-    changes = [
-        GuardChange(
-            item["where"],
-            item["dimension"],
-            item["compiled"],
-            item["now"],
-            tuple(item.get("used", ())),
-        )
-        for item in answer["changed"]
-    ]
+    changes = [section(ChangedSize, change) for change in answer["changed"]]
     blamed, confirmed = changes[:1], None
     if search.right(answer) is False:
         blamed, confirmed = search.confirm(changes)
-    return MissingGuard(
+    return GuardSection(
         changed=tuple(changes),
         checked=tuple(answer["checked"]),
         used=tuple(answer["used"]),
         symbols=dict(answer["symbols"]),
-        missing=" and ".join(change.guard for change in blamed),
+        missing=" and ".join(f"{each.name} == {_exact(each.compiled)}" for each in blamed),
         confirmed=confirmed,
     )
 
@@ -129,15 +77,15 @@ class _Search:
         return str(self.finding.call_session.folder / name)
 
     def ask(
-        self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
+        self, static: Sequence[ChangedSize], vary: Sequence[ChangedSize] | None = None
     ) -> GuardsAnswer:
         """History and call again, with some changes held static, or with only some of the changes
         made.
         """
         question = questions.guards(
             self._path(),
-            [change.to_json() for change in static],
-            None if vary is None else [change.to_json() for change in vary],
+            [_argument(change) for change in static],
+            None if vary is None else [_argument(change) for change in vary],
         )
         return self.finding.call_session.request(question, self.timeout)
 
@@ -149,7 +97,7 @@ class _Search:
         compared = self.finding.call_session.request(question, self.timeout).get("comparison")
         return compared["same"] if compared else None
 
-    def confirm(self, changes: Sequence[GuardChange]) -> tuple[list[GuardChange], bool | None]:
+    def confirm(self, changes: Sequence[ChangedSize]) -> tuple[list[ChangedSize], bool | None]:
         """The change that alone makes a reused graph wrong; then whether holding it static makes
         the result right.
         """
@@ -166,9 +114,19 @@ class _Search:
         return blamed, self.right(self.ask(blamed))
 
 
-def _together(changes: Sequence[GuardChange]) -> list[list[GuardChange]]:
+def _argument(change: ChangedSize) -> ArgumentChange:
+    """A change as the call session takes it."""
+    return {
+        "where": change.where,
+        "dimension": change.dimension,
+        "compiled": _exact(change.compiled),
+        "now": _exact(change.now),
+    }
+
+
+def _together(changes: Sequence[ChangedSize]) -> list[list[ChangedSize]]:
     """Changes from and to the same size are likely one size, and cannot be made apart."""
-    groups: dict[tuple[float, float], list[GuardChange]] = {}
+    groups: dict[tuple[float, float], list[ChangedSize]] = {}
     for change in changes:
         groups.setdefault((change.compiled, change.now), []).append(change)
     return list(groups.values())

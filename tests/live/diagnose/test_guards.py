@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.details.guards import MissingGuard, find
+from reporter.diagnose.details.guards import describe, find
 from reporter.recording.findings import Recording
+from reporter.report.sections import GuardSection
 from tests.support.recorded import record
 
-Find = Callable[[str], "MissingGuard | None"]
+Find = Callable[[str], "GuardSection | None"]
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def missing(tmp_path: Path) -> Iterator[Find]:
     """What is found about the first finding of a program."""
     made: list[Recording] = []
 
-    def run(name: str) -> MissingGuard | None:
+    def run(name: str) -> GuardSection | None:
         made.append(record(f"guards/{name}", tmp_path))
         assert made[-1].findings, made[-1].script.output
         return find(made[-1].findings[0], 120)
@@ -44,8 +45,8 @@ def test_a_size_that_no_guard_checks(missing: Find) -> None:
     )
     assert symbol in found.used
     assert any("argument 0.size()[1]" in guard for guard in found.checked)
-    assert "secret" not in str(found) + found.text()
-    assert "a guard is missing: argument 0, dimension 1 == 5" in found.text()
+    assert "secret" not in str(found) + describe(found)
+    assert "a guard is missing: argument 0, dimension 1 == 5" in describe(found)
 
 
 def test_a_number_that_no_guard_checks(missing: Find) -> None:
