@@ -33,21 +33,3 @@ class Rule:
     def text(self) -> str:
         """Its words, which are ours."""
         return f"{self.id} {self.wants} {self.way_out}"
-
-
-@dataclass(frozen=True)
-class Violation:
-    """One place where a rule is broken."""
-
-    rule: str
-    weight: Weight
-    file: str
-    line: int | None
-    found: str
-    wants: str
-    way_out: str
-
-    def sentence(self) -> str:
-        """For people: place, rule, what is wrong and what to do."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.found} [{self.rule}]; {self.way_out}"

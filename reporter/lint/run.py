@@ -5,12 +5,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from reporter.core.plain import Json
 from reporter.lint import code_rules, safety_rules, text_rules
-from reporter.lint.rule import Rule, Violation
+from reporter.lint.rule import Rule
 from reporter.lint.subject import LintSubject
+from reporter.report.sections import LintFinding
 
 RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
 
@@ -19,7 +20,7 @@ RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.R
 class LintResult:
     """What lint found; exit code 1 where there is more than advice."""
 
-    findings: tuple[Violation, ...]
+    findings: tuple[LintFinding, ...]
 
     @property
     def exit_code(self) -> int:
@@ -35,7 +36,7 @@ class LintResult:
         return {
             "clean": self.exit_code == 0,
             "rules": [rule.id for rule in RULES],
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
         }
 
     def summary_lines(self) -> list[str]:
@@ -53,7 +54,15 @@ def lint(subject: LintSubject, rules: Sequence[Rule] = RULES) -> LintResult:
     """Asks every rule."""
     return LintResult(
         tuple(
-            Violation(rule.id, rule.weight, file, line, found, rule.wants, rule.way_out)
+            LintFinding(
+                rule=rule.id,
+                weight=rule.weight,
+                file=file,
+                line=line,
+                found=found,
+                wants=rule.wants,
+                way_out=rule.way_out,
+            )
             for rule in rules
             for file, line, found in rule.check(subject)
         )

@@ -125,7 +125,6 @@ ROWS = {
     "Point",
     "Repro",
     "StoredReport",
-    "Violation",
 }
 
 
