@@ -17,6 +17,8 @@ MAKERS = {
     "torch.full": "",
     "torch.arange": "",
 }
+#: Dtypes of floating-point numbers, the usual one first.
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def parse_inputs(body: ReproBody) -> ast.Module:
@@ -57,6 +59,31 @@ def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
     return with_inputs(body, tree)
 
 
+def filled_with(body: ReproBody, value: str) -> ReproBody:
+    """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
+    given.
+    """
+    return with_inputs(body, _Fill(value).visit(parse_inputs(body)))
+
+
+class _Fill(ast.NodeTransformer):
+    """Makes each tensor of floats of one value; numbers by which it is scaled stay."""
+
+    def __init__(self, value: str) -> None:
+        self.value = ast.parse(f"float({value!r})", mode="eval").body
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        maker, sizes = node, dimensions(node) if ast.unparse(node.func) in MAKERS else []
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+            counted = node.func.value
+            if isinstance(counted, ast.Call) and ast.unparse(counted.func) == "torch.arange":
+                maker, sizes = counted, node.args
+        if not sizes or dtype_of(maker) not in FLOATS:
+            return self.generic_visit(node)
+        made = ast.parse("torch.full", mode="eval").body
+        return ast.Call(made, [ast.Tuple(sizes, ast.Load()), self.value], maker.keywords)
+
+
 def dimensions(maker: ast.Call) -> list[ast.expr]:
     """The expressions of the sizes that a call is given; none for one of another shape."""
     name = ast.unparse(maker.func)
@@ -76,3 +103,15 @@ def size_of(node: ast.expr) -> int | None:
     """A size that is written as a number."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def dtype_of(maker: ast.Call) -> str:
+    """The dtype of a new tensor; empty where it cannot be told."""
+    named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
+    if "dtype" in named:
+        return named["dtype"].removeprefix("torch.")
+    name = ast.unparse(maker.func)
+    if name == "torch.arange":
+        end = maker.args[0].value if isinstance(maker.args[0], ast.Constant) else None
+        return "float32" if isinstance(end, float) else "int64"
+    return MAKERS[name]

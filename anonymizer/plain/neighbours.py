@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.plain.makers import (
+    FLOATS,
     MAKERS,
     dimensions,
+    dtype_of,
     find_makers,
     parse_inputs,
     sizes_of,
@@ -46,7 +48,6 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     ("max_pool2d", "avg_pool2d"),
     ("max_pool3d", "avg_pool3d"),
 )
-_FLOATS = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
 #: What stands for an argument that is not given.
 LEFT_OUT = "left out"
@@ -133,18 +134,6 @@ def _calls(tree: ast.AST) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def _dtype(maker: ast.Call) -> str:
-    """The dtype of a new tensor; empty where it cannot be told."""
-    named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
-    if "dtype" in named:
-        return named["dtype"].removeprefix("torch.")
-    name = ast.unparse(maker.func)
-    if name == "torch.arange":
-        end = maker.args[0].value if isinstance(maker.args[0], ast.Constant) else None
-        return "float32" if isinstance(end, float) else "int64"
-    return MAKERS[name]
-
-
 class _MakerWrapping(ast.NodeTransformer):
     """Each new tensor of a kind in a further call."""
 
@@ -183,17 +172,17 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {_dtype(maker) for maker in find_makers(parse_inputs(body))} & {*_FLOATS, *_WHOLE}
+    found = {dtype_of(maker) for maker in find_makers(parse_inputs(body))} & {*FLOATS, *_WHOLE}
     for dtype in sorted(found):
-        others = _FLOATS if dtype in _FLOATS else (*_WHOLE, "float32")
-        if body.is_module and dtype not in _FLOATS:
+        others = FLOATS if dtype in FLOATS else (*_WHOLE, "float32")
+        if body.is_module and dtype not in FLOATS:
             continue  # the weights stay floats
         for other in others:
             if other == dtype:
                 continue
 
             def wrap(maker: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
-                return _method(maker, f"to(torch.{new})") if _dtype(maker) == old else None
+                return _method(maker, f"to(torch.{new})") if dtype_of(maker) == old else None
 
             made = _change(body, wrap)
             if made is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from anonymizer.graph.boilerplate import ReproBody
@@ -16,27 +16,38 @@ from anonymizer.plain.makers import parse_inputs
 _Plain = Callable[[ast.Call], "ast.expr | None"]
 
 
+def count_random(body: ReproBody) -> int:
+    """How many inputs are random, or a list of whole numbers."""
+    return sum(_is_random(node) for node in ast.walk(parse_inputs(body)))
+
+
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all NaN or infinite where some values are, all ones, all
-    counted, all the least of their whole numbers, then one input after another.
+    counted, all the least of their whole numbers.
 
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
     """
-    tree = parse_inputs(body)
-    count = sum(_is_random(node) for node in ast.walk(tree))
+    count = count_random(body)
     if not count:
         return
     filled = _SpecialEverywhere()
     tree = filled.visit(parse_inputs(body))
     if filled.done:
         yield replace(body, inputs=tuple(_lines(tree)))
+    yield from _with_plainer(body, range(count))
+
+
+def plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
+    """The same with one random input plainer, the one of an `index` among them."""
+    yield from _with_plainer(body, (index,))
+
+
+def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
+    chosen = tuple(indices)
     makers: tuple[_Plain, ...] = (_ones, _count, _fill)
-    choices: list[dict[int, _Plain]] = [dict.fromkeys(range(count), maker) for maker in makers]
-    if count > 1:
-        choices += [{index: maker} for index in range(count) for maker in makers]
-    for chosen in choices:
-        changed = _MakerSubstitution(chosen)
+    for maker in makers:
+        changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
         rewritten = changed.visit(parse_inputs(body))
         if changed.done:
             yield replace(body, inputs=tuple(_lines(rewritten)))

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.source.edits import PASSES, simplify
+from anonymizer.source.edits import PASSES, parameters, simplify
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
 
@@ -45,7 +46,9 @@ def candidate(
             callable_expression=expression,
         )
         made = tidy(made)
-        compile(made.definitions_text(), "<candidate>", "exec")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # `3[1]`, which no run would get past
+            compile(made.definitions_text(), "<candidate>", "exec")
     except (SyntaxError, ValueError, IndexError):
         return None
     if find_undefined(made) - find_undefined(program):
@@ -93,7 +96,7 @@ def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
         sizes=body.sizes,
     )
     count = program.statements()
-    for made in _proposals(program, simplify):
+    for made in _proposals(program, _simplify_and_drop):
         if made.statements() < count and made.arguments():
             smaller = replace(
                 body,
@@ -102,6 +105,14 @@ def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
                 inputs=tuple(made.inputs_lines()),
             )
             yield smaller, made.statements()
+
+
+def _simplify_and_drop(program: SourceProgram) -> Iterator[SourceProgram]:
+    """`simplify`, without the parameters that nothing reads any more."""
+    for made in simplify(program):
+        while (fewer := next(parameters(made), None)) is not None:
+            made = fewer
+        yield made
 
 
 def reduce(

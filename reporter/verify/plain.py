@@ -7,8 +7,9 @@ comparison does not; a tolerance that eager itself does not keep is none to file
 
 from __future__ import annotations
 
+import ast
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,8 +18,8 @@ from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
-from anonymizer.plain.makers import sizes_of, with_size
-from anonymizer.plain.values import plainer_inputs
+from anonymizer.plain.makers import filled_with, sizes_of, with_size
+from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 from anonymizer.source.reduce import without_one_operation
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
@@ -30,6 +31,8 @@ from reporter.reduce.contrast import ContrastInterpreter, passes
 T = TypeVar("T")
 #: Different sizes that are tried as 1, at most.
 MOST_SIZES = 3
+#: What masks leave, what overflows, and what has no value.
+_NOT_FINITE = ("-inf", "inf", "nan")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,22 @@ class PlainRepro:
     harness: str
     parts: tuple[ReproBody, ReproCheck]
     operations: int | None = None
+
+
+def _shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
+    """The programs with an operation less, and how many they have. What is left of two may be given
+    by the other one what nothing plain has: then with values that are not finite.
+    """
+    for smaller, operations in without_one_operation(body):
+        yield smaller, operations
+        for value in _NOT_FINITE if _is_single(smaller) else ():
+            yield filled_with(smaller, value), operations
+
+
+def _is_single(body: ReproBody) -> bool:
+    """Whether one call, or one operator, is all that a program does."""
+    nodes = ast.walk(ast.parse(body.definitions))
+    return sum(isinstance(node, (ast.Call, ast.BinOp, ast.Compare)) for node in nodes) == 1
 
 
 @dataclass(frozen=True)
@@ -120,9 +139,13 @@ class PlainSearch:
 
             while (other := self._first(plainer_inputs(body), is_judged)) is not None:
                 body = self._smaller(other, check, is_judged)
+            # the last one first, since those that are plain are not counted any more
+            for index in reversed(range(count_random(body))):
+                other = self._first(plainer_input(body, index), is_judged)
+                body = body if other is None else self._smaller(other, check, is_judged)
             # what hangs on values may have needed an operation for the random ones alone
             while body != before and check.kind in VALUE_KINDS:
-                shorter = self._first(without_one_operation(body), lambda each: is_judged(each[0]))
+                shorter = self._first(_shorter(body), lambda each: is_judged(each[0]))
                 if shorter is None:
                     break
                 body, operations = shorter
@@ -150,7 +173,7 @@ class PlainSearch:
     def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
         """The form without a seed, where no value counts."""
         bare = form | PlainForm.UNSEEDED
-        if check.kind in VALUE_KINDS or next(plainer_inputs(body), None) is not None:
+        if check.kind in VALUE_KINDS or count_random(body):
             return form
         if self._text(body, check, bare) == self._text(body, check, form):
             return form

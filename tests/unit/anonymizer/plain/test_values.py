@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.plain.values import plainer_inputs
+from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 
 
 def plainer(*lines: str) -> list[list[str]]:
     body = ReproBody("def repro(x):\n    return x", "repro", lines, False)
-    return [list(found.inputs) for found in plainer_inputs(body)]
+    count = count_random(body)
+    single = [each for index in range(count) for each in plainer_input(body, index)]
+    return [list(found.inputs) for found in (*plainer_inputs(body), *(single if count > 1 else ()))]
 
 
 @pytest.mark.parametrize(
