@@ -101,11 +101,11 @@ class Measurement:
         nothing: tuple[NeighbourResult, ...] = ()
         if not self._has_neighbours():
             return nothing
-        shows, parts = matcher(self.wanted), self.verified.program.parts
+        shows, repro = matcher(self.wanted), self.verified.program
         return extras.measure(
             "neighbours",
             "other dtypes, sizes, layouts and operators",
-            lambda: tuple(find_neighbours(self.pool, shows, parts, self._for_neighbours())),
+            lambda: tuple(find_neighbours(self.pool, shows, repro, self._for_neighbours())),
             nothing,
         )
 

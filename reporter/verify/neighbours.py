@@ -1,8 +1,8 @@
 """What else fails as a finished repro does: the question that maintainers ask second.
 
 Each neighbour runs in the harness in a warm worker, so that wrong values are judged by float64 and
-a program that eager mode refuses is told apart. What does not end in the time that was given is
-left out, never guessed.
+a program that eager mode refuses is told apart. One that passes there has to pass as the filed text
+would, too. What does not end in the time that was given is left out, never guessed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 
 from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.plain.neighbours import neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import passes
+from reporter.verify.plain import PlainRepro
 
 #: Variants that are asked about at most.
 MOST = 20
@@ -40,7 +40,7 @@ class NeighbourResult:
 def find_neighbours(
     pool: WorkerPool,
     shows: Callable[[Answer], bool],
-    repro: tuple[ReproBody, ReproCheck],
+    repro: PlainRepro,
     seconds: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[NeighbourResult]:
@@ -49,25 +49,41 @@ def find_neighbours(
     Args:
         pool: workers of the user's interpreter.
         shows: whether an answer shows the failure of the repro.
-        repro: its program and its check.
         seconds: for all of them; what has not ended by then is left out.
     """
-    body, check = repro
+    body, check = repro.parts
     end = clock() + seconds
     chosen = list(itertools.islice(neighbours(body, check), MOST))
     asked: list[Future[Answer]] = [
         pool.submit(boilerplate.render(near.body, check)) for near in chosen
     ]
-    told: set[str] = set()
+    plain: list[Future[Answer] | None] = []
     for near, future in zip(chosen, asked):
-        try:
-            answer = future.result(timeout=max(0.0, end - clock()))
-        except FutureTimeoutError:
-            future.cancel()
+        answer = _wait(future, end - clock())
+        text = repro.with_body(near.body) if answer is not None and passes(answer) else None
+        plain.append(pool.submit(text) if text is not None else None)
+    told: set[str] = set()
+    for near, future, checked in zip(chosen, asked, plain):
+        answer = _wait(future, end - clock())
+        if answer is None or not (shows(answer) or passes(answer)):
             continue
-        fails = shows(answer)
-        if fails or passes(answer):
-            if near.what not in told:
-                told.add(near.what)
-                yield NeighbourResult(near.what, near.own, True)
-            yield NeighbourResult(near.what, near.to, fails)
+        # a NaN in the float64 reference excuses all; what is filed fails with it
+        if checked is not None and not _has_passed(_wait(checked, end - clock())):
+            continue
+        if near.what not in told:
+            told.add(near.what)
+            yield NeighbourResult(near.what, near.own, True)
+        yield NeighbourResult(near.what, near.to, shows(answer))
+
+
+def _wait(future: Future[Answer], seconds: float) -> Answer | None:
+    """The answer, if it comes within so many seconds."""
+    try:
+        return future.result(timeout=max(0.0, seconds))
+    except (FutureTimeoutError, CancelledError):
+        future.cancel()
+        return None
+
+
+def _has_passed(answer: Answer | None) -> bool:
+    return answer is not None and passes(answer)

@@ -40,13 +40,20 @@ class PlainRepro:
     """A formatted text in a plain form, and the same program on the same inputs in the harness.
 
     `parts` are what both are written from; they have so many tensor `operations`, where that is no
-    more what the candidate has.
+    more what the candidate has. Without a `form` the text is the harness.
     """
 
     text: str
     harness: str
     parts: tuple[ReproBody, ReproCheck]
     operations: int | None = None
+    form: PlainForm | None = None
+
+    def with_body(self, body: ReproBody) -> str | None:
+        """Another program in the same form; None where it does not fit, or there is none."""
+        if self.form is None:
+            return None
+        return plain_text(body, self.parts[1], self.form)
 
 
 def _shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
@@ -154,7 +161,7 @@ class PlainSearch:
         text = self._text(body, check, form)
         assert text is not None
         harness = format_program(boilerplate.render(body, check))
-        return PlainRepro(text, harness, (body, check), operations)
+        return PlainRepro(text, harness, (body, check), operations, form)
 
     def _smaller(
         self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
@@ -238,7 +245,14 @@ class PlainSearch:
 
     def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
         """The formatted text; None where the form does not fit the program."""
-        try:
-            return format_program(render_plain(body, check, form, self.keeps_names))
-        except (ValueError, SyntaxError):
-            return None
+        return plain_text(body, check, form, self.keeps_names)
+
+
+def plain_text(
+    body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
+) -> str | None:
+    """The formatted text of a program in a plain form; None where the form does not fit it."""
+    try:
+        return format_program(render_plain(body, check, form, keeps_names))
+    except (ValueError, SyntaxError):
+        return None

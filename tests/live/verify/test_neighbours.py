@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.plain.forms import PlainForm
 from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.neighbours import find_neighbours
+from reporter.verify.plain import PlainRepro
 from tests.support import interpreter
 
 #: Wrong for whole numbers from a size of 4 on, and only where the program asks for a minimum.
@@ -30,6 +33,11 @@ BODY = ReproBody(
     ("return (torch.ones(4, dtype=torch.int16),)",),
     False,
 )
+REPRO = PlainRepro("", "", (BODY, CHECK), form=PlainForm.EXACT)
+#: Off by one from a size of 4 on, and by little below.
+SLIGHT = """def custom_backend(gm, example_inputs):
+    off = 1 if example_inputs[0].numel() > 3 else 5e-5
+    return lambda *args: [out + off for out in gm(*args)]"""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +49,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
     shows = matcher(Signature(Kind.WRONG_RESULT))
-    rows = list(find_neighbours(pool, shows, (BODY, CHECK), 300.0))
+    rows = list(find_neighbours(pool, shows, REPRO, 300.0))
     said = {(row.what, row.to): row.fails for row in rows}
     assert said["dtype", "int16"] and said["dtype", "int64"] and not said["dtype", "float32"]
     assert said["operator", "min"] and not said["operator", "max"]
@@ -49,6 +57,18 @@ def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
     assert list(said).index(("dtype", "int16")) < list(said).index(("dtype", "uint8"))
 
 
+def test_nothing_passes_that_the_filed_text_would_show(pool: WorkerPool) -> None:
+    """What is too little for the harness is enough for a plain comparison."""
+    body = replace(
+        BODY, definitions="def repro(x):\n    return x * 2", inputs=("return (torch.ones(4),)",)
+    )
+    repro = PlainRepro("", "", (body, replace(CHECK, prelude=SLIGHT)), form=PlainForm.EXACT)
+    rows = find_neighbours(pool, matcher(Signature(Kind.WRONG_RESULT)), repro, 300.0)
+    said = {(row.what, row.to): row.fails for row in rows}
+    assert said["size 4", "4"] and said["size 4", "5"]
+    assert ("size 4", "3") not in said and ("size 4", "2") not in said
+
+
 def test_what_has_no_time_is_left_out(pool: WorkerPool) -> None:
     shows = matcher(Signature(Kind.WRONG_RESULT))
-    assert list(find_neighbours(pool, shows, (BODY, CHECK), 0.0)) == []
+    assert list(find_neighbours(pool, shows, REPRO, 0.0)) == []
