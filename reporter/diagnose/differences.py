@@ -11,7 +11,7 @@ from dataclasses import replace
 from collectors.protocol import SIDE_EFFECT, Comparison
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
-from reporter.diagnose.comparisons import describe, gravest
+from reporter.diagnose.comparisons import describe, gravest, without_metadata
 from reporter.diagnose.excuses import (
     OF_EAGER,
     OF_RANDOM_NUMBERS,
@@ -100,7 +100,7 @@ def _wrong(
     if name == SIDE_EFFECT and climber.ladder[climber.own_name()].good:
         layer = Layer.DYNAMO  # a graph that is reused for other state: what writes it is Dynamo's
     elif kind != Kind.WRONG_METADATA:
-        comparison = without_state(comparison)
+        comparison = without_metadata(without_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
     if kind == Kind.WRONG_RESULT and climber.finding.replay and not climber.finding.grads:
@@ -173,14 +173,14 @@ def _summary(kind: Kind, comparison: Comparison) -> str:
 def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """The kind of a difference, and for metadata the property.
 
-    Side effects stand behind values that nothing excuses.
+    Side effects and strides stand behind values that nothing excuses.
     """
     comparison = compiled.comparison
     assert comparison is not None
     wrong = significant_differences(comparison)
     metadata = comparison["metadata"]
-    if metadata and wrong and all(map(is_state, metadata)):
-        beside = without_state(comparison)
+    if metadata and wrong and all(is_state(m) or m["property"] == "stride" for m in metadata):
+        beside = without_metadata(without_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))
         if excuse(climber, values, OF_VALUES) is None:
             metadata = []

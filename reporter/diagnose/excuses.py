@@ -113,9 +113,10 @@ def _uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis
     filled = climber.measure(FILLED)
     if not differs(filled) or not _moves(filled, compiled.comparison):
         return None
+    changed = filled.detail.replace(" in eager", " as it is").replace(" compiled", " filled")
     summary = (
         f"The result depends on memory that {names} hands out and nothing writes to: filling"
-        f" that memory changes eager's own result ({filled.detail})."
+        f" that memory changes eager's own result ({changed})."
     )
     return make_diagnosis(climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED))
 

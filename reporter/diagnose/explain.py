@@ -103,13 +103,13 @@ EXPLANATIONS: Mapping[Kind, str] = {
     ),
     Kind.ROUNDING: (
         "Floating-point operations done in another order round differently; measured against"
-        " float64, where that is possible, the compiled result is as good as eager's. Compare with"
-        " tolerances, as torch.testing.assert_close does."
+        " float64, where that is possible, the compiled result is off by no more than rounding can"
+        " be. Compare with tolerances, as torch.testing.assert_close does."
     ),
     Kind.ILL_CONDITIONED: (
         "The program magnifies rounding: moving the inputs by one unit in the last place moves"
-        " eager's own result as far as the compiled result is off, so neither of the two is the"
-        " right one."
+        " eager's own result as far as the compiled result is off. Which of the two is nearer to"
+        " the exact one is chance."
     ),
     Kind.UNDEFINED_VALUE: (
         "The result depends on what C++ or torch leave undefined: a float cast to an integer type"
