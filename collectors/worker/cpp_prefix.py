@@ -1,9 +1,10 @@
 """The header that every CPU kernel of Inductor includes, compiled once where torch does not do it
-itself (before 2.8): half of the time that g++ takes for a small kernel.
+itself: half of the time that g++ takes for a small kernel.
 
-g++ takes `NAME.h.gch` instead of `NAME.h` where that is the first thing that a file includes and
-the flags are the same, and reads the header otherwise.
-Source: https://gcc.gnu.org/onlinedocs/gcc/Precompiled-Headers.html
+That is so where torch copies `cpp_prefix.h` into each cache, as 2.0.1 and 2.6.0 do; later ones
+compile it (https://github.com/pytorch/pytorch/pull/144293). g++ takes `NAME.h.gch` instead of
+`NAME.h` where that is the first thing that a file includes and the flags are the same, and reads
+the header otherwise (https://gcc.gnu.org/onlinedocs/gcc/Precompiled-Headers.html).
 """
 
 from __future__ import annotations
