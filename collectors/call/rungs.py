@@ -56,7 +56,7 @@ class RecordedCall:
     @property
     def uses_inductor(self) -> bool:
         """Whether what compiles the call is Inductor, by torch.compile or by AOTInductor."""
-        if self.options.get("compiler") in ("export", "onnx"):
+        if self.options.get("compiler", "compile") not in ("compile", "aoti"):
             return False
         return bool(self.options.get("backend", "inductor") == "inductor")
 

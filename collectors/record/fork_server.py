@@ -134,8 +134,8 @@ class ForkServer:
             "pid": os.getpid(),
         }
         self.channel.send(greeting)
-        # while the program makes the call; one that has compiled before has it all
-        import_compiler(self.call.uses_inductor)
+        if self.call.uses_inductor:  # one that has compiled before has it all
+            import_compiler(True)  # while the program makes the call
         while True:
             ready = self.channel.has_pending()
             if not ready:
