@@ -361,10 +361,11 @@ class ProgramSearch:
         return self.ask.first_accepted(candidates, passes_alone)
 
     def _reduce(self, seed: Candidate) -> Candidate:
-        if isinstance(seed.content, Graph):
-            reduced = rounds.reduce_graph(seed, self.ask)
-        else:
-            reduced = source_candidates.reduce_source(seed, self.ask)
+        with self.ask.giving_up():
+            if isinstance(seed.content, Graph):
+                reduced = rounds.reduce_graph(seed, self.ask)
+            else:
+                reduced = source_candidates.reduce_source(seed, self.ask)
         if self.backend is not None:
             self.others.listening = (
                 False  # a backend that we have mutilated has failures of its own

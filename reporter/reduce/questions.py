@@ -6,6 +6,7 @@ finds does not depend on how many run side by side.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -37,8 +38,7 @@ class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
     `overrides` go with every candidate, until they are changed. Nothing further is interesting once
-    `most` candidates of the search have settled, or where it stalls: many in a row have changed
-    nothing, for longer than all before them took.
+    `most` candidates of the search have settled.
     """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
@@ -46,11 +46,25 @@ class Questions:
         self.overrides: Overrides = {}
         self.most: int | None = None
         self._tell = progress
-        #: How far the search was when it last got a plainer program.
+        #: How far the search was when it last got a plainer program; None where a stall is none.
         self._gained: Counts | None = None
 
-    def _progress(self, candidate: Candidate) -> None:
+    @contextlib.contextmanager
+    def giving_up(self) -> Iterator[None]:
+        """Nothing further is interesting within, once the search stalls: many candidates in a row
+        have changed nothing, for longer than all before them took.
+
+        For the reduction of a program that fails. Before there is one, all that is left is asked.
+        """
         self._gained = self.scheduler.counts
+        try:
+            yield
+        finally:
+            self._gained = None
+
+    def _progress(self, candidate: Candidate) -> None:
+        if self._gained is not None:
+            self._gained = self.scheduler.counts
         self._tell(candidate)
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:

@@ -195,7 +195,7 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
     assert "torch.arange(x.size(1) * 2)" in reduced.text()
 
 
-@pytest.mark.parametrize(("pause", "asked"), [(5.0, 24), (1.0, 60)])
+@pytest.mark.parametrize(("pause", "asked"), [(5.0, 33), (1.0, 60)])
 def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     """After many candidates in vain, once they have taken longer than all before and a minute."""
     seconds = 0.0
@@ -210,6 +210,13 @@ def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     scheduler = Scheduler(pool, lambda answer: answer.outcome == "fails", settings=settings)
     ask = Questions(scheduler, lambda _: None)
     assert ask.holds(Candidate(chain(1, 0), ReproCheck("crash")))
-    for length in range(1, 61):
-        assert not ask.holds(Candidate(chain(length, length), ReproCheck("crash")))
-    assert len(pool.asked) == 1 + asked
+    in_vain = [Candidate(chain(length, length), ReproCheck("crash")) for length in range(1, 91)]
+    for each in in_vain[:30]:  # nothing is given up before a reduction begins
+        assert not ask.holds(each)
+    with ask.giving_up():
+        assert ask.holds(Candidate(chain(2, 0), ReproCheck("crash")))
+        before = len(pool.asked)
+        for each in in_vain[30:]:
+            assert not ask.holds(each)
+        assert len(pool.asked) == before + asked
+    assert before == 32 and not ask.holds(in_vain[0])
