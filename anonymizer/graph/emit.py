@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, field
 
 from anonymizer.graph import stock_layers
-from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import (
     IN_PLACE,
     INFIX,
@@ -20,6 +19,7 @@ from anonymizer.graph.expressions import (
 )
 from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer
 from anonymizer.graph.layouts import tensor_text, view
+from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import operand
 
 
@@ -76,7 +76,7 @@ class Emitter:
             lines += ["", f"    def forward(self{', ' + parameters if parameters else ''}):"]
             lines += ["        " + line for line in forward]
         else:
-            lines = [f"def repro({parameters}):", *("    " + line for line in forward)]
+            lines = [f"def repro({parameters}):", *indent(forward)]
         return ReproBody(
             "\n".join(lines),
             "Repro()" if is_module else "repro",

@@ -190,7 +190,12 @@ def is_canonical_einsum(text: str) -> bool:
 
 #: The modules that write what stands around a program.
 _BOILERPLATE = (
-    "graph/boilerplate.py",
+    "graph/compilation.py",
+    "graph/imports.py",
+    "graph/repro.py",
+    "harness/main.py",
+    "harness/run.py",
+    "harness/text.py",
     "plain/forms.py",
     "plain/function.py",
     "plain/script.py",

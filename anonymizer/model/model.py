@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anonymizer.graph.boilerplate import CallSizes, ReproBody
 from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, StockLayer
+from anonymizer.graph.repro import CallSizes, ReproBody, indent
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
@@ -300,7 +300,7 @@ class Writer:
     def _function(self, block: _Block) -> list[str]:
         method = block.methods[0]
         parameters = ", ".join(method.parameters)
-        return [f"def {NAME.lower()}({parameters}):", *("    " + line for line in method.lines)]
+        return [f"def {NAME.lower()}({parameters}):", *indent(method.lines)]
 
     def _attributes(self, block: _Block) -> list[str]:
         attributes = block.attributes

@@ -13,6 +13,7 @@ from typing import Any
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.repro import indent
 
 _NAMES = ("x", "y", "z", "w")
 
@@ -54,7 +55,7 @@ def lines(
     body += [shown] if values else []
     parameters = ", ".join(names[: len(given)])
     if not registered:
-        return [f"def {name}({parameters}):", *("    " + line for line in body)]
+        return [f"def {name}({parameters}):", *indent(body)]
     if any(meta.requires_grad for meta in made):
         raise NotPublic("an operator with a gradient of its own")
     tensor = "torch.Tensor"
@@ -67,7 +68,7 @@ def lines(
             f' mutates_args=({changed}{"," if len(mutates) == 1 else ""}))'
         ),
         f"def {name}({typed}) -> {kind}:",
-        *("    " + line for line in body),
+        *indent(body),
         "",
         "",
         f"@{name}.register_fake",

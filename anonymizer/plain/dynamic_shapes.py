@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from anonymizer.plain.makers import MAKERS, dimensions, parse_inputs, size_of
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.plain.makers import MAKERS, dimensions, size_of
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
 EVERY_DIMENSION = (
@@ -54,9 +54,7 @@ def _with_names(check: ReproCheck, count: int, names: Mapping[tuple[int, int], s
 
 def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
     """The shape of each argument; None where one cannot be told."""
-    function = parse_inputs(body).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    *statements, last = function.body
+    *statements, last = body.inputs_function().body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         return None
     made = {

@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import re
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
 from anonymizer.graph.containers import is_container, is_object
+from anonymizer.graph.imports import list_imports
+from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.plain.script import Script, read_script
 
 _SIDES = ("expected", "actual")
@@ -32,14 +33,13 @@ def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False)
         definitions, end = script.definitions, _call_with_arguments(script, body, check)
     else:
         definitions, end = body.definitions, _call_with_reader(body, check)
-    settings = [f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config]
     drawn = "\n".join([*end, definitions])
     return "\n".join(
         [
-            *imports_of(body),
-            *sorted(set(settings)),
+            *list_imports(body.definitions, body.imports),
+            *sorted(check.setting_imports()),
             "",
-            *(f"{name} = {value}" for name, value in check.config),
+            *check.settings(),
             "",
             definitions,
             "",
@@ -53,18 +53,18 @@ def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False)
 def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
     """The program made twice, each with a function that reads its state."""
     made, given = _inputs(body)
-    options = _options(check)
-    calls = [f"model({given})", f"torch.compile(compiled{options})({given})"]
+    compiled = f"torch.compile(compiled{check.keywords()})"
+    calls = [f"model({given})", f"{compiled}({given})"]
     if body.state_calls > 1:
         calls = [
-            f"compiled = torch.compile(compiled{options})",
+            f"compiled = {compiled}",
             *_repeat([f"model({given})", f"compiled({given})"], body.state_calls),
         ]
     return [
         *made,
         f"model, expected = {body.callable}",
         f"compiled, actual = {body.callable}",
-        *_inside(calls, check),
+        *check.within_contexts(calls),
         'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
     ]
 
@@ -81,11 +81,11 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     given = [
         ", ".join(side if name == own else name for name, _ in script.arguments) for side in _SIDES
     ]
-    options = _options(check)
-    calls = [f"{script.callee}({given[0]})", f"torch.compile({script.callee}{options})({given[1]})"]
+    compiled = f"torch.compile({script.callee}{check.keywords()})"
+    calls = [f"{script.callee}({given[0]})", f"{compiled}({given[1]})"]
     before = [f"expected, actual = {text}, {text}"]
     if body.state_calls > 1:
-        before.append(f"compiled = torch.compile({script.callee}{options})")
+        before.append(f"compiled = {compiled}")
         calls = _repeat([calls[0], f"compiled({given[1]})"], body.state_calls)
     read = ["expected, actual = vars(expected), vars(actual)"] if is_object(trees[own]) else []
     return [
@@ -93,33 +93,19 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
         *(line for line in script.statements if not line.startswith("torch.manual_seed(")),
         *others,
         *before,
-        *_inside(calls, check),
+        *check.within_contexts(calls),
         *read,
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
 
 
-def _options(check: ReproCheck) -> str:
-    return "".join(f", {name}={value}" for name, value in check.arguments)
-
-
 def _repeat(calls: list[str], times: int) -> list[str]:
-    return [f"for _ in range({times}):", *("    " + line for line in calls)]
-
-
-def _inside(calls: list[str], check: ReproCheck) -> list[str]:
-    """The calls in the contexts that they run in."""
-    for context in reversed(check.contexts):
-        calls = [f"with {context}:", *("    " + line for line in calls)]
-    return calls
+    return [f"for _ in range({times}):", *indent(calls)]
 
 
 def _inputs(body: ReproBody) -> tuple[list[str], str]:
     """The statements that make the inputs, and the arguments of the call. Raises ValueError."""
-    text = "\n".join(["def inputs():", *("    " + line for line in body.inputs)])
-    function = ast.parse(text).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    *made, last = function.body
+    *made, last = body.inputs_function().body
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple):
         raise ValueError("the inputs are no tuple")
     lines = [ast.unparse(node) for node in made]

@@ -13,8 +13,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import CACHED, REFUSED, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.compilation import compile_expression, export_expression
+from anonymizer.graph.imports import list_imports
+from anonymizer.graph.repro import (
+    CACHED,
+    DERIVATIVES,
+    EAGER,
+    EXPORTERS,
+    FACTORY,
+    ONNX,
+    REFUSED,
+    VALUE_KINDS,
+    ReproBody,
+    ReproCheck,
+    indent,
+)
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
 
@@ -81,9 +94,9 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
-    if check.compiler in boilerplate.EXPORTERS and check.kind == "crash":
+    if check.compiler in EXPORTERS and check.kind == "crash":
         yield PlainForm.EXPORTED
-    if check.compiler == boilerplate.ONNX and check.kind != "crash":
+    if check.compiler == ONNX and check.kind != "crash":
         yield PlainForm.FIRST
         yield PlainForm.FIRST | PlainForm.EQUAL_NAN
     if check.contexts and check.backward == "sum":
@@ -91,7 +104,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         if check.kind == "wrong_gradient":
             yield PlainForm.OUTSIDE | PlainForm.UNUSED
     yield PlainForm.PLAINEST
-    if check.compiler == boilerplate.EAGER:
+    if check.compiler == EAGER:
         if check.backward == "none":
             yield PlainForm.EQUAL_NAN
         return
@@ -145,7 +158,7 @@ class _Writer:
 
     def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
-        is_called = check.compiler == boilerplate.EAGER and check.backward == "none"
+        is_called = check.compiler == EAGER and check.backward == "none"
         self.alone = _expression(script) if is_called else ""
         self.script = replace(script, definitions="") if self.alone else script
         self.check = check
@@ -155,39 +168,17 @@ class _Writer:
     def text(self) -> str:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
         script, check = self.script, self.check
-        prelude = check.prelude.splitlines()
-        above = [line for line in prelude if line.startswith(("import ", "from "))]
-        rest = "\n".join(line for line in prelude if line not in above).strip("\n")
+        prelude_imports, prelude = check.split_prelude()
         end = self._end()
-        parts = [f"{name} = {value}" for name, value in check.config]
-        parts += [part for part in (rest, script.definitions) if part]
+        parts = [*check.settings(), *filter(None, (prelude, script.definitions))]
         is_seeded = any(one.startswith("torch.manual_seed(") for one in script.statements)
         draws = script.draws_weights or script.draws_inputs and not is_seeded
         if draws and PlainForm.UNSEEDED not in self.form:
             end = ["torch.manual_seed(0)", *end]
         text = "\n".join([*parts, *end])
-        return "\n".join([*self._imports(text, above), "", *parts, "", *end, ""])
-
-    def _imports(self, text: str, above: list[str]) -> list[str]:
-        wanted = {"import torch", *self.script.imports, *above}
-        wanted |= {
-            f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.check.config
-        }
-        needs = {
-            r"\bcopy\.": "import copy",
-            r"\bmath\.": "import math",
-            r"\bunittest\.": "import unittest",
-            r"torch\.utils\.checkpoint\.": "import torch.utils.checkpoint",
-            r"(?<!torch\.)\bnn\.": "from torch import nn",
-            r"\bF\.": "import torch.nn.functional as F",
-        }
-        wanted |= {line for pattern, line in needs.items() if re.search(pattern, text)}
-        wanted = {line for line in wanted if line and _is_used(line, text)}
-        own = sorted(
-            (one for one in wanted if "torch" in one), key=lambda one: (one[0] == "f", one)
-        )
-        others = sorted(wanted - set(own))
-        return [*others, *([""] if others else []), *own]
+        known = [one for one in (*script.imports, *prelude_imports) if _is_used(one, text)]
+        imports = list_imports(text, (*known, *check.setting_imports()))
+        return "\n".join([*imports, "", *parts, "", *end, ""])
 
     def _end(self) -> list[str]:
         """Everything after the definitions."""
@@ -195,15 +186,13 @@ class _Writer:
         lines = [script.setup] if script.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
-            return self._with_inputs(
-                lines, [boilerplate.export_expression(check, script.callee, listed)]
-            )
-        if check.compiler == boilerplate.EAGER:
+            return self._with_inputs(lines, [export_expression(check, script.callee, listed)])
+        if check.compiler == EAGER:
             return self._with_inputs(lines, self._eager(listed))
-        compiled = boilerplate.compile_expression(check, script.callee, listed)
+        compiled = compile_expression(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
-        if script.callee == f"{boilerplate.FACTORY}()":  # each side has one for all its calls
+        if script.callee == f"{FACTORY}()":  # each side has one for all its calls
             lines.append(f"eager = {script.callee}")
             self.script = replace(script, callee="eager")
         lines.append(f"compiled = {compiled}")
@@ -212,14 +201,14 @@ class _Writer:
         each = f"{', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
         if not script.sizes:
             each = f"_ in range({len(check.calls)})"
-        return [*lines, f"for {each}:", *("    " + line for line in inner)]
+        return [*lines, f"for {each}:", *indent(inner)]
 
     def _eager(self, listed: str) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
         finite differences.
         """
-        if self.check.backward in boilerplate.DERIVATIVES:
-            checked = boilerplate.DERIVATIVES[self.check.backward]
+        if self.check.backward in DERIVATIVES:
+            checked = DERIVATIVES[self.check.backward]
             return [checked.format(self.script.callee, listed)]
         call = self.alone or self._call(self.script.callee)
         if self.check.kind not in VALUE_KINDS:
@@ -251,7 +240,7 @@ class _Writer:
         """Lines in the contexts that the call runs in."""
         if not self.check.contexts:
             return lines
-        return [f"with {', '.join(self.check.contexts)}:", *("    " + line for line in lines)]
+        return [f"with {', '.join(self.check.contexts)}:", *indent(lines)]
 
     # -- what is called and compared
     # ----------------------------------------------------------------------------------------------
@@ -287,9 +276,9 @@ class _Writer:
             return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
         if kind == "accepts_invalid":
-            return [REFUSED, *("    " + line for line in shown)]
+            return [REFUSED, *indent(shown)]
         if self.check.eager_raises:
-            return ["try:", *("    " + line for line in shown), "except Exception:", "    pass"]
+            return ["try:", *indent(shown), "except Exception:", "    pass"]
         return shown
 
     def _differentiate(self, call: str) -> str:
@@ -366,7 +355,7 @@ class _Writer:
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
         # the parameters of an exported program are its own
-        has_own = self.script.is_module and self.check.compiler not in boilerplate.EXPORTERS
+        has_own = self.script.is_module and self.check.compiler not in EXPORTERS
         if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.callee}.parameters()" if has_own else ""
@@ -457,7 +446,7 @@ class _Writer:
 
     def _alias(self, eager: str, actual: str) -> list[str]:
         """Whether the output shares memory with what the program is given."""
-        has_state = self.script.is_module and self.check.compiler not in boilerplate.EXPORTERS
+        has_state = self.script.is_module and self.check.compiler not in EXPORTERS
         state = ["*model.parameters()", "*model.buffers()"] if has_state else []
         owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
         if not owners:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
-from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.graph.repro import ReproBody
 
 #: Makers of tensors, with the dtype that they have by default.
 MAKERS = {
@@ -21,19 +20,6 @@ MAKERS = {
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-def parse_inputs(body: ReproBody) -> ast.Module:
-    """The statements of the inputs, as the body of one function."""
-    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
-
-
-def with_inputs(body: ReproBody, tree: ast.Module) -> ReproBody:
-    """The program with other inputs, as `parse_inputs` gives them."""
-    function = ast.fix_missing_locations(tree).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    lines = "\n".join(ast.unparse(statement) for statement in function.body).splitlines()
-    return replace(body, inputs=tuple(lines))
-
-
 def find_makers(tree: ast.AST) -> list[ast.Call]:
     """The calls that make a tensor."""
     return [
@@ -45,25 +31,25 @@ def find_makers(tree: ast.AST) -> list[ast.Call]:
 
 def sizes_of(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
-    found = [node for maker in find_makers(parse_inputs(body)) for node in dimensions(maker)]
+    found = [node for maker in find_makers(body.inputs_function()) for node in dimensions(maker)]
     return sorted({size for node in found if (size := size_of(node)) is not None}, reverse=True)
 
 
 def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of one size has another one."""
-    tree = parse_inputs(body)
-    for maker in find_makers(tree):
+    function = body.inputs_function()
+    for maker in find_makers(function):
         for node in dimensions(maker):
             if size_of(node) == old and isinstance(node, ast.Constant):
                 node.value = new
-    return with_inputs(body, tree)
+    return body.with_inputs(function.body)
 
 
 def filled_with(body: ReproBody, value: str) -> ReproBody:
     """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
     given.
     """
-    return with_inputs(body, _Fill(value).visit(parse_inputs(body)))
+    return body.with_inputs(_Fill(value).visit(body.inputs_function()).body)
 
 
 class _Fill(ast.NodeTransformer):

@@ -11,16 +11,14 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.makers import (
     FLOATS,
     MAKERS,
     dimensions,
     dtype_of,
     find_makers,
-    parse_inputs,
     sizes_of,
-    with_inputs,
     with_size,
 )
 
@@ -87,16 +85,10 @@ def _values(body: ReproBody) -> Iterator[Neighbour]:
     """Inputs that hold NaN or infinities with an ordinary number in their place."""
     for value in ("nan", "inf", "-inf"):
         text = f"float('{value}')"
-        lines = tuple(ast.unparse(statement) for statement in _statements(body))
+        lines = tuple(ast.unparse(statement) for statement in body.inputs_function().body)
         if any(text in line for line in lines):
             made = replace(body, inputs=tuple(line.replace(text, "1.0") for line in lines))
             yield Neighbour(f"values {value}", value, "1.0", made)
-
-
-def _statements(body: ReproBody) -> list[ast.stmt]:
-    function = parse_inputs(body).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    return function.body
 
 
 def _arguments(body: ReproBody) -> Iterator[Neighbour]:
@@ -150,8 +142,8 @@ class _MakerWrapping(ast.NodeTransformer):
 
 def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
     change = _MakerWrapping(wrap)
-    tree = change.visit(parse_inputs(body))
-    return with_inputs(body, tree) if change.done else None
+    function = change.visit(body.inputs_function())
+    return body.with_inputs(function.body) if change.done else None
 
 
 def _method(value: ast.expr, text: str) -> ast.expr:
@@ -172,7 +164,7 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {dtype_of(maker) for maker in find_makers(parse_inputs(body))} & {*FLOATS, *_WHOLE}
+    found = {dtype_of(maker) for maker in find_makers(body.inputs_function())} & {*FLOATS, *_WHOLE}
     for dtype in sorted(found):
         others = FLOATS if dtype in FLOATS else (*_WHOLE, "float32")
         if body.is_module and dtype not in FLOATS:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import EXPORTERS, FACTORY, ReproBody, ReproCheck
+from anonymizer.graph.repro import EXPORTERS, FACTORY, ReproBody, ReproCheck
 from anonymizer.plain.function import tidy_functions
 
 #: What the harness calls the program, and what people do.
@@ -95,7 +95,7 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     callee, setup, tree = _callee(made, tree, body, check)
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
-    statements, arguments = _inputs(body.inputs, parameters, constants)
+    statements, arguments = _inputs(body, parameters, constants)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     sizes = [name for name, _ in body.sizes] if check.calls else []
     sizes, arguments = _loop_over_arguments(sizes, statements, arguments)
@@ -227,14 +227,10 @@ def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
 
 
 def _inputs(
-    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, float]
+    body: ReproBody, parameters: Sequence[str], constants: dict[str, float]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
-    tree = ast.parse("def inputs():\n" + "\n".join("    " + line for line in lines))
-    tree = _Constants(constants).visit(tree)
-    function = tree.body[0]
-    assert isinstance(function, ast.FunctionDef)
-    *statements, last = function.body
+    *statements, last = _Constants(constants).visit(body.inputs_function()).body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         raise ValueError("the inputs do not end in one tuple")
     values = last.value.elts

@@ -7,10 +7,8 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
-from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.plain.makers import parse_inputs
+from anonymizer.graph.repro import ReproBody
 
 #: A plainer maker of a tensor, from the random one; None where it has none.
 _Plain = Callable[[ast.Call], "ast.expr | None"]
@@ -18,7 +16,7 @@ _Plain = Callable[[ast.Call], "ast.expr | None"]
 
 def count_random(body: ReproBody) -> int:
     """How many inputs are random, or a list of whole numbers."""
-    return sum(_is_random(node) for node in ast.walk(parse_inputs(body)))
+    return sum(_is_random(node) for node in ast.walk(body.inputs_function()))
 
 
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
@@ -32,9 +30,9 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     if not count:
         return
     filled = _SpecialEverywhere()
-    tree = filled.visit(parse_inputs(body))
+    function = filled.visit(body.inputs_function())
     if filled.done:
-        yield replace(body, inputs=tuple(_lines(tree)))
+        yield _without_idle_seed(body, function)
     yield from _with_plainer(body, range(count))
 
 
@@ -48,20 +46,19 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
     makers: tuple[_Plain, ...] = (_ones, _count, _fill)
     for maker in makers:
         changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
-        rewritten = changed.visit(parse_inputs(body))
+        function = changed.visit(body.inputs_function())
         if changed.done:
-            yield replace(body, inputs=tuple(_lines(rewritten)))
+            yield _without_idle_seed(body, function)
 
 
-def _lines(tree: ast.Module) -> Iterator[str]:
-    """The statements, without a seed that nothing needs any more."""
-    function = tree.body[0]
-    assert isinstance(function, ast.FunctionDef)
+def _without_idle_seed(body: ReproBody, function: ast.FunctionDef) -> ReproBody:
+    """The program with these inputs, and without a seed that nothing needs any more."""
     still_random = any(_draws(node) for node in ast.walk(function))
-    for statement in ast.fix_missing_locations(function).body:
-        text = ast.unparse(statement)
-        if still_random or not text.startswith("torch.manual_seed("):
-            yield from text.splitlines()
+    return body.with_inputs(
+        statement
+        for statement in function.body
+        if still_random or not ast.unparse(statement).startswith("torch.manual_seed(")
+    )
 
 
 def _draws(node: ast.AST) -> bool:

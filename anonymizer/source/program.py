@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from anonymizer.graph.boilerplate import FACTORY, CallSizes
+from anonymizer.graph.repro import FACTORY, CallSizes
 from anonymizer.source.symbols.imports import import_lines
 
 #: What the definitions call the function that reads Python's state.

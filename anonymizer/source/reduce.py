@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.graph.repro import ReproBody
 from anonymizer.source.edits import PASSES, parameters, simplify
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
@@ -86,12 +86,10 @@ def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     """A program with one call or operator replaced by one of its parts, and how many tensor
     operations it has; only those that have fewer than before.
     """
-    inputs = ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs)).body[0]
-    assert isinstance(inputs, ast.FunctionDef)
     program = SourceProgram(
         ast.parse(body.definitions),
         body.callable,
-        ast.Module(inputs.body, []),
+        ast.Module(body.inputs_function().body, []),
         state_calls=body.state_calls,
         sizes=body.sizes,
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from anonymizer.graph.boilerplate import CallSizes
+from anonymizer.graph.repro import CallSizes
 from anonymizer.source.inputs import InputsWriter
 from anonymizer.source.objects.tensors import TensorSpec, contiguous
 from anonymizer.source.program import CallSequence

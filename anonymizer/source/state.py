@@ -12,8 +12,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from anonymizer.graph.boilerplate import FACTORY
 from anonymizer.graph.containers import callee_name, is_container, is_object
+from anonymizer.graph.repro import FACTORY
 from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
 _MODEL = "model"

@@ -13,7 +13,7 @@ from ..call import bisection
 from . import candidate, cpp_prefix
 
 _SEED = 0
-#: What a text says whose failure is the cache's (`anonymizer.graph.boilerplate.CACHED`).
+#: What a text says whose failure is the cache's (`anonymizer.graph.repro.CACHED`).
 _CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 
 

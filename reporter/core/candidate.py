@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from anonymizer.graph.exporting import as_module
+from anonymizer.graph import emit
+from anonymizer.graph.compilation import as_module
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.repro import EXPORTERS, ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import SILENT, Kind, assert_never
@@ -51,11 +52,11 @@ class Candidate:
         """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
         content = self.content
         body = emit.emit(content) if isinstance(content, Graph) else content.body()
-        return as_module(body) if self.check.compiler in boilerplate.EXPORTERS else body
+        return as_module(body) if self.check.compiler in EXPORTERS else body
 
     def text(self) -> str:
         """The complete repro, not formatted."""
-        return boilerplate.render(*self.parts())
+        return render_harness(*self.parts())
 
     def parts(self) -> tuple[ReproBody, ReproCheck]:
         """The body, and the check with the sizes of its calls in the order of the body's."""

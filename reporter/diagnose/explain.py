@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.boilerplate import AOTI, COMPILE, EAGER, EXPORT
+from anonymizer.graph.repro import AOTI, COMPILE, EAGER, EXPORT
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Kind, Layer

@@ -8,7 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import COMPILE, DERIVATIVES, EAGER, ReproCheck, render
+from anonymizer.graph.repro import COMPILE, DERIVATIVES, EAGER, ReproCheck
+from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind, Layer
@@ -179,7 +180,7 @@ class Measurement:
         if check.kind != Kind.ACCEPTS_INVALID and not check.eager_raises:
             return None
         plain = replace(check, kind=Kind.CRASH.value, compiler=EAGER, eager_raises=False)
-        failure = self.pool.submit(render(body, plain)).result().failure
+        failure = self.pool.submit(render_harness(body, plain)).result().failure
         return f"{failure['exception']}: {failure['first_line']}" if failure else None
 
     def _for_neighbours(self) -> float:

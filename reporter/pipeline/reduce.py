@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import COMPILE, EAGER, ReproCheck
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.repro import COMPILE, EAGER, ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, matcher

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import COMPILE, ReproCheck
+from anonymizer.graph.repro import COMPILE, ReproCheck
+from anonymizer.harness.text import render_harness
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
@@ -113,7 +113,7 @@ class Verification:
                 parts, self.private, self.pool, matcher(self.wanted)
             )
             if plain != parts:
-                harness, parts = format_program(boilerplate.render(*plain)), plain
+                harness, parts = format_program(render_harness(*plain)), plain
         search = PlainSearch(self.pool, matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.kinds import Kind
 from reporter.diagnose.stacks import is_raised_while_running

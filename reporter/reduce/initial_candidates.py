@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import CACHED, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
+from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol import (
     CaptureWay,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from anonymizer.graph import stock_layers
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
 from reporter.reduce.graph_cuts import retype, with_input

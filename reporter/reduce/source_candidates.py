@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import COMPILE, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.repro import COMPILE, VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines

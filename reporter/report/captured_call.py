@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import (
     CaptureWay,
     EquivalenceAnswer,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from anonymizer.graph.boilerplate import CACHED, COMPILE, ReproCheck
+from anonymizer.graph.repro import CACHED, COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure

@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 
-from anonymizer.graph import boilerplate
+from anonymizer.harness.text import render_harness
 from anonymizer.plain.neighbours import neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
@@ -54,9 +54,7 @@ def find_neighbours(
     body, check = repro.parts
     end = clock() + seconds
     chosen = list(itertools.islice(neighbours(body, check), MOST))
-    asked: list[Future[Answer]] = [
-        pool.submit(boilerplate.render(near.body, check)) for near in chosen
-    ]
+    asked: list[Future[Answer]] = [pool.submit(render_harness(near.body, check)) for near in chosen]
     plain: list[Future[Answer] | None] = []
     for near, future in zip(chosen, asked):
         answer = _wait(future, end - clock())

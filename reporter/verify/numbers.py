@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from anonymizer.leakcheck.audit import private_terms
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
@@ -69,7 +69,7 @@ def with_generic_numbers(
     needed: set[float] = set()
     for value in sorted(numbers_of(body) & private - called, reverse=True)[:_MOST]:
         others = [_with(body, value, other) for other in generic_numbers(value)]
-        asked = [pool.submit(format_program(boilerplate.render(other, check))) for other in others]
+        asked = [pool.submit(format_program(render_harness(other, check))) for other in others]
         good = [other for other, answer in zip(others, asked) if shows(answer.result())]
         body = good[0] if good else body
         needed |= set() if good else {value}

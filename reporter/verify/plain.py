@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anonymizer.graph import boilerplate
-from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.repro import EAGER, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
 from anonymizer.plain.makers import filled_with, sizes_of, with_size
@@ -160,7 +160,7 @@ class PlainSearch:
             check = self._spelled(body, check, form)
         text = self._text(body, check, form)
         assert text is not None
-        harness = format_program(boilerplate.render(body, check))
+        harness = format_program(render_harness(body, check))
         return PlainRepro(text, harness, (body, check), operations, form)
 
     def _smaller(
@@ -233,14 +233,14 @@ class PlainSearch:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
         if check.kind not in VALUE_KINDS:
             return _Question(())
-        shown = self.pool.submit(boilerplate.render(body, check))
+        shown = self.pool.submit(render_harness(body, check))
         return _Question(((shown, self.shows),)) + self._keeps_tolerance(body, check)
 
     def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether rounding stays within the tolerance that values are compared with."""
-        if check.kind not in VALUE_KINDS or not check.double or check.compiler == boilerplate.EAGER:
+        if check.kind not in VALUE_KINDS or not check.double or check.compiler == EAGER:
             return _Question(())
-        text = boilerplate.render_tolerance(body, check)
+        text = render_tolerance(body, check)
         return _Question(((self.pool.submit(text), passes),))
 
     def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:

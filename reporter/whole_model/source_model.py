@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
+from anonymizer.graph.imports import list_imports
+from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.numbers import source_resize
 from anonymizer.numbers.resize import Family
 from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
@@ -46,7 +47,7 @@ class Difference:
 
 def text_of(body: ReproBody) -> str:
     """The definitions of a model with the imports that they need."""
-    return "\n".join([*imports_of(body), "", "", body.definitions, ""])
+    return "\n".join([*list_imports(body.definitions, body.imports), "", "", body.definitions, ""])
 
 
 def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Rewriting:
@@ -67,7 +68,7 @@ def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     path for its own use.
     """
     body = content.body()
-    inputs = ["def inputs():", *("    " + line for line in body.inputs), ""]
+    inputs = ["def inputs():", *indent(body.inputs), ""]
     return {
         "op": "source_equivalence",
         "text": "\n".join([text_of(body), *inputs]),

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.model import model
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from reporter.core.formatting import format_program
 
 #: kind -> the operator at fault, the program, and its inputs
@@ -35,4 +36,4 @@ def repro(kind: str) -> str:
     """A repro of `MENDED` in the harness of all repros."""
     _, program, inputs = MENDED[kind]
     body = ReproBody(program, "repro", (f"return {inputs}",), False)
-    return format_program(render(body, ReproCheck(kind)))
+    return format_program(render_harness(body, ReproCheck(kind)))

@@ -17,7 +17,7 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
 from typing import cast
 
-from anonymizer.graph.boilerplate import let_through
+from anonymizer.harness.text import let_through
 from collectors.protocol import (
     SIDE_EFFECT,
     BisectCount,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from torch.autograd.gradcheck import GradcheckError
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 
 ONES = "torch.ones(3, dtype=torch.float64, requires_grad=True)"
 KINKS = {
@@ -22,7 +23,7 @@ def run(expression: str, made: str, kind: str = "gradcheck") -> None:
         f"def repro(x):\n    return {expression}", "repro", (f"return ({made},)",), False
     )
     names: dict[str, Any] = {"__name__": "repro"}
-    exec(render(body, ReproCheck("wrong_gradient", compiler="eager", backward=kind)), names)
+    exec(render_harness(body, ReproCheck("wrong_gradient", compiler="eager", backward=kind)), names)
     names["main"]()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from reporter.execution.compiler_cache import warm_folder
 from reporter.execution.worker_pool import Answer, WorkerPool, WorkerSettings
 from reporter.reduce import early_end

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.forms import PlainForm
 from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.candidate import Candidate, find_failure, matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind

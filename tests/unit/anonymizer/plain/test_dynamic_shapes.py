@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, write_out
 
 CHECK = ReproCheck("crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export")

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
 
 ONE = ReproBody(
@@ -342,7 +343,7 @@ def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> No
     lines = end(body, check)
     assert "torch.export.export(model, (x,)).module()(x).sum().backward()" in lines
     assert not any("parameters()" in line for line in lines)
-    assert "for x in args if x.requires_grad" in " ".join(render(body, check).split())
+    assert "for x in args if x.requires_grad" in " ".join(render_harness(body, check).split())
 
 
 def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> None:

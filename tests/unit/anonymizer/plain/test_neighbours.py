@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.makers import sizes_of, with_size
 from anonymizer.plain.neighbours import Neighbour, neighbours
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.graph.repro import ReproBody
 from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 
 

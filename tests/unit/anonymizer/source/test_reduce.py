@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.graph.repro import ReproBody
 from anonymizer.source import reduce
 from anonymizer.source.rewrite import SourceProgram, rebuild
 from anonymizer.source.tidy import renumber

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.rewrite import rebuild
@@ -137,5 +138,5 @@ def test_the_texts_call_the_program_as_often() -> None:
         check = ReproCheck("crash_on_recompile", calls=sequence.calls)
         plain = render_plain(body, check, PlainForm.PLAINEST)
         assert loop in plain
-        for text in (plain, render(body, check)):
+        for text in (plain, render_harness(body, check)):
             ast.parse(text)

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck, render
+from anonymizer.graph.repro import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm, render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew, wrap
@@ -87,7 +88,7 @@ def test_a_module_shows_its_attributes() -> None:
 def test_the_repros_are_programs(at: int) -> None:
     one = list(observe(program(STATE)))[at]
     body = body_of(one)
-    harness, plain = render(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)
+    harness, plain = render_harness(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)
     for text in (harness, plain):
         ast.parse(text)
         assert "torch.compile(" in text
@@ -109,7 +110,7 @@ OF_ARGUMENTS = (
 def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made: str) -> None:
     one = next(observe(program(definitions, given=given)))
     assert one.observes_arguments and one.state_calls == 1
-    harness = render(body_of(one), CHECK)
+    harness = render_harness(body_of(one), CHECK)
     plain = render_plain(body_of(one), CHECK, PlainForm.PLAINEST)
     assert "def held(" in harness and python_words(harness) == ()
     assert f"expected, actual = {made}, {made}" in plain
@@ -171,7 +172,7 @@ class Net(nn.Module):
 
 
 def test_a_state_that_is_another_one_in_each_run_is_not_judged() -> None:
-    harness = render(body_of(next(observe(program(STATE)))), CHECK)
+    harness = render_harness(body_of(next(observe(program(STATE)))), CHECK)
     assert harness.index("another one in each run") < harness.index("actual = run")
 
 

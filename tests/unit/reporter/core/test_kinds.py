@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from anonymizer.graph import boilerplate
+from anonymizer.graph.repro import COMPILE, EAGER, EXPORTERS, VALUE_KINDS
 from collectors.protocol import CallOutcome, CandidateOutcome, KernelOutcome
 from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
@@ -110,9 +110,9 @@ def test_an_answer_with_another_outcome_is_refused() -> None:
 
 
 def test_who_may_not_import_the_words_has_the_same() -> None:
-    assert set(boilerplate.VALUE_KINDS) == kinds.WRONG_VALUES
-    assert set(boilerplate.EXPORTERS) == kinds.EXPORTERS
-    assert {boilerplate.COMPILE, boilerplate.EAGER, *boilerplate.EXPORTERS} == set(Compiler)
+    assert set(VALUE_KINDS) == kinds.WRONG_VALUES
+    assert set(EXPORTERS) == kinds.EXPORTERS
+    assert {COMPILE, EAGER, *EXPORTERS} == set(Compiler)
     assert set(wording.BACKENDS) == set(Backend)
     assert set(wording.COMPILERS) == set(Compiler)
     assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}

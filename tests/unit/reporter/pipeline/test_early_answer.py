@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind, Layer
 from reporter.core.progress import PlainProgress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.reduce.accepted import AcceptedCandidates
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from reporter.reduce import early_end
 
 CRASH = ReproCheck("crash")

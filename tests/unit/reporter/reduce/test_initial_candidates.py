@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
+from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import CaptureWay, ContextState
 from reporter.reduce.initial_candidates import (
     arguments,

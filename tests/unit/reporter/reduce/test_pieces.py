@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph import emit
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
+from anonymizer.graph.repro import ReproCheck
+from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import Cutter, batch, levels, parts
 from tests.support.graphs import META, call, chain, tensor
@@ -77,5 +78,5 @@ def test_a_quilt_keeps_its_pieces_apart() -> None:
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
     for piece in parts(graph):
-        text = boilerplate.render(emit.emit(piece), ReproCheck("wrong_result"))
+        text = render_harness(emit.emit(piece), ReproCheck("wrong_result"))
         compile(text, "piece", "exec")

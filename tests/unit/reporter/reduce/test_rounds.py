@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.graph import emit
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.answer import AnswerOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify

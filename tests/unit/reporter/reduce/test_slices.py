@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.answer import AnswerOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.boilerplate import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproCheck
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation

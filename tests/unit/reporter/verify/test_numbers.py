@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.numbers import (
@@ -24,7 +24,7 @@ BODY = ReproBody(
     ("x = torch.ones(2, 211)", "return (x,)"),
     False,
 )
-CHECK = ReproCheck(kind="crash", summary="it fails")
+CHECK = ReproCheck(kind="crash")
 
 
 class Workers:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from anonymizer.source.program import SourceProgram
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions

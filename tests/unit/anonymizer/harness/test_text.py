@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph import emit
+from anonymizer.graph.repro import ReproCheck
+from anonymizer.harness.text import render_harness
 from tests.support.graphs import chain
 
 
@@ -25,7 +26,7 @@ from tests.support.graphs import chain
 def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(kind: str) -> None:
     backward = "sum" if kind == "wrong_gradient" else "none"
     check = ReproCheck(kind, property="dtype", backward=backward, contexts=("torch.no_grad()",))
-    text = boilerplate.render(emit.emit(chain(3, 1)), check)
+    text = render_harness(emit.emit(chain(3, 1)), check)
     compile(text, "repro", "exec")
     for word in (
         "eval(",

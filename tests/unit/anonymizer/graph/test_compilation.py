@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.graph.exporting import as_module
+from anonymizer.graph.compilation import as_module
+from anonymizer.graph.repro import ReproBody
 
 
 def test_a_function_becomes_the_forward_of_a_module() -> None:

@@ -1,0 +1,67 @@
+"""What a check makes of a program before it is called: compiled, exported, packaged, or nothing."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from anonymizer.graph.repro import AOTI, COMPILE, EAGER, ONNX, ReproBody, ReproCheck
+
+
+def as_module(body: ReproBody) -> ReproBody:
+    """The body with its function as the `forward` of a module; torch.export takes nothing else.
+
+    Raises:
+        ValueError: the callable is no function of the body's own definitions.
+    """
+    if body.is_module:
+        return body
+    tree = ast.parse(body.definitions)
+    for index, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == body.callable:
+            node.args.args.insert(0, ast.arg("self"))
+            node.name = "forward"
+            base = ast.Attribute(
+                ast.Attribute(ast.Name("torch", ast.Load()), "nn", ast.Load()), "Module", ast.Load()
+            )
+            tree.body[index] = ast.ClassDef("Repro", [base], [], [node], [])
+            definitions = ast.unparse(ast.fix_missing_locations(tree))
+            return replace(body, definitions=definitions, callable="Repro()", is_module=True)
+    raise ValueError(f"{body.callable} is no function of the program")
+
+
+def compile_expression(check: ReproCheck, model: str, args: str) -> str:
+    """The expression of what the check makes of a program: the text of a callable.
+
+    Args:
+        model: the expression of the program.
+        args: the text of a tuple, the arguments that it is exported for.
+    """
+    if check.compiler == COMPILE:
+        return f"torch.compile({model}{check.keywords()})"
+    if check.compiler == EAGER:
+        return model
+    made = export_expression(check, model, args)
+    if check.compiler == AOTI:
+        return f"torch._inductor.aoti_load_package({made})"
+    if check.compiler == ONNX:
+        return made
+    return made if "unflatten" in check.steps else f"{made}.module()"
+
+
+def export_expression(check: ReproCheck, model: str, args: str) -> str:
+    """The expression of what is exported and not called: a program, an unflattened module, the path
+    of a package, or a model of ONNX, which returns a tuple.
+    """
+    options = check.keywords().replace(" in args]", f" in {args}]")
+    if check.compiler == ONNX and check.steps == ("onnx",):
+        return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
+    export = "draft_export" if "draft" in check.steps else "export"
+    program = f"torch.export.{export}({model}, {args}{options})"
+    if "decompose" in check.steps:
+        program += ".run_decompositions()"
+    if check.compiler == ONNX:
+        return f"torch.onnx.export({program}, dynamo=True)"
+    if check.compiler == AOTI:
+        return f"torch._inductor.aoti_compile_and_package({program})"
+    return f"torch.export.unflatten({program})" if "unflatten" in check.steps else program

@@ -1,0 +1,34 @@
+"""The import statements of a generated script, told from its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_NEEDED = {
+    r"(?<![\w.])copy\.": "import copy",
+    r"\bmath\.": "import math",
+    r"\bsys\.": "import sys",
+    r"(?<![\w.])unittest\.": "import unittest",
+    r"torch\.utils\.checkpoint\.": "import torch.utils.checkpoint",
+    r"(?<!torch\.)\bnn\.": "from torch import nn",
+    r"\bF\.": "import torch.nn.functional as F",
+}
+
+
+def list_imports(text: str, known: Iterable[str] = ()) -> list[str]:
+    """The statements that a text needs, each once, the standard library first; "" parts the groups.
+
+    Args:
+        text: the program and what stands around it.
+        known: import statements that it has besides.
+    """
+    found = {"import torch", *known}
+    found |= {line for pattern, line in _NEEDED.items() if re.search(pattern, text)}
+    own = [line for line in found if "torch" in line]
+    others = sorted(line for line in found if line and line not in own)
+    return [
+        *others,
+        *([""] if others else []),
+        *sorted(own, key=lambda line: (line.startswith("from"), line)),
+    ]

@@ -1,0 +1,129 @@
+"""A repro as data: the program with its inputs, and what is checked of it under which settings.
+
+Two texts are written from it: the harness of the search (`anonymizer.harness`) and the plain form
+that is filed (`anonymizer.plain`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+#: The setting without which a worker compiles each graph itself.
+CACHED = ("torch._inductor.config.fx_graph_cache", "True")
+#: What makes the callable: torch.compile, torch.export, a package of AOTInductor, or the exporter
+#: to ONNX.
+COMPILE, EXPORT, AOTI, ONNX = "compile", "export", "aoti", "onnx"
+#: Nothing makes one: the program is called as it is, and fails.
+EAGER = "eager"
+EXPORTERS = (EXPORT, AOTI, ONNX)
+#: The function that makes a callable anew, with the state that it has.
+FACTORY = "program"
+#: The property of what a call writes to Python's state.
+SIDE_EFFECT = "side effect"
+#: How a derivative in eager mode is held against finite differences, as an expression of a callable
+#: and a tuple of its arguments, by the `backward` of a check.
+DERIVATIVES = {
+    "gradcheck": "torch.autograd.gradcheck({}, {})",
+    "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
+    "forward": "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)",
+}
+#: How a plain repro takes it that the compiled call refuses what eager refuses.
+REFUSED = "with unittest.TestCase().assertRaises(Exception):"
+#: What may differ from call to call: the parameters of `inputs()`, with their values in one call.
+CallSizes = tuple[tuple[str, float], ...]
+
+
+def indent(lines: Iterable[str]) -> list[str]:
+    """Lines one level deeper."""
+    return ["    " + line for line in lines]
+
+
+@dataclass(frozen=True)
+class ReproCheck:
+    """What a repro checks, and under which settings.
+
+    `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
+    as text), `contexts` the expressions of `with` statements around the call, `backward` how
+    gradients are asked for (none, sum, randn, or a check of `DERIVATIVES`), `calls` the sizes of
+    successive calls where one compiled object is called several times. `compiler` is what makes the
+    callable, with the `steps` that an exported program goes through before it is called;
+    `arguments` are then those of torch.export.export.
+    """
+
+    kind: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+    contexts: tuple[str, ...] = ()
+    backward: str = "none"
+    property: str | None = None
+    double: bool = True
+    compare_inputs: bool = False
+    eager_raises: bool = False
+    evaluation: bool = False
+    calls: tuple[CallSizes, ...] = ()
+    prelude: str = ""
+    compiler: str = COMPILE
+    steps: tuple[str, ...] = ()
+
+    def without_argument(self, name: str) -> ReproCheck:
+        """The check with one torch.compile argument left at its default."""
+        return replace(self, arguments=tuple(item for item in self.arguments if item[0] != name))
+
+    def keywords(self) -> str:
+        """The `arguments` as they stand behind another one: `, dynamic=True`."""
+        return "".join(f", {name}={value}" for name, value in self.arguments)
+
+    def settings(self) -> list[str]:
+        """The statements that set `config`."""
+        return [f"{name} = {value}" for name, value in self.config]
+
+    def setting_imports(self) -> set[str]:
+        """The import statements that `settings` need."""
+        return {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.config}
+
+    def split_prelude(self) -> tuple[list[str], str]:
+        """The import statements of the prelude, which was written to stand alone, and the rest."""
+        lines = self.prelude.splitlines()
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        return imports, "\n".join(line for line in lines if line not in imports).strip("\n")
+
+    def within_contexts(self, lines: list[str]) -> list[str]:
+        """Lines in the contexts of the call, a `with` statement for each."""
+        for context in reversed(self.contexts):
+            lines = [f"with {context}:", *indent(lines)]
+        return lines
+
+
+@dataclass(frozen=True)
+class ReproBody:
+    """The program: definitions, the callable's expression, the lines of `inputs` and its sizes.
+
+    With `state_calls` the expression gives the callable and a function that reads Python's state,
+    which is compared after so many calls; if it `observes_arguments`, the state of the arguments
+    that are no tensors is compared, and the expression gives the callable alone. With `nested` the
+    outputs may lie in containers of any sort.
+    """
+
+    definitions: str
+    callable: str
+    inputs: tuple[str, ...]
+    is_module: bool
+    sizes: CallSizes = ()
+    imports: tuple[str, ...] = ()
+    state_calls: int = 0
+    observes_arguments: bool = False
+    nested: bool = False
+
+    def inputs_function(self) -> ast.FunctionDef:
+        """The function `inputs`, without its parameters, as a syntax tree."""
+        function = ast.parse("\n".join(["def inputs():", *indent(self.inputs)])).body[0]
+        assert isinstance(function, ast.FunctionDef)
+        return function
+
+    def with_inputs(self, statements: Iterable[ast.stmt]) -> ReproBody:
+        """The program with another body of `inputs`."""
+        texts = (ast.unparse(ast.fix_missing_locations(statement)) for statement in statements)
+        return replace(self, inputs=tuple(line for text in texts for line in text.splitlines()))

@@ -1,0 +1,216 @@
+"""The function `main` of a harness: an eager run, a compiled one, and what is compared of them.
+
+Wrong values are judged by `torch._dynamo.utils.same` with a float64 reference, as the receiving
+side does. The beginnings of the assertion messages are fixed: `reporter.core.signature` reads them
+back.
+"""
+
+from __future__ import annotations
+
+from anonymizer.graph.compilation import compile_expression
+from anonymizer.graph.repro import (
+    DERIVATIVES,
+    EAGER,
+    EXPORTERS,
+    SIDE_EFFECT,
+    VALUE_KINDS,
+    ReproCheck,
+    indent,
+)
+
+#: How `main` takes it that the compiled call refuses what eager refuses.
+AS_EAGER = ("except Exception:", "    return")
+
+
+def main_lines(check: ReproCheck) -> list[str]:
+    """`main()`, which returns where the bug is gone, raises where it is there, and exits with 125
+    where this machine cannot tell.
+    """
+    return ["def main():", *indent(_steps(check))]
+
+
+def arguments_of_run(check: ReproCheck) -> str:
+    """The sizes of successive calls as the second argument of `run`, with the comma before it."""
+    if not check.calls:
+        return ""
+    rows = []
+    for call in check.calls:
+        values = ", ".join(str(size) for _, size in call)
+        rows.append(f"({values},)" if len(call) == 1 else f"({values})")
+    return ", [" + ", ".join(rows) + "]"
+
+
+def _steps(check: ReproCheck) -> list[str]:
+    calls = arguments_of_run(check)
+    eager = f"run(lambda model: model{calls})"
+    compiled = f"run(lambda model: {_compile(check)}{calls})"
+    if check.backward in DERIVATIVES:
+        return _check_derivative(check)
+    if check.compiler == EAGER:
+        return _compare_exact() if check.kind in VALUE_KINDS else [compiled]
+    if check.kind == "accepts_invalid" or check.eager_raises:
+        return _expect_refusal(check, eager, compiled)
+    if check.kind in VALUE_KINDS:
+        exact = f"run(lambda model: model{calls}, double=True)"
+        return [*_try_eager(f"expected = {eager}"), *_compare_values(check, compiled, exact)]
+    if check.kind == "wrong_metadata":
+        return [*_try_eager(f"expected = {eager}"), *_compare_metadata(check, compiled)]
+    return [*_try_eager(eager), compiled]
+
+
+def _compile(check: ReproCheck) -> str:
+    """What the harness makes of its `model`."""
+    if check.compiler not in EXPORTERS:
+        return compile_expression(check, "model", "")
+    return f"lambda *args: {compile_expression(check, 'model', 'args')}(*args)"
+
+
+def _try_eager(run: str) -> list[str]:
+    return [
+        "try:",
+        f"    {run}",
+        "except Exception as error:",
+        '    print("eager fails here:", error)',
+        "    sys.exit(125)",
+    ]
+
+
+def _expect_refusal(check: ReproCheck, eager: str, compiled: str) -> list[str]:
+    """Eager raises, and the compiled call ought to."""
+    lines = [
+        "try:",
+        f"    {eager}",
+        "except Exception as error:",
+        '    print("eager raises", type(error).__name__)',
+        "else:",
+        "    sys.exit(125)",
+        "try:",
+        f"    {compiled}",
+        *AS_EAGER,
+    ]
+    if check.kind == "accepts_invalid":
+        message = "accepts invalid: eager raises, the compiled call returns"
+        lines.append(f'raise AssertionError("{message}")')
+    return lines
+
+
+def _compare_values(check: ReproCheck, compiled: str, exact: str) -> list[str]:
+    """The two runs, held against one in float64 where there is one."""
+    prefix = check.kind.replace("_", " ")
+    if not check.double:
+        message = f"{prefix}: max abs error {{error:.4g}} against eager"
+        return [
+            f"actual = {compiled}",
+            "for e, a in zip(expected, actual):",
+            "    error = (a.double() - e.double()).abs().max().item()",
+            f'    assert same(e, a, equal_nan=True), f"{message}"',
+        ]
+    message = f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"
+    return [
+        f"actual = {compiled}",
+        f"exact = {exact}",
+        "for e, a, x in zip(expected, actual, exact):",
+        "    off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
+        "    assert same(e, a, fp64_ref=x, equal_nan=True), (",
+        f'        f"{message}"',
+        "    )",
+    ]
+
+
+def _compare_exact() -> list[str]:
+    """Eager held against float64, with the limits of `collectors.call.operators.check`."""
+    return [
+        "try:",
+        "    exact = run(lambda model: model, double=True)",
+        "except Exception as error:",
+        '    print("there is no float64 here:", error)',
+        "    sys.exit(125)",
+        "actual = run(lambda model: model)",
+        "for a, x in zip(actual, exact):",
+        "    if a.dtype == x.dtype:",
+        "        continue",
+        "    held = x.abs() <= torch.finfo(a.dtype).max",
+        "    error = (a.to(x.dtype) - x)[held].abs().max().item()",
+        "    limit = torch.finfo(a.dtype).eps ** 0.5 * x[held].abs().max().item()",
+        '    assert error <= limit, f"wrong result: eager is off by {error:.4g} from float64"',
+    ]
+
+
+def _check_derivative(check: ReproCheck) -> list[str]:
+    """Finite differences, at the inputs and beside them: at a kink nothing is wrong."""
+    return [
+        "torch.manual_seed(0)",
+        "given = inputs()",
+        "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
+        "wide = (torch.float64, torch.complex128)",
+        "exact = all(x.dtype in wide for x in numbers)",
+        "if not exact or not any(x.requires_grad for x in given):",
+        "    sys.exit(125)",
+        "for step in (0.0, 1e-3, 0.3):",
+        "    args = [",
+        "        (x + step * (0.5 + torch.rand_like(x))).detach() if x.dtype in wide else x",
+        "        for x in given",
+        "    ]",
+        "    for x, moved in zip(given, args):",
+        "        moved.requires_grad_(x.requires_grad)",
+        "    try:",
+        f"        {DERIVATIVES[check.backward].format('run', 'args')}",
+        "    except RuntimeError as error:",
+        "        refused = error",
+        "    else:",
+        "        return",
+        "raise refused",
+    ]
+
+
+def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
+    """One property of the two runs' results."""
+    name = check.property or "dtype"
+    actual = f"actual = {compiled}"
+    if name == SIDE_EFFECT:
+        message = "the state is {expected} in eager, {actual} compiled"
+        return [
+            "if run(lambda model: model) != expected:",
+            '    print("the state is another one in each run")',
+            "    sys.exit(125)",
+            actual,
+            "assert expected == actual, (",
+            f'    f"wrong metadata: side effect: {message}"',
+            ")",
+        ]
+    if name == "structure":
+        message = "wrong metadata: structure of the outputs"
+        return [actual, f'assert len(expected) == len(actual), "{message}"']
+    if name in ("python value", "type"):
+        e, a = ("type(e)", "type(a)") if name == "type" else ("e", "a")
+        message = f"wrong metadata: {name} is {{e}} in eager, {{a}} compiled"
+        return [
+            actual,
+            "for e, a in zip(expected, actual):",
+            "    if not isinstance(e, torch.Tensor):",
+            f'        assert {e} == {a}, f"{message}"',
+        ]
+    if name == "alias":
+        message = "wrong metadata: alias is {shared[0]} in eager, {shared[1]} compiled"
+        return [
+            actual,
+            "shared = []",
+            "for values in (expected, actual):",
+            "    memory = [",
+            "        x.untyped_storage().data_ptr()",
+            "        for x in values",
+            "        if isinstance(x, torch.Tensor)",
+            "    ]",
+            "    shared.append([memory.index(address) for address in memory])",
+            f'assert shared[0] == shared[1], f"{message}"',
+        ]
+    access = ".stride()" if name == "stride" else f".{name}"
+    message = f"wrong metadata: {name} is {{e{access}}} in eager, {{a{access}}} compiled"
+    return [
+        actual,
+        "for e, a in zip(expected, actual):",
+        "    if isinstance(e, torch.Tensor):",
+        f"        assert e{access} == a{access}, (",
+        f'            f"{message}"',
+        "        )",
+    ]

@@ -1,0 +1,189 @@
+"""The function `run` of a harness: one seeded run of the program, on fresh state, that returns what
+is to be compared.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from anonymizer.graph.repro import (
+    DERIVATIVES,
+    EXPORTERS,
+    VALUE_KINDS,
+    ReproBody,
+    ReproCheck,
+    indent,
+)
+
+#: What an argument holds, with no address of an object.
+_HELD = """def held(value):
+    if isinstance(value, dict):
+        return {key: held(item) for key, item in value.items()}
+    if hasattr(value, "__iter__") and not isinstance(value, (torch.Tensor, str)):
+        return [held(item) for item in value]
+    if hasattr(value, "__dict__") and not isinstance(value, torch.Tensor):
+        return type(value).__name__, held(vars(value))
+    return value
+
+
+"""
+#: All tensors of what a program returns.
+_LEAVES = """def leaves(out):
+    if isinstance(out, torch.Tensor):
+        return [out]
+    if not isinstance(out, (tuple, list)):
+        out = (out if isinstance(out, dict) else getattr(out, "__dict__", {})).values()
+    return [leaf for part in out for leaf in leaves(part)]
+
+
+"""
+
+
+def helper_lines(run: list[str]) -> list[str]:
+    """The functions that a function `run` calls."""
+    text = "\n".join(run)
+    helpers = (("held(", _HELD), ("leaves(", _LEAVES))
+    return [line for name, helper in helpers if name in text for line in helper.splitlines()]
+
+
+def run_lines(body: ReproBody, check: ReproCheck) -> list[str]:
+    """`run(compile)`, which makes a callable of the program by `compile`, calls it, and returns a
+    list.
+
+    It is also given the sizes of its `calls`, where there are several, and whether it computes in
+    `double`, where values are held against float64.
+    """
+    if check.backward in DERIVATIVES:
+        returned = f"return {body.callable}(*args)"
+        return ["def run(*args):", *indent(["torch.manual_seed(0)", returned])]
+    if body.state_calls:
+        return _run_for_state(body, check)
+    is_widened = check.double and check.kind in VALUE_KINDS
+
+    def if_double(lines: list[str]) -> list[str]:
+        return ["if double:", *indent(lines)] if is_widened and lines else []
+
+    made = body.callable + (".eval()" if check.evaluation and body.is_module else "")
+    wide_model = ["model = model.double()"] if body.is_module else []
+    wide_args = [f"args = {_widen(body, check)}"]
+    called = "function" if check.calls else "compile(model)"
+    call = check.within_contexts([f"out = {called}(*args)"])
+    backward = _backward(body, check)
+    if check.calls:  # as a training loop does, gradients are asked for after each call
+        steps = [
+            *if_double(wide_model),
+            "function = compile(model)",
+            "for sizes in calls:",
+            *indent(["args = inputs(*sizes)", *if_double(wide_args), *call, *backward]),
+        ]
+    else:
+        steps = ["args = inputs()", *if_double([*wide_model, *wide_args]), *call, *backward]
+    more = (", calls" if check.calls else "") + (", double=False" if is_widened else "")
+    return [
+        f"def run(compile{more}):",
+        *indent(["torch.manual_seed(0)", f"model = {made}", *steps, _return(body, check)]),
+    ]
+
+
+def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
+    """`run(compile)`, which returns Python's state as text."""
+    if body.observes_arguments:
+        made = ["args = inputs()", f"model = {body.callable}"]
+        args, state = "args", "[held(arg) for arg in args if not isinstance(arg, torch.Tensor)]"
+    else:
+        made = [f"model, state = {body.callable}"]
+        args, state = "inputs()", "state()"
+    call = [f"function(*{args})"]
+    if body.state_calls > 1:
+        call = [f"for _ in range({body.state_calls}):", *indent(call)]
+    steps = [*made, "function = compile(model)", *check.within_contexts(call)]
+    return [
+        "def run(compile):",
+        *indent(["torch.manual_seed(0)", *steps, f"return str({state})"]),
+    ]
+
+
+# -- arguments in float64
+# --------------------------------------------------------------------------------------------------
+
+
+def _widen(body: ReproBody, check: ReproCheck) -> str:
+    """The arguments in float64, as an expression; only tensors have one."""
+    is_float = "x.is_floating_point()"
+    if not _has_only_tensors(body):
+        is_float = f"isinstance(x, torch.Tensor) and {is_float}"
+    wide = "x.double()"
+    if check.backward != "none":
+        wide = "x.detach().double().requires_grad_(x.requires_grad)"
+    return f"[{wide} if {is_float} else x for x in args]"
+
+
+def _has_only_tensors(body: ReproBody) -> bool:
+    """Whether each argument is certainly a tensor."""
+    statements = body.inputs_function().body
+    made: dict[str, bool] = {}
+    for node in statements:
+        if isinstance(node, ast.Assign):
+            made[ast.unparse(node.targets[0])] = _is_tensor(node.value, made)
+    last = statements[-1]
+    given = last.value if isinstance(last, ast.Return) else None
+    items = given.elts if isinstance(given, ast.Tuple) else []
+    return all(_is_tensor(item, made) for item in items)
+
+
+def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
+    """Whether an expression of `inputs()` makes a tensor; `made` says it of the names so far."""
+    if isinstance(value, ast.Name):
+        return made.get(value.id, False)
+    if isinstance(value, ast.IfExp):
+        return _is_tensor(value.body, made) and _is_tensor(value.orelse, made)
+    if isinstance(value, (ast.BinOp, ast.Compare)):
+        return _is_tensor(value.left, made)
+    if isinstance(value, ast.UnaryOp):
+        return _is_tensor(value.operand, made)
+    if isinstance(value, ast.Subscript):
+        return _is_tensor(value.value, made)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        is_of_torch = ast.unparse(value.func).startswith(("torch.", "nn.Parameter"))
+        return is_of_torch or _is_tensor(value.func.value, made)
+    return False
+
+
+# -- what is returned
+# --------------------------------------------------------------------------------------------------
+
+
+def _outputs(body: ReproBody) -> str:
+    """The outputs of a call as a list or a tuple."""
+    return "leaves(out)" if body.nested else "out if isinstance(out, (tuple, list)) else [out]"
+
+
+def _has_state(body: ReproBody, check: ReproCheck) -> bool:
+    """Whether the model's tensors are compared too; those of an exported program are its own."""
+    return body.is_module and check.compiler not in EXPORTERS
+
+
+def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
+    """The backward pass, if gradients are asked for."""
+    if check.backward == "none":
+        return []
+    outs = (
+        f"outs = [o for o in ({_outputs(body)}) if isinstance(o, torch.Tensor) and o.requires_grad]"
+    )
+    if check.backward == "sum":
+        return [outs, "sum(o.sum() for o in outs).backward()"]
+    tangents = "[torch.randn(o.shape).to(o.dtype) for o in outs]"
+    return [outs, "torch.manual_seed(1)", f"torch.autograd.backward(outs, {tangents})"]
+
+
+def _return(body: ReproBody, check: ReproCheck) -> str:
+    """The statement that returns what is compared."""
+    outputs = _outputs(body)
+    if check.backward != "none" and check.kind == "wrong_gradient":
+        state = "(*model.parameters(), *args)" if _has_state(body, check) else "args"
+        return f"return [x.grad for x in {state} if x.requires_grad and x.grad is not None]"
+    if check.property == "alias":
+        state = "*model.parameters(), *model.buffers(), " if _has_state(body, check) else ""
+        return f"return [*({outputs}), {state}*args]"
+    return f"return [*({outputs}), *args]" if check.compare_inputs else f"return {outputs}"
