@@ -234,11 +234,9 @@ _FUNCTIONAL = {
 
 
 def _function(target: str) -> str:
-    short = target.rsplit(".", 1)[-1]
-    if target.startswith("torch._C._nn.") and short in _FUNCTIONAL:
-        return "F." + short
-    if target.startswith("torch.nn.functional."):
-        return "F." + target.rsplit(".", 1)[-1]
+    module, _, name = target.rpartition(".")
+    if module == "torch.nn.functional" or module == "torch._C._nn" and name in _FUNCTIONAL:
+        return "F." + name
     if target.startswith(("torch.", "math.")) or target in _BUILTINS:
         return target
     if target.startswith("operator."):

@@ -137,6 +137,24 @@ class Node:
     stand_in: Recipe | None = field(default=None, compare=False)
     symbols: tuple[Any, ...] = field(default=(), compare=False)
 
+    @property
+    def operator(self) -> str:
+        """The last part of the target: `silu` of `torch.nn.functional.silu`."""
+        return self.target.rpartition(".")[2]
+
+    @property
+    def plain_operator(self) -> str:
+        """The operator whatever form it has: `add` of `add_` and of `__add__`."""
+        return self.operator.strip("_")
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the operator's name says that it changes its first argument: `add_`,
+        `__setitem__`.
+        """
+        marked = self.operator.endswith("_") and not self.operator.endswith("__")
+        return marked or self.operator in ("setitem", "__setitem__")
+
     def refs(self) -> Iterator[str]:
         """Names of the values this node reads, with repetitions."""
         for value in self.args:
@@ -302,16 +320,8 @@ def impure(node: Node) -> bool:
     """
     if node.op in ("enter", "exit", "grad_mode"):
         return True
-    short = node.target.rsplit(".", 1)[-1]
-    in_place = short.endswith("_") and not short.endswith("__")
-    return in_place or short in (
-        "setitem",
-        "__setitem__",
-        "iadd",
-        "isub",
-        "imul",
-        "_assert_tensor_metadata",
-    )
+    others = ("iadd", "isub", "imul", "_assert_tensor_metadata")
+    return node.is_in_place or node.operator in others
 
 
 def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:

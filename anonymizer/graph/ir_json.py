@@ -176,6 +176,3 @@ def json_value(value: Any) -> Value:
     if isinstance(value, list):
         return Seq("tuple", tuple(json_value(item) for item in value))
     return value  # type: ignore[no-any-return]
-
-
-#: Functions that change an input or the random state: they stay although nobody reads their result.

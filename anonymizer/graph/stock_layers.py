@@ -57,8 +57,7 @@ _SIGNATURES: dict[str, tuple[str, ...]] = {
 
 
 def _arguments(node: Node) -> dict[str, Value] | None:
-    short = node.target.rsplit(".", 1)[-1]
-    names = _SIGNATURES.get(short)
+    names = _SIGNATURES.get(node.operator)
     if node.op != "function" or names is None or len(node.args) > len(names):
         return None
     given = dict(zip(names, node.args))
@@ -180,8 +179,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
         a parameter is not float32 on the CPU.
     """
     given = _arguments(node)
-    short = node.target.rsplit(".", 1)[-1]
-    if given is None or short not in _LAYERS:
+    if given is None or node.operator not in _LAYERS:
         return None
     data = given.get("input")
     owned = [value for name, value in given.items() if name != "input" and isinstance(value, Ref)]
@@ -192,7 +190,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
             return None
     if not owned or not isinstance(data, Ref):
         return None
-    made = _LAYERS[short](graph, given)
+    made = _LAYERS[node.operator](graph, given)
     if made is None or any(not _constant(value) for _, value in made[1]):
         return None
     return LayerMatch(StockLayer(made[0], made[1]), (data,), tuple(value.name for value in owned))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.ir import Ref, TensorMeta
+from anonymizer.graph.ir import Node, Ref, TensorMeta
 from anonymizer.model.model import PublicModel
 from anonymizer.trace.flow import connect, flat, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
@@ -26,13 +26,10 @@ class NonStockOperation:
     """An operation at one place of a class of blocks, or at the same place of all blocks of that
     class.
 
-    `steps` are its traced names, `instead` the value that each hands on when it is left out.
+    `instead`: its name in the trace, once for each block -> the value that is handed on when it is
+    left out.
     """
 
-    cls: str
-    index: int
-    target: str
-    steps: tuple[str, ...]
     instead: Mapping[str, str]
 
 
@@ -55,7 +52,7 @@ def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[N
                 if instead is not None:
                     key = (classes[call.module], index, item.node.target)
                     found.setdefault(key, {})[item.node.name] = instead
-    return [NonStockOperation(*key, tuple(steps), steps) for key, steps in found.items()]
+    return [NonStockOperation(instead) for instead in found.values()]
 
 
 def without(program: TracedProgram, left_out: Collection[NonStockOperation]) -> TracedProgram:
@@ -106,8 +103,8 @@ def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> st
         return None
     reads = [name for name in dict.fromkeys(step.refs()) if name in streams]
     alike = [name for name in reads if _alike(program.meta_of(name), meta)]
-    structure = step.node.target in _RESIDUAL or short(step.node.target) in _ATTENTION
-    if not alike or len(reads) > 1 and structure or short(step.node.target) == "softmax":
+    structure = step.node.target in _RESIDUAL or _operator(step.node) in _ATTENTION
+    if not alike or len(reads) > 1 and structure or _operator(step.node) == "softmax":
         return None
     return alike[0]
 
@@ -160,10 +157,9 @@ _MADE = frozenset(
 )
 
 
-def short(target: str) -> str:
-    """`torch.nn.functional.silu` as `silu`, `__rsub__` as `sub`."""
-    name = target.rsplit(".", 1)[-1].strip("_")
-    return _FORWARD.get(name, name)
+def _operator(node: Node) -> str:
+    """The operator as people name it: `sub` for `__rsub__`, `add` for `operator.iadd`."""
+    return _FORWARD.get(node.plain_operator, node.plain_operator)
 
 
 def describe(program: TracedProgram, item: NonStockOperation) -> str:
@@ -171,12 +167,12 @@ def describe(program: TracedProgram, item: NonStockOperation) -> str:
     size, added to the attention scores".
     """
     words = _Words(program)
-    step = words.steps[item.steps[0]]
-    stream = item.instead[item.steps[0]]
+    first, stream = next(iter(item.instead.items()))
+    step = words.steps[first]
     others = [name for name in dict.fromkeys(step.refs()) if name != stream]
-    name = short(item.target)
-    times = f" ({len(item.steps)} times)" if len(item.steps) > 1 else ""
-    where = words.role(stream, item.steps[0])
+    name = _operator(step.node)
+    times = f" ({len(item.instead)} times)" if len(item.instead) > 1 else ""
+    where = words.role(stream, first)
     if others and name in _JOINS:
         return f"{words.side(others, _NOUNS.get(name, 'a value'))}, {_JOINS[name]} {where}{times}"
     if step.stand_in is not None:
@@ -225,7 +221,7 @@ class _Words:
         step = self.steps.get(name)
         if step is None or step.node.target == "size":
             return
-        target = short(step.node.target)
+        target = _operator(step.node)
         if step.module is not None and step.node.layer is not None:
             yield f"`nn.{step.node.layer.cls}`"
             return
@@ -265,7 +261,7 @@ class _Words:
         step = self.steps.get(name)
         if step is None or step.module is not None or not depth:
             return False
-        target = short(step.node.target)
+        target = _operator(step.node)
         if target in ("matmul", "bmm", "baddbmm", "einsum"):
             return len(set(step.refs())) > 1
         alike = [n for n in step.refs() if _alike(self.program.meta_of(n), step.node.meta)]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import EXPORTERS, FACTORY, ReproBody, ReproCheck
 from anonymizer.plain.function import tidy_functions
 
@@ -17,10 +18,6 @@ _SHORT = ("x", "y", "z", "w")
 _USED = frozenset(
     "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"
     " out outs owners tangents torch F".split()
-)
-_RANDOM = re.compile(
-    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"
-    r"|exponential_)\("
 )
 #: Layers whose constructors draw no weights.
 _WEIGHTLESS = re.compile(
@@ -60,15 +57,16 @@ class Script:
     def draws_inputs(self) -> bool:
         """Whether the inputs are random."""
         made = [*self.statements, *(expression for _, expression in self.arguments)]
-        return _RANDOM.search("\n".join(made)) is not None
+        return draws_random_numbers("\n".join(made))
 
     @property
     def draws_weights(self) -> bool:
         """Whether constructing the program draws random numbers."""
-        if _RANDOM.search(self.definitions) or _RANDOM.search(self.setup):
-            return True
-        layers = re.findall(r"\bnn\.[A-Z]\w*", f"{self.definitions}\n{self.setup}")
-        return any(not _WEIGHTLESS.fullmatch(layer) for layer in layers)
+        made = f"{self.definitions}\n{self.setup}"
+        layers = re.findall(r"\bnn\.[A-Z]\w*", made)
+        return draws_random_numbers(made) or any(
+            not _WEIGHTLESS.fullmatch(layer) for layer in layers
+        )
 
 
 def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:

@@ -172,9 +172,5 @@ def _changes(node: Node) -> bool:
     """Whether an operation has an effect: it changes an argument, or moves the random stream."""
     if node.meta is None and node.op != "module":
         return True
-    short = node.target.rsplit(".", 1)[-1]
-    return any(value is True for key, value in node.kwargs if key == "training") or short in (
-        "__setitem__",
-        "setitem",
-        "item",
-    )
+    is_training = any(value is True for key, value in node.kwargs if key == "training")
+    return is_training or node.operator in ("__setitem__", "setitem", "item")

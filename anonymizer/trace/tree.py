@@ -67,12 +67,9 @@ class Step:
         """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it
         was.
         """
-        short = self.node.target.rsplit(".", 1)[-1]
         if self.function is not None or self.stand_in is not None:
             return True
-        marked = short.endswith("_") and not short.endswith("__")
-        writes = short in ("__setitem__", "setitem")
-        return marked or writes or dict(self.node.kwargs).get("out") is not None
+        return self.node.is_in_place or dict(self.node.kwargs).get("out") is not None
 
     @property
     def changes(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Protocol
 from anonymizer.graph import emit
 from anonymizer.graph.compilation import as_module
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import EXPORTERS, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from collectors.protocol import Failure
@@ -22,12 +23,6 @@ from reporter.core.kinds import SILENT, Kind, assert_never
 from reporter.core.signature import Signature, same_failure, sign_assertion, sign_crash
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
-_RANDOM = (
-    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson"
-    r"|rrelu\w*|exponential_)\("
-)
-
-
 #: What `torch.autograd.gradcheck` raises.
 GRADCHECK_ERROR = "GradcheckError"
 
@@ -75,7 +70,7 @@ class Candidate:
         """Whether the program draws random numbers: eager and inductor then need the same stream to
         be comparable.
         """
-        return re.search(_RANDOM, self.body().definitions) is not None
+        return draws_random_numbers(self.body().definitions)
 
     @property
     def coarse(self) -> bool:

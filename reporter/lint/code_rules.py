@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from anonymizer.graph.randomness import draws_random_numbers
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
@@ -16,10 +17,6 @@ from reporter.lint.subject import LintSubject
 LINES, STATEMENTS = 100, 20
 
 _COMPARING = ("same", "allclose", "assert_close", "isclose")
-_RANDOM = re.compile(
-    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"
-    r"|exponential_)\("
-)
 #: Backends that draw random numbers as eager mode does.
 _NOT_LOWERED = re.compile(r"""\bbackend=["'](?:eager|aot_eager\w*)["']""")
 _EDGES = re.compile(r"\b(nan|inf|finfo)\b|[\"'](?:nan|-?inf)[\"']")
@@ -158,7 +155,7 @@ def _makes_whole(call: ast.Call) -> bool:
 
 def _seeds(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
-    if subject.tree is not None and _RANDOM.search(text) and "manual_seed(" not in text:
+    if subject.tree is not None and draws_random_numbers(text) and "manual_seed(" not in text:
         yield subject.name, None, "it draws random numbers and sets no seed"
 
 
@@ -167,7 +164,7 @@ def _fallback(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
     for function in subject.program():
-        if _RANDOM.search(ast.unparse(function)):
+        if draws_random_numbers(ast.unparse(function)):
             yield subject.name, function.lineno, "the program draws random numbers of its own"
 
 

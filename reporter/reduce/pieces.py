@@ -202,7 +202,7 @@ def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
     cutter = Cutter(graph)
     seen: set[Graph] = set()
     operations = [node for node in graph.nodes if node.counts]
-    suspects = [node for node in operations if node.target.rsplit(".", 1)[-1].strip("_") in named]
+    suspects = [node for node in operations if node.plain_operator in named]
     for reach in range(1, _REACH + 1):
         yield _distinct(cutter, (_cone(graph, node, reach) for node in suspects), seen)
     yield _distinct(cutter, ([node.name] for node in operations), seen)  # no more than the graph

@@ -36,11 +36,11 @@ def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[
 
 def _spellings(graph: Graph) -> Iterator[tuple[str, ...]]:
     """Names of the piece's operators, under each overload that most operators have."""
-    short = dict.fromkeys(
-        node.target.removeprefix("torch.ops.").rsplit(".", 1)[-1].strip("_")
+    operators = dict.fromkeys(
+        node.plain_operator
         for node in graph.nodes
         if node.counts and node.op in ("function", "method")
     )
-    if 0 < len(short) <= _MOST:
+    if 0 < len(operators) <= _MOST:
         for overload in ("default", "Tensor"):
-            yield tuple(f"aten.{name}.{overload}" for name in short)
+            yield tuple(f"aten.{name}.{overload}" for name in operators)
