@@ -644,6 +644,9 @@ class Overrides(CallVariation, total=False):
 #: The property of a side effect on Python's state that only one of two runs has, or in another
 #: number of items, or of another type.
 SIDE_EFFECT = "side effect"
+#: The property of an output that is no tensor, or of state that both runs wrote differently; what
+#: may excuse values may excuse this.
+PYTHON_VALUE = "python value"
 
 
 class MetadataDifference(TypedDict):

@@ -10,7 +10,7 @@ from typing import Any, List, Literal, Mapping, Optional, Sequence, cast
 
 import torch
 
-from ..protocol import Comparison, MetadataDifference, ValueDifference
+from ..protocol import PYTHON_VALUE, Comparison, MetadataDifference, ValueDifference
 from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues
@@ -134,7 +134,7 @@ class _Comparison:
                     self.known.ties.get(index),
                 )
             elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
-                self._differs(where, "python value", a["value"], b["value"])
+                self._differs(where, PYTHON_VALUE, a["value"], b["value"])
 
     def _tensors(
         self,

@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..protocol import SIDE_EFFECT, MetadataDifference
+from ..protocol import PYTHON_VALUE, SIDE_EFFECT, MetadataDifference
 from .outputs import SavedEffects, Snapshot
 from .side_effects import Leaf, State
 
-#: Both runs have written, but not the same value; what may excuse values may excuse this.
-PYTHON_VALUE = "python value"
 _MOST = 20
 #: Numbers that the program took out of tensors carry their rounding, in half precision as well.
 _TOLERANCE = 1e-2

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from collectors.protocol import SIDE_EFFECT, Comparison, MetadataDifference, ValueDifference
+from collectors.protocol import (
+    PYTHON_VALUE,
+    SIDE_EFFECT,
+    Comparison,
+    MetadataDifference,
+    ValueDifference,
+)
 from reporter.recording import side_effects
 
 
@@ -55,7 +61,7 @@ def describe(comparison: Comparison | None) -> str:
 #: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
 _GRAVITY = (
     *("structure", "type", "shape", "dtype"),
-    *(SIDE_EFFECT, "python value", "alias", "stride"),
+    *(SIDE_EFFECT, PYTHON_VALUE, "alias", "stride"),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collectors.protocol import SIDE_EFFECT, Comparison
+from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, gravest, without_metadata
@@ -103,7 +103,8 @@ def _wrong(
         comparison = without_metadata(without_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
-    if kind == Kind.WRONG_RESULT and climber.finding.replay and not climber.finding.grads:
+    is_value = kind == Kind.WRONG_RESULT or name == PYTHON_VALUE
+    if is_value and climber.finding.replay and not climber.finding.grads:
         cited.append("fresh compile")
         if climber.measure("fresh compile").good:
             kind = Kind.STALE_GRAPH

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.protocol import SIDE_EFFECT, Comparison, ValueDifference
+from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
 from reporter.diagnose.ladder import Climber, MeasuredRung, reference
@@ -42,7 +42,7 @@ _AS_FAR = 0.5
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
 #: Properties of a comparison that are values, of tensors or of Python.
-VALUES = frozenset(("value", "changed input", "gradient", "python value"))
+VALUES = frozenset(("value", "changed input", "gradient", PYTHON_VALUE))
 #: The same, and sizes that may depend on values, as those of `nonzero` and `unique` do.
 VALUES_AND_SIZES = VALUES | {"shape", "structure"}
 #: The same, and what the program does to Python's state: with eager's random numbers all of it must
@@ -468,7 +468,7 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     told = {item["where"] for item in rung.comparison["metadata"]}
     moved = {_location(item) for item in rung.comparison["values"]} | resized
     values = {_location(item) for item in significant_differences(comparison)}
-    python = {i["where"] for i in comparison["metadata"] if i["property"] == "python value"}
+    python = {i["where"] for i in comparison["metadata"] if i["property"] == PYTHON_VALUE}
     if not values and not comparison["metadata"]:
         values = {_location(item) for item in comparison["values"]}
     return _size_changes(comparison) <= resized and values <= moved and python <= told

@@ -321,11 +321,9 @@ def check_output(options: FolderOptions) -> Path:
     folder = options.resume or options.output
     if folder is None:
         folder = _free(options.cwd)
-    if options.resume is not None:
-        if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder} to resume; start anew without --resume")
-    else:
-        folder_of_report.check_output(folder, replace=options.force)
+    if options.resume is not None and not folder.is_dir():
+        raise UsageError(f"there is no folder {folder} to resume; start anew without --resume")
+    folder_of_report.check_output(folder, replace=options.force)
     _check_writable(folder)
     return folder
 

@@ -287,6 +287,15 @@ def test_only_a_folder_can_be_resumed(tmp_path: Path) -> None:
     assert "to resume" in refusal(lambda: interpreter.check_output(gone))
 
 
+def test_a_finished_report_is_not_resumed_minutes_before_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    assert interpreter.check_output(Options(resume=tmp_path)) == tmp_path
+    (tmp_path / "report.json").write_text('{"schema_version": 1, "verdict": {}}')
+    finished = Options(resume=tmp_path)
+    assert "earlier report" in refusal(lambda: interpreter.check_output(finished))
+    assert interpreter.check_output(Options(resume=tmp_path, force=True)) == tmp_path
+
+
 def test_a_missing_compiler_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
