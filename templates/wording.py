@@ -39,6 +39,8 @@ _CUSTOM_OP = re.compile(
     r"\btorch\.library\b|\btorch\.ops\.(?!aten\b|prims\b|prim\b|quantized\b|higher_order\b)"
 )
 _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
+#: What `torch.testing.assert_close` says of two numbers of Python.
+_SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 WHAT = {
@@ -470,6 +472,10 @@ def describe_elements(report: Mapping[str, Any]) -> str:
 
     Of a large output the worst elements with their index; empty where nothing was measured.
     """
+    scalars = _SCALARS.search(report["verdict"]["message"] or "")
+    if scalars:
+        eager, compiled = map(code, scalars.groups())
+        return f"eager {eager}, compiled {compiled}"
     found = ((report.get("pictures") or {}).get("error_map")) or {}
     worst = found.get("worst") or ()
     if not worst:

@@ -50,11 +50,11 @@ def _steps(check: ReproCheck) -> list[str]:
         return _compare_exact() if check.kind in VALUE_KINDS else [compiled]
     if check.kind == "accepts_invalid" or check.eager_raises:
         return _expect_refusal(check, eager, compiled)
+    if check.kind == "wrong_metadata" or check.property is not None:
+        return [*_try_eager(f"expected = {eager}"), *_compare_property(check, compiled)]
     if check.kind in VALUE_KINDS:
         exact = f"run(lambda model: model{calls}, double=True)"
         return [*_try_eager(f"expected = {eager}"), *_compare_values(check, compiled, exact)]
-    if check.kind == "wrong_metadata":
-        return [*_try_eager(f"expected = {eager}"), *_compare_metadata(check, compiled)]
     return [*_try_eager(eager), compiled]
 
 
@@ -163,27 +163,27 @@ def _check_derivative(check: ReproCheck) -> list[str]:
     ]
 
 
-def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
+def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
     """One property of the two runs' results."""
     name = check.property or "dtype"
+    wrong = f"{check.kind.replace('_', ' ')}: {name}"
     actual = f"actual = {compiled}"
     if name == SIDE_EFFECT:
-        message = "the state is {expected} in eager, {actual} compiled"
+        message = f"{wrong}: the state is {{expected}} in eager, {{actual}} compiled"
         return [
             "if run(lambda model: model) != expected:",
             '    print("the state is another one in each run")',
             "    sys.exit(125)",
             actual,
             "assert expected == actual, (",
-            f'    f"wrong metadata: side effect: {message}"',
+            f'    f"{message}"',
             ")",
         ]
     if name == "structure":
-        message = "wrong metadata: structure of the outputs"
-        return [actual, f'assert len(expected) == len(actual), "{message}"']
+        return [actual, f'assert len(expected) == len(actual), "{wrong} of the outputs"']
     if name in ("python value", "type"):
         e, a = ("type(e)", "type(a)") if name == "type" else ("e", "a")
-        message = f"wrong metadata: {name} is {{e}} in eager, {{a}} compiled"
+        message = f"{wrong} is {{e}} in eager, {{a}} compiled"
         return [
             actual,
             "for e, a in zip(expected, actual):",
@@ -191,7 +191,7 @@ def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
             f'        assert {e} == {a}, f"{message}"',
         ]
     if name == "alias":
-        message = "wrong metadata: alias is {shared[0]} in eager, {shared[1]} compiled"
+        message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"
         return [
             actual,
             "shared = []",
@@ -205,7 +205,7 @@ def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
             f'assert shared[0] == shared[1], f"{message}"',
         ]
     access = ".stride()" if name == "stride" else f".{name}"
-    message = f"wrong metadata: {name} is {{e{access}}} in eager, {{a{access}}} compiled"
+    message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
     return [
         actual,
         "for e, a in zip(expected, actual):",

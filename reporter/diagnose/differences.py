@@ -174,13 +174,14 @@ def _summary(kind: Kind, comparison: Comparison) -> str:
 def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """The kind of a difference, and for metadata the property.
 
-    Side effects and strides stand behind values that nothing excuses.
+    Side effects, strides and shared memory stand behind values that nothing excuses.
     """
     comparison = compiled.comparison
     assert comparison is not None
     wrong = significant_differences(comparison)
     metadata = comparison["metadata"]
-    if metadata and wrong and all(is_state(m) or m["property"] == "stride" for m in metadata):
+    behind = ("stride", "alias")
+    if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
         beside = without_metadata(without_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))
         if excuse(climber, values, OF_VALUES) is None:

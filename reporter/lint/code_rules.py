@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from anonymizer.graph.randomness import draws_random_numbers
+from collectors.protocol import PYTHON_VALUE
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
@@ -93,7 +94,7 @@ def _tolerances(subject: LintSubject) -> Iterator[Hit]:
 def _referee(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES or subject.tree is None:
         return
-    if _whole_numbers(subject) or _shares_memory(subject):
+    if _whole_numbers(subject) or _shares_memory(subject) or _gives_python_values(subject):
         return
     calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
     if calls & _DERIVATIVES:
@@ -107,6 +108,12 @@ def _referee(subject: LintSubject) -> Iterator[Hit]:
         judged |= any(row.get("error_vs_fp64") is not None for row in rows)
     if not judged:
         yield subject.name, None, "no float64 run says which of the two is right"
+
+
+def _gives_python_values(subject: LintSubject) -> bool:
+    """Whether what differs is a value of Python, which is exact."""
+    signature = (subject.report.get("verdict") or {}).get("signature") or ""
+    return str(signature).endswith(PYTHON_VALUE)
 
 
 def _whole_numbers(subject: LintSubject) -> bool:

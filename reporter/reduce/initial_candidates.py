@@ -78,7 +78,7 @@ def check_for(
         config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
     changed = diagnosis.comparison["values"] if diagnosis.comparison else []
     minded = [item for item in changed if not item["same"]]
-    signature = diagnosis.signature
+    compared = diagnosis.signature.property if diagnosis.signature else None
     eager = diagnosis.ladder[EAGER]
     if finding.compiler == Compiler.COMPILE:
         kept = arguments(finding.options, bool(prelude))
@@ -94,8 +94,9 @@ def check_for(
         config=tuple(dict(config).items()),
         contexts=tuple(contexts),
         backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
-        property=signature.property if signature else None,
-        double=diagnosis.ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT,
+        property=compared,
+        double=compared is None
+        and (diagnosis.ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(item["property"] == "changed input" for item in minded),
         eager_raises=eager.outcome == RungOutcome.RAISES and diagnosis.kind == Kind.PROCESS_DEATH,
         prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),

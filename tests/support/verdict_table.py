@@ -148,6 +148,8 @@ CASES: dict[str, Case] = {
     "stale_graph_of_a_backend": _bug("stale_graph", "backend", live=True),
     "stale_offset_backend": _bug("stale_graph", "backend", "stale_offset_backend"),
     "cached_code_of_another_float": _bug("stale_graph", "inductor"),
+    "cached_code_returns_another_float": _bug("stale_graph", "inductor"),
+    "value_is_lost_behind_an_alias": _bug("wrong_result", "inductor"),
     "wrong_once": _fine("not_reproduced", "none"),
     "late_call": _fine("not_reproduced", "none"),
     # -- wrong gradients and metadata

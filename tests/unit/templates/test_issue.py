@@ -9,7 +9,7 @@ import jinja2
 import pytest
 from msgspec import structs
 
-from reporter.core.kinds import RungOutcome
+from reporter.core.kinds import Kind, RungOutcome
 from reporter.report.sections import NeighbourRow, RungRow
 from templates import own_text, render
 from templates.issue import BODY_LIMIT, render_issue
@@ -80,6 +80,15 @@ def test_issue_with_wrong_numbers_shows_them() -> None:
     assert "largest absolute difference to eager 0.01235; error against float64 0.005152" in text
     assert "| backward | yes |" in text and 'torch.autocast("cpu", dtype=torch.bfloat16)' in text
     assert "No error is raised" in text
+
+
+def test_numbers_of_python_are_shown_as_assert_close_tells_them() -> None:
+    report = data.gradient_report()
+    message = "Scalars are not close!\n\nExpected 4.5 but got 3.5.\nAbsolute difference: 1.0"
+    report = structs.replace(
+        report, verdict=structs.replace(report.verdict, kind=Kind.STALE_GRAPH, message=message)
+    )
+    assert "eager `4.5`, compiled `3.5`" in render_issue(report.to_json(), evidence())
 
 
 def test_confirmation_is_claimed_only_with_human_words() -> None:

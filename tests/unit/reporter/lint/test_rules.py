@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -169,6 +170,15 @@ def test_whole_numbers_need_no_referee() -> None:
     mixed = functional[:start] + made.format(", torch.rand(3)") + functional[end:]
     assert "fp64-referee" not in found(subject(repro=whole, body=None))
     assert "fp64-referee" in found(subject(repro=mixed, body=None))
+
+
+def test_values_of_python_need_no_referee() -> None:
+    repro = VALUES.replace("fp64_ref=x, ", "")
+    made = subject(repro=repro, body=None)
+    report = copy.deepcopy(dict(made.report))
+    report["verdict"]["signature"] = "stale_graph · inductor · python value"
+    assert "fp64-referee" in found(made)
+    assert "fp64-referee" not in found(replace(made, report=report))
 
 
 @pytest.mark.parametrize(
