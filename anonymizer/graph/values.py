@@ -25,6 +25,9 @@ NOT_FINITE = "not finite"
 _MOST_OF_A_MASK = 0.7
 #: Masks that are all false, or all true: what one row of a mask does, random ones do rarely.
 MASKS = {"all false": 0, "all true": 1}
+#: Values on one side of zero, where there were some on both: what a reduction starts from shows in a
+#: row that does not cross zero, and random rows do.
+ONE_SIDED = ("negative", "positive only")
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
@@ -35,7 +38,8 @@ def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
     `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `MASKS`
-    where there is a mask, `ALLOWED` where the user has named tensors whose values may be shown.
+    where there is a mask, `ONE_SIDED` where values lie on both sides of zero, `ALLOWED` where the
+    user has named tensors whose values may be shown.
     """
     found = [item for item in stats if item]
     is_finite = not any(_not_finite(item) or _side(item) is not None for item in found)
@@ -45,8 +49,13 @@ def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
         *(() if is_finite else (NOT_FINITE,)),
         *LEVELS[1:],
         *(MASKS if any("true_share" in item for item in found) else ()),
+        *(ONE_SIDED if any(_crosses_zero(item) for item in found) else ()),
         *((ALLOWED,) if named else ()),
     )
+
+
+def _crosses_zero(stats: Json) -> bool:
+    return (stats.get("min") or 0) < 0 < (stats.get("max") or 0)
 
 
 def _not_finite(stats: Json) -> float | None:
@@ -88,6 +97,8 @@ def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
         return Recipe("arange")
     if stats.get("constant"):
         return Recipe("full", low)
+    if level in ONE_SIDED and _crosses_zero(stats):
+        low, high = (low, -1) if level == "negative" else (1, high)
     return Recipe("randint", low, high + 1)
 
 
@@ -123,6 +134,9 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
             return Recipe("rand") if low >= 0 else Recipe("randn")
         if stats.get("constant"):
             return _special(Recipe("full", _tidy(low), 0), stats, level)
+        if level in ONE_SIDED and _crosses_zero(stats):
+            low, high = (low, 0.0) if level == "negative" else (0.0, high)
+            return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
         if level == "moments":
             return _moments(stats) or Recipe("randn")
         if stats.get("integral") and abs(high) < 1e6:

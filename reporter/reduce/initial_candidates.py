@@ -247,15 +247,18 @@ def slices(
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
 
-    Once with plain values, and for wrong values once more with the ranges that were seen, and
-    before that with NaNs or infinities where there were any. A failure
-    that needs several calls is left to the whole graph, whose sizes change together.
+    Once with plain values, and for wrong values again with the ranges that were seen, before that
+    with NaNs or infinities where there were any, and last with values on one side of zero. A
+    failure that needs several calls is left to the whole graph, whose sizes change together.
     """
     if "unsupported" in captured or way.get("replay") or check.kind in SEVERAL_CALLS:
         return
     tried = values.levels(item.get("stats") for item in captured["inputs"])
-    wanted = (values.NOT_FINITE, "range") if check.kind in WRONG_AT_ONCE else ()
-    for level in ("plain", *(level for level in wanted if level in tried)):
+    wanted = ["plain"]
+    if check.kind in WRONG_AT_ONCE:
+        wanted += [level for level in (values.NOT_FINITE,) if level in tried]
+        wanted += ["range", *values.ONE_SIDED]
+    for level in wanted:
         try:
             graph = from_json(captured, values.recipe_for(level))
         except (NotPublic, KeyError, ValueError, TypeError):

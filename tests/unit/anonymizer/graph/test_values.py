@@ -42,8 +42,24 @@ def test_a_one_sided_mask_may_hold_one_value_alone(share: float, value: int) -> 
 
 
 def test_finite_tensors_have_no_such_level() -> None:
-    assert values.levels([FINITE, None]) == values.LEVELS
+    assert values.levels([FINITE, None]) == (*values.LEVELS, *values.ONE_SIDED)
     assert values.levels([{**FINITE, "values": [1.0]}])[-1] == values.ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("dtype", "texts"),
+    [
+        ("int8", ("torch.randint(-100, 0, (2, 3)", "torch.randint(1, 60, (2, 3)")),
+        ("float32", ("torch.rand(2, 3) * 100.0 - 100.0", "torch.rand(2, 3) * 60.0")),
+    ],
+)
+def test_values_on_both_sides_of_zero_are_tried_on_each(dtype: str, texts: tuple[str, str]) -> None:
+    """A reduction that starts from the wrong number is right in rows that cross zero."""
+    meta, stats = TensorMeta((2, 3), dtype), {"numel": 6, "min": -100, "max": 59}
+    for level, text in zip(values.ONE_SIDED, texts):
+        recipe = values.recipe_for(level)(meta, stats)
+        assert values.expression(recipe, meta.shape, dtype, "cpu").startswith(text)
+    assert values.levels([{"numel": 6, "min": 0, "max": 59}]) == values.LEVELS
 
 
 def test_a_dtype_is_written_where_it_is_not_the_default() -> None:
