@@ -7,7 +7,7 @@ The text is valid but not formatted; black formats what is shown to people.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import Counter
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import (
@@ -23,19 +23,6 @@ from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import operand
 
 
-@dataclass
-class _Names:
-    """Generated public names, in the order of use."""
-
-    taken: dict[str, str] = field(default_factory=dict)
-    layers: dict[str, int] = field(default_factory=dict)
-
-    def layer(self, cls: str) -> str:
-        base = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", re.sub(r"\d+d$", "", cls)).lower()
-        self.layers[base] = self.layers.get(base, 0) + 1
-        return f"{base}{self.layers[base]}"
-
-
 class Emitter:
     """Emits one graph; `text` holds the expression of each value written so far."""
 
@@ -44,7 +31,7 @@ class Emitter:
         self.text: dict[str, str] = {}
         self.expressions = ExpressionWriter(self.text.__getitem__)
         self.users = graph.users()
-        self.names = _Names()
+        self.layers: Counter[str] = Counter()
         self.init: list[str] = []
         self.matches = {
             node.name: match
@@ -230,7 +217,9 @@ class Emitter:
         return self.expressions.write_function(node)
 
     def _layer(self, layer: StockLayer) -> str:
-        name = self.names.layer(layer.cls)
+        base = stock_layers.attribute(layer)
+        self.layers[base] += 1
+        name = f"{base}{self.layers[base]}"
         self.init.append(f"self.{name} = {constructor(layer)}")
         return f"self.{name}"
 

@@ -7,6 +7,7 @@ reads too stays a parameter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,12 @@ class LayerMatch:
     layer: StockLayer
     data: tuple[Value, ...]
     owns: tuple[str, ...]
+
+
+def attribute(layer: StockLayer) -> str:
+    """What the attribute of a layer is called, without a number: `batch_norm` for `BatchNorm2d`."""
+    cls = re.sub(r"\d+d$", "", layer.cls)
+    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()
 
 
 _SIGNATURES: dict[str, tuple[str, ...]] = {

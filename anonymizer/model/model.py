@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.graph.repro import CallSizes, ReproBody, indent
@@ -45,12 +46,11 @@ class PublicModel:
     mapping: Mapping[str, str]
     arguments: tuple[str, ...]
     blocks: Mapping[str, int]
-    classes: int
     training: bool
-    calls: tuple[CallSizes, ...] = ()
-    named: Mapping[str, list[int]] = field(default_factory=dict)
-    functions: Mapping[str, list[int]] = field(default_factory=dict)
-    operators: Mapping[str, str] = field(default_factory=dict)
+    calls: tuple[CallSizes, ...]
+    named: Mapping[str, list[int]]
+    functions: Mapping[str, list[int]]
+    operators: Mapping[str, str]
 
 
 @dataclass
@@ -93,9 +93,6 @@ class Writer:
         self.classes: dict[str, list[str]] = {}  # name -> lines
         self.made: dict[int, str] = {}  # module -> constructor expression
         self.which: dict[int, int] = {}
-        self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
-        self.calls: tuple[CallSizes, ...] = ()
-        self.training = _mode(program)
         self.registered = registered
         self.operators: dict[str, str] = {}  # text -> what it stands for
         self.functions: dict[str, list[int]] = {}  # text -> numbers of the classes behind it
@@ -105,7 +102,7 @@ class Writer:
         text = "\n".join(functions.lines(found, self.program, self, "?"))
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
-        return f"Function{list(self.functions).index(text) + 1}"
+        return _numbered("Function", list(self.functions).index(text))
 
     def attributes_of(self, block: int) -> Attributes:
         """The attributes of a block that has been written."""
@@ -116,9 +113,10 @@ class Writer:
         assert step.stand_in is not None
         given = [self.program.meta_of(name) for name in step.node.refs()]
         what, mutates = step.stand_in.what, step.stand_in.mutates
-        made = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
-        self.operators.setdefault("\n".join(made), what)
-        return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
+        lines = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
+        text = "\n".join(lines)
+        self.operators.setdefault(text, what)
+        return _numbered("operator", list(self.operators).index(text))
 
     def write(self) -> PublicModel:
         for level in self._levels():
@@ -128,35 +126,42 @@ class Writer:
         root = self.blocks[ROOT]
         is_module = bool(root.attributes.order)
         names = self.own.arguments(self.program.root)
-        definitions = []
-        for index, text in enumerate(self.operators):
-            definitions += [*text.replace("?", f"operator{index + 1}").split("\n"), "", ""]
-        for index, text in enumerate(self.functions):
-            definitions += [*text.replace("?", f"Function{index + 1}", 1).split("\n"), "", ""]
-        definitions += [line for lines in self.classes.values() for line in (*lines, "", "")]
-        if is_module:
-            definitions += self._class(root, NAME)
-        else:
-            definitions += self._function(root)
-        self.sizes, self.calls = name_varying_sizes([self.program.given[name] for name in names])
-        inputs = Inputs(self.program.given, self.sizes)
-        parameters = dict(zip(names, root.methods[0].parameters))
+        sizes, calls = name_varying_sizes([self.program.given[name] for name in names])
+        inputs = Inputs(self.program.given, sizes)
         body = ReproBody(
-            "\n".join(definitions),
-            f"{NAME}()" if is_module else NAME.lower(),
-            tuple(inputs.lines(names, parameters)),
-            is_module,
-            tuple(self.sizes.values()),
+            definitions="\n".join(self._definitions(root, is_module)),
+            callable=f"{NAME}()" if is_module else NAME.lower(),
+            inputs=tuple(inputs.lines(names, dict(zip(names, root.methods[0].parameters)))),
+            is_module=is_module,
+            sizes=tuple(sizes.values()),
         )
         attributes = {module: block.attributes for module, block in self.blocks.items()}
         paths = Paths(self.program, self.own, attributes, self.made)
-        mapping, blocks = dict(paths.state(ROOT, "")), dict(paths.modules(ROOT, ""))
-        count, named = len(self.classes) + 1, self._modules_by_class()
-        made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
-        opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
         return PublicModel(
-            body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
+            body,
+            mapping=dict(paths.state(ROOT, "")),
+            arguments=names,
+            blocks=dict(paths.modules(ROOT, "")),
+            training=_mode(self.program),
+            calls=calls,
+            named=self._modules_by_class(),
+            functions={
+                _numbered("Function", at): n for at, n in enumerate(self.functions.values())
+            },
+            operators={
+                _numbered("operator", at): w for at, w in enumerate(self.operators.values())
+            },
         )
+
+    def _definitions(self, root: _Block, is_module: bool) -> list[str]:
+        """Stand-ins, functions and classes, then the model itself."""
+        lines = []
+        for at, text in enumerate(self.operators):
+            lines += [*text.replace("?", _numbered("operator", at)).split("\n"), "", ""]
+        for at, text in enumerate(self.functions):
+            lines += [*text.replace("?", _numbered("Function", at), 1).split("\n"), "", ""]
+        lines += [line for made in self.classes.values() for line in (*made, "", "")]
+        return [*lines, *(self._class(root, NAME) if is_module else self._function(root))]
 
     def _modules_by_class(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""
@@ -211,8 +216,7 @@ class Writer:
             return "layers" if self.made[module].startswith("nn.Sequential") else "block"
         layer = self.program.modules[module].layer
         assert layer is not None
-        cls = re.sub(r"\d+d$", "", layer.cls)
-        return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()
+        return stock_layers.attribute(layer)
 
     def construct(self, module: int) -> str:
         """The expression that makes a module."""
@@ -391,6 +395,11 @@ class Writer:
         if len(made) > 2 and len(set(made)) == 1:
             return f"nn.Sequential(*[{made[0]} for _ in range({len(made)})])"
         return f"nn.Sequential({', '.join(made)})"
+
+
+def _numbered(name: str, index: int) -> str:
+    """The name of the n-th of a kind, from 1."""
+    return f"{name}{index + 1}"
 
 
 def _mode(program: TracedProgram) -> bool:

@@ -57,8 +57,7 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedP
     root = unpack(root, metas, readers(root, outputs))
     root = splice(prune(root, set(outputs)))
     root = connect(root, outputs)
-    states, reasons = tuple(data["states"]), tuple(data["reasons"])
-    return TracedProgram(root, modules, given, outputs, states, reasons, metas)
+    return TracedProgram(root, modules, given, outputs, tuple(data["states"]), metas)
 
 
 def _module(item: Json) -> Module:
@@ -67,9 +66,7 @@ def _module(item: Json) -> Module:
         kwargs = tuple((key, json_value(value)) for key, value in item["stock"]["kwargs"].items())
         layer = StockLayer(item["stock"]["class"], kwargs, item["training"])
     state = tuple((name, label) for name, label in item["state"])
-    return Module(
-        item["id"], layer, item["sequential"], item["training"], tuple(item["children"]), state
-    )
+    return Module(item["id"], layer, item["sequential"], item["training"], state)
 
 
 def _metas(items: list[Json]) -> dict[str, Any]:

@@ -41,7 +41,6 @@ class Module:
     layer: StockLayer | None
     sequential: bool
     training: bool
-    children: tuple[int, ...]
     state: tuple[tuple[str, str], ...]
 
 
@@ -203,7 +202,6 @@ class TracedProgram:
     given: Mapping[str, GivenTensor]
     outputs: tuple[str, ...]
     states: tuple[Json, ...]
-    reasons: tuple[str, ...]
     metas: Mapping[str, Any] = field(default_factory=dict)
 
     def meta_of(self, name: str) -> Any:
