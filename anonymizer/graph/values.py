@@ -114,40 +114,48 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
     def choose(meta: TensorMeta, stats: Json) -> Recipe:
         if level == ALLOWED and stats.get("values") is not None:
             return Recipe("literal", values=tuple(stats["values"]), shape=meta.shape)
-        if not meta.is_float and not meta.dtype.startswith("complex"):
-            return _integer(meta, stats, level)
-        special = _not_finite(stats) if level == NOT_FINITE and meta.is_float else None
-        if special is not None:
-            return Recipe("full", special)
-        low, high = stats.get("min"), stats.get("max")
-        if low is None or high is None or level == NOT_FINITE:
-            return Recipe("randn")
-        # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
-        # undefined
-        if level in ("plain", *MASKS) and not stats.get("cast"):
+        if meta.is_float or meta.dtype.startswith("complex"):
+            return _float(meta, stats, level)
+        return _integer(meta, stats, level)
+
+    return choose
+
+
+def _float(meta: TensorMeta, stats: Json, level: str) -> Recipe:
+    special = _not_finite(stats) if level == NOT_FINITE and meta.is_float else None
+    if special is not None:
+        return Recipe("full", special)
+    low, high = stats.get("min"), stats.get("max")
+    if low is None or high is None or level == NOT_FINITE:
+        return Recipe("randn")
+    # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
+    # undefined
+    if not stats.get("cast"):
+        if level in ("plain", *MASKS):
             # an intermediate that is never negative is often read by what needs that (a root, a
             # logarithm), and what lies between 0 and 1 by what takes a share or a sample
             is_share = low >= 0 and high <= 1 and not stats.get("constant")
             is_positive = bool(stats.get("intermediate")) and low >= 0
             return Recipe("rand" if is_share or is_positive else "randn")
-        if level == "positive" and not stats.get("cast"):
-            return Recipe("rand") if low >= 0 else Recipe("randn")
-        if stats.get("constant"):
-            return _special(Recipe("full", _tidy(low), 0), stats, level)
-        if level in ONE_SIDED and _crosses_zero(stats):
-            low, high = (low, 0.0) if level == "negative" else (0.0, high)
-            return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
-        if level == "moments":
-            return _moments(stats) or Recipe("randn")
-        if stats.get("integral") and abs(high) < 1e6:
-            whole = Recipe("randint", math.floor(low), math.floor(high) + 1)
-            return _special(whole, stats, level)
-        if level != "range" and stats.get("distinct", 0) > 1:
-            return _special(_ties(stats), stats, level)
-        plain = Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
-        return _special(plain, stats, level)
+        if level == "positive":
+            return Recipe("rand" if low >= 0 else "randn")
+    if level in ONE_SIDED and _crosses_zero(stats):
+        low, high = (low, 0.0) if level == "negative" else (0.0, high)
+        return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
+    if level == "moments" and not stats.get("constant"):
+        return _moments(stats) or Recipe("randn")
+    return _special(_within(low, high, stats, level), stats, level)
 
-    return choose
+
+def _within(low: float, high: float, stats: Json, level: str) -> Recipe:
+    """Values of the same range, and of the same sort: constant, whole, few, or any."""
+    if stats.get("constant"):
+        return Recipe("full", _tidy(low), 0)
+    if stats.get("integral") and abs(high) < 1e6:
+        return Recipe("randint", math.floor(low), math.floor(high) + 1)
+    if level != "range" and stats.get("distinct", 0) > 1:
+        return _ties(stats)
+    return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
 
 
 def _moments(stats: Json) -> Recipe | None:

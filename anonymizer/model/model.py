@@ -32,25 +32,34 @@ _MOST_PARAMETERS = 6
 
 
 @dataclass(frozen=True)
-class PublicModel:
-    """The rewritten model: its text as the body of a repro, and where each given tensor went.
+class Counterparts:
+    """What of the private model each public name stands for.
 
-    `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given
-    tensors in the order of the arguments; `blocks`: public path of a block or layer -> the module
-    of the private model that it stands for; `calls`: the sizes of successive calls, where they
-    differ; `named`: the modules behind each class; `functions`: the private `autograd.Function`s
-    behind each one; `operators`: what each stand-in stands for.
+    `tensors`: path of a parameter or buffer -> name of the given tensor; `modules`: path of a block
+    or layer -> number of the module; `classes` and `functions`: class -> numbers of the modules, of
+    the `autograd.Function`s, behind it; `operators`: stand-in -> what it stands for.
+    """
+
+    tensors: Mapping[str, str]
+    modules: Mapping[str, int]
+    classes: Mapping[str, list[int]]
+    functions: Mapping[str, list[int]]
+    operators: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class PublicModel:
+    """The rewritten model: its text as the body of a repro, and what stands behind its names.
+
+    `arguments`: given tensors in the order of the arguments; `training`: the mode that it is in;
+    `calls`: the sizes of successive calls, where they differ.
     """
 
     body: ReproBody
-    mapping: Mapping[str, str]
     arguments: tuple[str, ...]
-    blocks: Mapping[str, int]
     training: bool
     calls: tuple[CallSizes, ...]
-    named: Mapping[str, list[int]]
-    functions: Mapping[str, list[int]]
-    operators: Mapping[str, str]
+    counterparts: Counterparts
 
 
 @dataclass
@@ -137,14 +146,10 @@ class Writer:
         )
         attributes = {module: block.attributes for module, block in self.blocks.items()}
         paths = Paths(self.program, self.own, attributes, self.made)
-        return PublicModel(
-            body,
-            mapping=dict(paths.state(ROOT, "")),
-            arguments=names,
-            blocks=dict(paths.modules(ROOT, "")),
-            training=_mode(self.program),
-            calls=calls,
-            named=self._modules_by_class(),
+        counterparts = Counterparts(
+            tensors=dict(paths.state(ROOT, "")),
+            modules=dict(paths.modules(ROOT, "")),
+            classes=self._modules_by_class(),
             functions={
                 _numbered("Function", at): n for at, n in enumerate(self.functions.values())
             },
@@ -152,6 +157,7 @@ class Writer:
                 _numbered("operator", at): w for at, w in enumerate(self.operators.values())
             },
         )
+        return PublicModel(body, names, _mode(self.program), calls, counterparts)
 
     def _definitions(self, root: _Block, is_module: bool) -> list[str]:
         """Stand-ins, functions and classes, then the model itself."""

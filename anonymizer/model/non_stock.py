@@ -42,7 +42,8 @@ def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[N
     Returns:
         Each with the value of the same shape that stands for it where it is left out.
     """
-    classes = {number: name for name, numbers in written.named.items() for number in numbers}
+    behind = written.counterparts.classes
+    classes = {number: name for name, numbers in behind.items() for number in numbers}
     streams = _streams(program)
     found: dict[tuple[str, int, str], dict[str, str]] = {}
     for call in program.root.calls():

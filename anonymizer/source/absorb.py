@@ -12,7 +12,7 @@ import ast
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,56 +179,78 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     return _Target(members["forward"], True, owner, made[0], moved)
 
 
-def _change(called: _CallSite) -> Any:
-    target = called.target
-    function, call = copy.deepcopy(target.function), called.location[3]
-    names = [each.arg for each in function.args.args][1 if target.bound else 0 :]
-    given = function.args
-    if given.vararg or given.kwarg or given.kwonlyargs or call.keywords:
+def _change(called: _CallSite) -> bool:
+    """Writes what is called in the place of its call; False where that is not the same."""
+    target, call = called.target, called.location[3]
+    function = copy.deepcopy(target.function)
+    given = _match_arguments(function, call, target.bound)
+    result = _take_result(function)
+    if given is None or result is None:
         return False
-    if len(names) != len(call.args) or any(isinstance(e, ast.Starred) for e in call.args):
-        return False
-    parts = [part for each in function.body for part in ast.walk(each)]
-    if any(isinstance(part, _NOT_OURS) for part in parts):
-        return False
-    last = function.body[-1]
-    returns = [part for part in parts if isinstance(part, ast.Return)]
-    result: ast.expr = ast.Constant(None)
-    if isinstance(last, ast.Return):
-        function.body.pop()
-        result = last.value or result
-        returns.remove(last)
-    if returns:
-        return False  # it may return before its end
-    renamed = _apart(called, function, dict(zip(names, call.args)))
-    result = IdentifierRenaming(renamed).visit(result)
-    before: list[ast.stmt] = [
+    renamed = _apart(called, function, given)
+    renaming = IdentifierRenaming(renamed)
+    parameters: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
-        for name, value in zip(names, call.args)
+        for name, value in given.items()
         if ast.unparse(value) != renamed.get(name, name)
     ]
+    body = [renaming.visit(each) for each in function.body if not isinstance(each, ast.Pass)]
+    result = renaming.visit(result)
     at = called.body.index(called.statement)
     if isinstance(called.statement, ast.Expr) and called.statement.value is call:
         called.body[at] = ast.Expr(result)
     else:
         put_at(called.location, result)
-    called.body[at:at] = before + [
-        IdentifierRenaming(renamed).visit(each)
-        for each in function.body
-        if not isinstance(each, ast.Pass)
-    ]
-    if target.owner is not None and target.made is None:
-        target.owner.body.remove(target.function)
-    elif target.owner is not None:
-        made: Any = target.made
-        start = next(b for b in bodies(target.owner) if made in b)
-        location = start.index(made)
-        start[location : location + 1] = copy.deepcopy(list(target.moved))
+    called.body[at:at] = [*parameters, *body]
+    _drop(target)
     return True
 
 
+def _match_arguments(
+    function: ast.FunctionDef, call: ast.Call, bound: bool
+) -> dict[str, ast.expr] | None:
+    """The arguments of a call by their parameters; None where some are not given in order."""
+    parameters = function.args
+    if parameters.vararg or parameters.kwarg or parameters.kwonlyargs or call.keywords:
+        return None
+    names = [each.arg for each in parameters.args][1 if bound else 0 :]
+    if len(names) != len(call.args) or any(isinstance(e, ast.Starred) for e in call.args):
+        return None
+    return dict(zip(names, call.args))
+
+
+def _take_result(function: ast.FunctionDef) -> ast.expr | None:
+    """What a function returns at its end, where it no longer says so; None where it may return
+    before, or hands over in between.
+    """
+    last = function.body[-1]
+    parts = [part for each in function.body for part in ast.walk(each)]
+    if any(isinstance(part, ast.Return) and part is not last for part in parts):
+        return None
+    if any(isinstance(part, _NOT_OURS) for part in parts):
+        return None
+    if not isinstance(last, ast.Return):
+        return ast.Constant(None)
+    function.body.pop()
+    return last.value or ast.Constant(None)
+
+
+def _drop(target: _Target) -> None:
+    """Takes a method out of its class; what makes a block becomes what the block's own constructor
+    does.
+    """
+    if target.owner is None:
+        return
+    if target.made is None:
+        target.owner.body.remove(target.function)
+        return
+    body = next(body for body in bodies(target.owner) if target.made in body)
+    at = body.index(target.made)
+    body[at : at + 1] = copy.deepcopy(list(target.moved))
+
+
 def _apart(
-    called: _CallSite, function: ast.FunctionDef, given: dict[str, ast.expr]
+    called: _CallSite, function: ast.FunctionDef, given: Mapping[str, ast.expr]
 ) -> dict[str, str]:
     """New names for those of the called function that mean something else where it is called."""
     own = {

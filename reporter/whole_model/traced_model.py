@@ -11,7 +11,6 @@ import contextlib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from anonymizer.graph import values
 from anonymizer.graph.expressions import NotPublic
@@ -21,6 +20,7 @@ from anonymizer.model import model
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
 from anonymizer.trace import traced, tree
+from anonymizer.trace.tree import ROOT
 from collectors.protocol import EquivalenceRequest, TraceJson
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
@@ -114,15 +114,16 @@ def _collect(
     except NotPublic as reason:
         return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
     modules = {module["id"]: module for module in trace["modules"]}
+    public = written.counterparts
     request: EquivalenceRequest = {
         "op": "equivalence",
         "text": text_of(written.body),
         "callable": written.body.callable,
-        "mapping": dict(written.mapping),
+        "mapping": dict(public.tensors),
         "arguments": list(written.arguments),
-        "layers": {p: n for p, n in written.blocks.items() if n in modules and modules[n]["stock"]},
+        "layers": {p: n for p, n in public.modules.items() if n in modules and modules[n]["stock"]},
         "training": written.training,
-        "stand_ins": list(written.operators),
+        "stand_ins": list(public.operators),
         "opaque": opaque,
         "file": str(call_session.folder / "equivalence.pt"),
     }
@@ -187,7 +188,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
             f"the rewritten model does not use the operators of the private one: {changed} are not"
             " as often in it"
         )
-    opaque = read_trace(whole["trace"]).written.operators
+    opaque = read_trace(whole["trace"]).written.counterparts.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
     return section(
         EquivalenceSection,
@@ -208,7 +209,7 @@ def _location(trace: TraceJson, path: str | None) -> str:
     """
     if path is None:
         return ""
-    number = read_trace(trace).written.blocks.get(path)
+    number = read_trace(trace).written.counterparts.modules.get(path)
     name = (trace["private"]["modules"].get(str(number)) or [path])[0]
     return f", first in {name or path}"
 
@@ -251,7 +252,7 @@ def _trace_candidates(
 def _forms(content: Whole) -> Iterator[Whole]:
     """Stand-ins as plain functions, then as operators that the compiler does not look into."""
     yield content
-    if content.written.operators:
+    if content.written.counterparts.operators:
         with contextlib.suppress(NotPublic):
             registered = replace(content, registered=True)
             if registered.written:
@@ -262,41 +263,72 @@ def mapping(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
     assert captured.material.whole is not None
     trace = captured.material.whole["trace"]
-    written = read_trace(trace).written
-    modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
-    functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
-
-    def private(number: int) -> list[Any]:
-        return modules.get(str(number)) or modules.get(number) or ["", ""]
-
-    attributes: dict[str, dict[str, list[str]]] = {}
-    for name, numbers in written.named.items():
-        for number in numbers:
-            owners = [path for path, other in written.blocks.items() if other == number]
-            for path, other in [(p, n) for p, n in written.blocks.items() if owners]:
-                short = _below(path, owners)
-                known = _below(private(other)[0], [private(number)[0]]) if number >= 0 else ""
-                if short and known:
-                    known_names = attributes.setdefault(name, {}).setdefault(short, [])
-                    known_names += [known] if known not in known_names else []
-        for path, label in written.mapping.items():
-            owner, _, attribute = path.rpartition(".")
-            if written.blocks.get(owner) in numbers and tensors.get(label):
-                known = tensors[label].rpartition(".")[2]
-                known_names = attributes.setdefault(name, {}).setdefault(attribute, [])
-                known_names += [known] if known not in known_names else []
+    public = read_trace(trace).written.counterparts
+    private = trace["private"]
+    modules = {int(number): names for number, names in private["modules"].items()}
+    paths = {number: path for number, (path, _) in modules.items()}
+    classes = {number: cls for number, (_, cls) in modules.items()}
+    functions = {int(number): name for number, name in private.get("functions", {}).items()}
+    attributes = {
+        name: _attributes(public, numbers, paths, private["tensors"])
+        for name, numbers in public.classes.items()
+    }
     return {
-        "attributes": attributes,
+        "attributes": {name: found for name, found in attributes.items() if found},
         "classes": {
             **{
-                name: sorted({private(number)[1] for number in numbers if number >= 0})
-                for name, numbers in written.named.items()
+                name: sorted({classes.get(number, "") for number in numbers if number != ROOT})
+                for name, numbers in public.classes.items()
             },
-            **{name: sorted({functions[n] for n in ns}) for name, ns in written.functions.items()},
+            **{name: sorted({functions[n] for n in ns}) for name, ns in public.functions.items()},
         },
-        "modules": {path: private(number)[0] for path, number in written.blocks.items()},
-        "tensors": {path: tensors.get(label, "") for path, label in written.mapping.items()},
+        "modules": {path: paths.get(number, "") for path, number in public.modules.items()},
+        "tensors": {
+            path: private["tensors"].get(label, "") for path, label in public.tensors.items()
+        },
     }
+
+
+def _attributes(
+    public: model.Counterparts,
+    numbers: Sequence[int],
+    paths: Mapping[int, str],
+    tensors: Mapping[str, str],
+) -> dict[str, list[str]]:
+    """Attribute of a public class -> the attributes of the private modules behind it.
+
+    Args:
+        numbers: the private modules.
+        paths: number of a private module -> its path.
+        tensors: given tensor -> its private path.
+    """
+    found: dict[str, dict[str, None]] = {}
+
+    def note(attribute: str, private: str) -> None:
+        if attribute and private:
+            found.setdefault(attribute, {})[private] = None
+
+    for number in numbers:
+        owners = [path for path, other in public.modules.items() if other == number]
+        for path, inner in public.modules.items() if number != ROOT else ():
+            note(_below(path, owners), _below(paths.get(inner, ""), [paths.get(number, "")]))
+    for path, label in public.tensors.items():
+        owner, _, attribute = path.rpartition(".")
+        if public.modules.get(owner) in numbers:
+            note(attribute, tensors.get(label, "").rpartition(".")[2])
+    return {attribute: list(private) for attribute, private in found.items()}
+
+
+def _below(path: str, owners: list[str]) -> str:
+    """The attribute through which a path goes on from one of its owners; a list's attribute without
+    its index.
+    """
+    for owner in owners:
+        if path.startswith(owner + ".") or not owner and path:
+            rest = path[len(owner) :].lstrip(".").split(".")
+            if len(rest) == 1 or len(rest) == 2 and rest[1].isdigit():
+                return rest[0]
+    return ""
 
 
 def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
@@ -327,18 +359,6 @@ def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
     before = read_trace(captured.material.whole["trace"]).program
     left = resize.common_sizes(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
-
-
-def _below(path: str, owners: list[str]) -> str:
-    """The attribute through which a path goes on from one of its owners; a list's attribute without
-    its index.
-    """
-    for owner in owners:
-        if path.startswith(owner + ".") or not owner and path:
-            rest = path[len(owner) :].lstrip(".").split(".")
-            if len(rest) == 1 or len(rest) == 2 and rest[1].isdigit():
-                return rest[0]
-    return ""
 
 
 def differs_from_stock(

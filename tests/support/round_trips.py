@@ -95,11 +95,13 @@ def rewriting(
             request = {
                 "text": text,
                 "callable": written.body.callable,
-                "mapping": dict(written.mapping),
+                "mapping": dict(written.counterparts.tensors),
                 "arguments": list(written.arguments),
-                "layers": {path: n for path, n in written.blocks.items() if n in stock},
+                "layers": {
+                    path: n for path, n in written.counterparts.modules.items() if n in stock
+                },
                 "training": written.training,
-                "stand_ins": list(written.operators),
+                "stand_ins": list(written.counterparts.operators),
                 "file": folder + "/values.pt",
             }
             found = equivalence.check(call, request)
