@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from anonymizer.graph.repro import AOTI, COMPILE, EAGER, ONNX, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.kinds import Compiler
 
 
 def as_module(body: ReproBody) -> ReproBody:
@@ -37,31 +38,31 @@ def compile_expression(check: ReproCheck, model: str, args: str) -> str:
         model: the expression of the program.
         args: the text of a tuple, the arguments that it is exported for.
     """
-    if check.compiler == COMPILE:
+    if check.compiler == Compiler.COMPILE:
         return f"torch.compile({model}{check.keywords()})"
-    if check.compiler == EAGER:
+    if check.compiler == Compiler.EAGER:
         return model
     made = export_expression(check, model, args)
-    if check.compiler == AOTI:
+    if check.compiler == Compiler.AOTI:
         return f"torch._inductor.aoti_load_package({made})"
-    if check.compiler == ONNX:
+    if check.compiler == Compiler.ONNX:
         return made
     return made if "unflatten" in check.steps else f"{made}.module()"
 
 
 def export_expression(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
-    of a package, or a model of ONNX, which returns a tuple.
+    of a package, or a model of Compiler.ONNX, which returns a tuple.
     """
     options = check.keywords().replace(" in args]", f" in {args}]")
-    if check.compiler == ONNX and check.steps == ("onnx",):
+    if check.compiler == Compiler.ONNX and check.steps == ("onnx",):
         return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
     export = "draft_export" if "draft" in check.steps else "export"
     program = f"torch.export.{export}({model}, {args}{options})"
     if "decompose" in check.steps:
         program += ".run_decompositions()"
-    if check.compiler == ONNX:
+    if check.compiler == Compiler.ONNX:
         return f"torch.onnx.export({program}, dynamo=True)"
-    if check.compiler == AOTI:
+    if check.compiler == Compiler.AOTI:
         return f"torch._inductor.aoti_compile_and_package({program})"
     return f"torch.export.unflatten({program})" if "unflatten" in check.steps else program

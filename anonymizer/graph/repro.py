@@ -10,15 +10,10 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+from anonymizer.kinds import Compiler, Kind
+
 #: The setting without which a worker compiles each graph itself.
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
-#: What makes the callable: torch.compile, torch.export, a package of AOTInductor, or the exporter
-#: to ONNX.
-COMPILE, EXPORT, AOTI, ONNX = "compile", "export", "aoti", "onnx"
-#: Nothing makes one: the program is called as it is, and fails.
-EAGER = "eager"
-EXPORTERS = (EXPORT, AOTI, ONNX)
 #: The function that makes a callable anew, with the state that it has.
 FACTORY = "program"
 #: The property of what a call writes to Python's state.
@@ -53,7 +48,7 @@ class ReproCheck:
     `arguments` are then those of torch.export.export.
     """
 
-    kind: str
+    kind: Kind
     arguments: tuple[tuple[str, str], ...] = ()
     config: tuple[tuple[str, str], ...] = ()
     contexts: tuple[str, ...] = ()
@@ -65,7 +60,7 @@ class ReproCheck:
     evaluation: bool = False
     calls: tuple[CallSizes, ...] = ()
     prelude: str = ""
-    compiler: str = COMPILE
+    compiler: Compiler = Compiler.COMPILE
     steps: tuple[str, ...] = ()
 
     def without_argument(self, name: str) -> ReproCheck:

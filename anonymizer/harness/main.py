@@ -8,15 +8,8 @@ back.
 from __future__ import annotations
 
 from anonymizer.graph.compilation import compile_expression
-from anonymizer.graph.repro import (
-    DERIVATIVES,
-    EAGER,
-    EXPORTERS,
-    SIDE_EFFECT,
-    VALUE_KINDS,
-    ReproCheck,
-    indent,
-)
+from anonymizer.graph.repro import DERIVATIVES, SIDE_EFFECT, ReproCheck, indent
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
@@ -46,13 +39,13 @@ def _steps(check: ReproCheck) -> list[str]:
     compiled = f"run(lambda model: {_compile(check)}{calls})"
     if check.backward in DERIVATIVES:
         return _check_derivative(check)
-    if check.compiler == EAGER:
-        return _compare_exact() if check.kind in VALUE_KINDS else [compiled]
-    if check.kind == "accepts_invalid" or check.eager_raises:
+    if check.compiler == Compiler.EAGER:
+        return _compare_exact() if check.kind in WRONG_VALUES else [compiled]
+    if check.kind == Kind.ACCEPTS_INVALID or check.eager_raises:
         return _expect_refusal(check, eager, compiled)
-    if check.kind == "wrong_metadata" or check.property is not None:
+    if check.kind == Kind.WRONG_METADATA or check.property is not None:
         return [*_try_eager(f"expected = {eager}"), *_compare_property(check, compiled)]
-    if check.kind in VALUE_KINDS:
+    if check.kind in WRONG_VALUES:
         exact = f"run(lambda model: model{calls}, double=True)"
         return [*_try_eager(f"expected = {eager}"), *_compare_values(check, compiled, exact)]
     return [*_try_eager(eager), compiled]
@@ -88,7 +81,7 @@ def _expect_refusal(check: ReproCheck, eager: str, compiled: str) -> list[str]:
         f"    {compiled}",
         *AS_EAGER,
     ]
-    if check.kind == "accepts_invalid":
+    if check.kind == Kind.ACCEPTS_INVALID:
         message = "accepts invalid: eager raises, the compiled call returns"
         lines.append(f'raise AssertionError("{message}")')
     return lines

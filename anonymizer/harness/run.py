@@ -7,14 +7,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from anonymizer.graph.repro import (
-    DERIVATIVES,
-    EXPORTERS,
-    VALUE_KINDS,
-    ReproBody,
-    ReproCheck,
-    indent,
-)
+from anonymizer.graph.repro import DERIVATIVES, ReproBody, ReproCheck, indent
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
 
 #: What an argument holds, with no address of an object.
 _HELD = """def held(value):
@@ -59,7 +53,7 @@ def run_lines(body: ReproBody, check: ReproCheck) -> list[str]:
         return ["def run(*args):", *indent(["torch.manual_seed(0)", returned])]
     if body.state_calls:
         return _run_for_state(body, check)
-    is_widened = check.double and check.kind in VALUE_KINDS
+    is_widened = check.double and check.kind in WRONG_VALUES
 
     def if_double(lines: list[str]) -> list[str]:
         return ["if double:", *indent(lines)] if is_widened and lines else []
@@ -180,7 +174,7 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
 def _return(body: ReproBody, check: ReproCheck) -> str:
     """The statement that returns what is compared."""
     outputs = _outputs(body)
-    if check.backward != "none" and check.kind == "wrong_gradient":
+    if check.backward != "none" and check.kind == Kind.WRONG_GRADIENT:
         state = "(*model.parameters(), *args)" if _has_state(body, check) else "args"
         return f"return [x.grad for x in {state} if x.requires_grad and x.grad is not None]"
     if check.property == "alias":

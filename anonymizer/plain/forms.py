@@ -18,16 +18,13 @@ from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import (
     CACHED,
     DERIVATIVES,
-    EAGER,
-    EXPORTERS,
     FACTORY,
-    ONNX,
     REFUSED,
-    VALUE_KINDS,
     ReproBody,
     ReproCheck,
     indent,
 )
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
 
@@ -94,22 +91,22 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
-    if check.compiler in EXPORTERS and check.kind == "crash":
+    if check.compiler in EXPORTERS and check.kind == Kind.CRASH:
         yield PlainForm.EXPORTED
-    if check.compiler == ONNX and check.kind != "crash":
+    if check.compiler == Compiler.ONNX and check.kind != Kind.CRASH:
         yield PlainForm.FIRST
         yield PlainForm.FIRST | PlainForm.EQUAL_NAN
     if check.contexts and check.backward == "sum":
         yield PlainForm.OUTSIDE
-        if check.kind == "wrong_gradient":
+        if check.kind == Kind.WRONG_GRADIENT:
             yield PlainForm.OUTSIDE | PlainForm.UNUSED
     yield PlainForm.PLAINEST
-    if check.compiler == EAGER:
+    if check.compiler == Compiler.EAGER:
         if check.backward == "none":
             yield PlainForm.EQUAL_NAN
         return
-    if check.kind not in VALUE_KINDS:
-        if check.kind == "wrong_metadata":
+    if check.kind not in WRONG_VALUES:
+        if check.kind == Kind.WRONG_METADATA:
             yield from (PlainForm.APART, PlainForm.ALONE)
             if check.property in _PYTHON:
                 yield PlainForm.EACH
@@ -119,7 +116,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if CACHED in check.config and check.backward == "sum":
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
         return
-    if check.kind == "wrong_gradient" or check.backward != "none":
+    if check.kind == Kind.WRONG_GRADIENT or check.backward != "none":
         yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_reseed())
         yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
         yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
@@ -158,7 +155,7 @@ class _Writer:
 
     def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
-        is_called = check.compiler == EAGER and check.backward == "none"
+        is_called = check.compiler == Compiler.EAGER and check.backward == "none"
         self.alone = _expression(script) if is_called else ""
         self.script = replace(script, definitions="") if self.alone else script
         self.check = check
@@ -187,7 +184,7 @@ class _Writer:
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
             return self._with_inputs(lines, [export_expression(check, script.callee, listed)])
-        if check.compiler == EAGER:
+        if check.compiler == Compiler.EAGER:
             return self._with_inputs(lines, self._eager(listed))
         compiled = compile_expression(check, script.callee, listed)
         if not check.calls:
@@ -211,7 +208,7 @@ class _Writer:
             checked = DERIVATIVES[self.check.backward]
             return [checked.format(self.script.callee, listed)]
         call = self.alone or self._call(self.script.callee)
-        if self.check.kind not in VALUE_KINDS:
+        if self.check.kind not in WRONG_VALUES:
             return [call]
         wide = [name for name in self.names if not self._is_whole(name)]
         if self.script.is_module or not wide:
@@ -266,16 +263,16 @@ class _Writer:
         if CACHED in self.check.config and self.check.backward == "sum":  # as training does
             lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]
             return lines
-        if kind in VALUE_KINDS and (kind == "wrong_gradient" or self.check.backward != "none"):
+        if kind in WRONG_VALUES and (kind == Kind.WRONG_GRADIENT or self.check.backward != "none"):
             return self._gradients(compiled, eager, actual)
-        if kind in VALUE_KINDS:
+        if kind in WRONG_VALUES:
             return self._values(compiled, eager, actual)
-        if kind == "wrong_metadata":
+        if kind == Kind.WRONG_METADATA:
             return self._metadata(eager, actual)
         if PlainForm.OUTSIDE in form:
             return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
-        if kind == "accepts_invalid":
+        if kind == Kind.ACCEPTS_INVALID:
             return [REFUSED, *indent(shown)]
         if self.check.eager_raises:
             return ["try:", *indent(shown), "except Exception:", "    pass"]

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.graph.repro import EXPORTERS, FACTORY, ReproBody, ReproCheck
+from anonymizer.graph.repro import FACTORY, ReproBody, ReproCheck
+from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.function import tidy_functions
 
 #: What the harness calls the program, and what people do.

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from reporter.core.errors import UsageError
-from reporter.core.kinds import CRASHES, Kind
+from reporter.core.kinds import CRASHES, Kind, read_word
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.sections import Report, read_report
@@ -203,7 +203,7 @@ def failure_of(report: Report) -> Signature | None:
 
 
 def _of_row(row: sqlite3.Row) -> Signature | None:
-    kind = Kind.read(row["kind"], f"the report {row['key']} of the store")
+    kind = read_word(Kind, row["kind"], f"the report {row['key']} of the store")
     return _of_text(kind, row["signature"])
 
 

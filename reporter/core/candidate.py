@@ -15,11 +15,11 @@ from anonymizer.graph import emit
 from anonymizer.graph.compilation import as_module
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.graph.repro import EXPORTERS, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
-from reporter.core.kinds import SILENT, Kind, assert_never
+from reporter.core.kinds import EXPORTERS, SILENT, Kind, assert_never
 from reporter.core.signature import Signature, same_failure, sign_assertion, sign_crash
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"

@@ -1,122 +1,48 @@
 """The words of a verdict as enums: what it is, where it is, and what a run of a call showed.
 
-Each member is also its text, and is written as that text in JSON, f-strings and SQLite, so a
-document holds plain words. `Kind("crash")` reads a word back and raises ValueError, with the known
-words, for any other; `Kind.read` does so for a file of the user's.
+They are `Word`s: each member is also its text. What it is, and what made the callable, stands in
+`anonymizer.kinds`, since the texts of repros depend on it; `reporter` has all of them from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Literal, NoReturn, TypeVar
 
+from anonymizer.kinds import BUGS as BUGS
+from anonymizer.kinds import CRASHES as CRASHES
+from anonymizer.kinds import EXPORTERS as EXPORTERS
+from anonymizer.kinds import RIGHT_BUT_SLOW as RIGHT_BUT_SLOW
+from anonymizer.kinds import ROUNDED as ROUNDED
+from anonymizer.kinds import SEVERAL_CALLS as SEVERAL_CALLS
+from anonymizer.kinds import SILENT as SILENT
+from anonymizer.kinds import WRONG_AT_ONCE as WRONG_AT_ONCE
+from anonymizer.kinds import WRONG_OUTPUTS as WRONG_OUTPUTS
+from anonymizer.kinds import WRONG_VALUES as WRONG_VALUES
+from anonymizer.kinds import Compiler as Compiler
+from anonymizer.kinds import Kind as Kind
+from anonymizer.kinds import Word
 from reporter.core.errors import UsageError
 
-_W = TypeVar("_W", bound="_Word")
+_W = TypeVar("_W", bound=Word)
 
 
-class _Word(str, Enum):
-    """A text of a fixed vocabulary. (`enum.StrEnum` needs Python 3.11.)"""
+def read_word(words: type[_W], word: object, source: str) -> _W | None:
+    """The member for a word that stands in `source`, a document of the user's; None where it has
+    none.
 
-    __str__ = str.__str__
-    __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
-
-    def __format__(self, format_spec: str) -> str:
-        return str.__format__(self, format_spec)
-
-    @classmethod
-    def _missing_(cls, value: object) -> _Word:
-        known = ", ".join(member.value for member in cls)
-        raise ValueError(f"{value!r} is no {cls.__name__}; these are: {known}")
-
-    @classmethod
-    def read(cls: type[_W], word: object, source: str) -> _W | None:
-        """The member for a word that stands in `source`, a document of the user's; None where it
-        has none.
-
-        Raises UsageError for a word that is not known.
-        """
-        try:
-            return cls(word) if word else None
-        except ValueError as error:
-            raise UsageError(
-                f"{source} was not written by this version of bugreport ({error}); update it, or"
-                " write the report anew"
-            ) from None
+    Raises UsageError for a word that is not known.
+    """
+    try:
+        return words(word) if word else None
+    except ValueError as error:
+        raise UsageError(
+            f"{source} was not written by this version of bugreport ({error}); update it, or"
+            " write the report anew"
+        ) from None
 
 
-class Kind(_Word):
-    """What a verdict says of the program. The first nine are bugs of the compiler."""
-
-    #: Eager runs; compiling, or running what was compiled, raises.
-    CRASH = "crash"
-    #: The first compile runs; compiling again for another shape or value raises.
-    CRASH_ON_RECOMPILE = "crash_on_recompile"
-    #: The compiled result is farther from float64 than rounding explains.
-    WRONG_RESULT = "wrong_result"
-    #: The forward pass agrees, the compiled backward pass returns other gradients.
-    WRONG_GRADIENT = "wrong_gradient"
-    #: Shape, dtype, stride, aliasing or requires_grad of a result is not eager's, or a side effect
-    #: on Python's state is lost.
-    WRONG_METADATA = "wrong_metadata"
-    #: Right when compiled afresh, wrong when an earlier compile is reused: a missing guard.
-    STALE_GRAPH = "stale_graph"
-    #: Eager raises, the compiled call returns.
-    ACCEPTS_INVALID = "accepts_invalid"
-    #: The compiled call ends the process by a signal.
-    PROCESS_DEATH = "process_death"
-    #: Eager ends, the compiled call does not within the limit.
-    HANG = "hang"
-    #: The program is right, but it is not compiled as one graph.
-    GRAPH_BREAK = "graph_break"
-    #: The program is right, but it is compiled again and again.
-    RECOMPILES = "recompiles"
-    #: Torch says itself that it does not support this, and eager runs.
-    UNSUPPORTED = "unsupported"
-    #: Eager fails in the same way.
-    INVALID_PROGRAM = "invalid_program"
-    #: Eager differs from eager.
-    NONDETERMINISTIC = "nondeterministic"
-    #: The difference is gone with eager's random stream (`fallback_random`).
-    RNG = "rng"
-    #: The difference is gone with `emulate_precision_casts`.
-    PRECISION_CAST = "precision_cast"
-    #: The compiled result is as close to float64 as eager's.
-    ROUNDING = "rounding"
-    #: A change of the inputs in the last place moves eager as far.
-    ILL_CONDITIONED = "ill_conditioned"
-    #: The difference depends on what C++ or torch leave undefined.
-    UNDEFINED_VALUE = "undefined_value"
-    #: The program reads memory that it never wrote.
-    UNINITIALIZED_MEMORY = "uninitialized_memory"
-    #: No compiled call that was compared did anything else than eager does.
-    NOT_REPRODUCED = "not_reproduced"
-    #: The script fails only with the compiler, in something that was not looked at.
-    OUTSIDE = "outside"
-
-
-#: The compiler, or the code that it made, raises.
-CRASHES = frozenset({Kind.CRASH, Kind.CRASH_ON_RECOMPILE})
-#: Wrong values, which are compared with what eager achieves against float64.
-WRONG_VALUES = frozenset({Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.STALE_GRAPH})
-#: Wrong values of the forward pass.
-WRONG_OUTPUTS = frozenset({Kind.WRONG_RESULT, Kind.STALE_GRAPH})
-#: A difference that a single compile shows, without an earlier one.
-WRONG_AT_ONCE = frozenset({Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.WRONG_METADATA})
-#: Wrong without an error: a repro has to compare.
-SILENT = WRONG_VALUES | {Kind.WRONG_METADATA, Kind.ACCEPTS_INVALID}
-#: What only a second call of the same compiled function shows.
-SEVERAL_CALLS = frozenset({Kind.STALE_GRAPH, Kind.CRASH_ON_RECOMPILE})
-#: The faults of the compiler, which can be reported.
-BUGS = SILENT | CRASHES | {Kind.PROCESS_DEATH, Kind.HANG}
-#: The program is right, but slow to no purpose.
-RIGHT_BUT_SLOW = frozenset({Kind.GRAPH_BREAK, Kind.RECOMPILES})
-#: Differences that floating-point arithmetic explains.
-ROUNDED = frozenset({Kind.ROUNDING, Kind.PRECISION_CAST})
-
-
-class Layer(_Word):
+class Layer(Word):
     """Which part is at fault. The first four are the steps of torch.compile, in their order."""
 
     #: The tracer of Python bytecode.
@@ -149,7 +75,7 @@ UNBACKED = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer
 INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
 
 
-class Backend(_Word):
+class Backend(Word):
     """The backends that every torch has, each with one step of the compiler more than the last."""
 
     #: Dynamo alone: its graph runs in eager mode.
@@ -160,25 +86,6 @@ class Backend(_Word):
     AOT_EAGER_DECOMP_PARTITION = "aot_eager_decomp_partition"
     #: Everything; the default of torch.compile.
     INDUCTOR = "inductor"
-
-
-class Compiler(_Word):
-    """What made the callable that a call is made of."""
-
-    #: torch.compile.
-    COMPILE = "compile"
-    #: torch.export.
-    EXPORT = "export"
-    #: torch.export, and then AOTInductor.
-    AOTI = "aoti"
-    #: The exporter to ONNX, whose model runs in ONNX Runtime.
-    ONNX = "onnx"
-    #: Nothing: a function of torch, called by the program.
-    EAGER = "eager"
-
-
-#: What works on a module that was exported.
-EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI, Compiler.ONNX})
 
 
 #: The steps below inductor's code generators.
@@ -200,7 +107,7 @@ def layer_of(backend: str) -> Layer:
     return _LAYER_OF[Backend(backend)] if backend in _LAYER_OF else Layer.BACKEND
 
 
-class RungOutcome(_Word):
+class RungOutcome(Word):
     """What one variation of a call, or one row of the ablation table, showed."""
 
     #: It ran and agrees with eager.
@@ -221,7 +128,7 @@ class RungOutcome(_Word):
     BROKEN = "broken"
 
 
-class Symptom(_Word):
+class Symptom(Word):
     """Why a call of the script needs an explanation."""
 
     #: The compiled call raised, eager does not.

@@ -7,10 +7,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.repro import AOTI, COMPILE, EAGER, EXPORT
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.answer import Answer
-from reporter.core.kinds import CRASHES, Kind, Layer
+from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.diagnose.stacks import is_raised_while_running
@@ -211,13 +210,15 @@ def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
 
 #: Sentences of their own, by what makes the callable.
 _SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
-    EXPORT: EXPORT_SUMMARIES,
-    AOTI: AOTI_SUMMARIES,
-    EAGER: EAGER_SUMMARIES,
+    Compiler.EXPORT: EXPORT_SUMMARIES,
+    Compiler.AOTI: AOTI_SUMMARIES,
+    Compiler.EAGER: EAGER_SUMMARIES,
 }
 
 
-def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
+def public_summary(
+    captured: CapturedCall, cold: Sequence[Answer], compiler: str = Compiler.COMPILE
+) -> str:
     """The verdict in one sentence that holds nothing measured on the private program.
 
     Args:
@@ -239,7 +240,7 @@ def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str
         return EFFECT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))
-    is_crash = captured.verdict.kind == Kind.CRASH and compiler == COMPILE
+    is_crash = captured.verdict.kind == Kind.CRASH and compiler == Compiler.COMPILE
     if is_crash and failure is not None and is_raised_while_running(failure):
         return RUNNING_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}

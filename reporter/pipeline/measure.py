@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.graph.repro import COMPILE, DERIVATIVES, EAGER, ReproCheck
+from anonymizer.graph.repro import DERIVATIVES, ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.operators import operators
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
@@ -65,7 +65,7 @@ class Measurement:
         # the harness judges each row with float64, which a plain comparison does not
         text, harness = verified.program.text, verified.program.harness
         rows = self._ablation(extras, harness, check)
-        lower = lower_layer(rows, self.wanted) if check.compiler == COMPILE else None
+        lower = lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
         if lower is not None:
             self._move_to(lower)
         culprit = extras.measure(
@@ -179,7 +179,7 @@ class Measurement:
         body, check = self.verified.program.parts
         if check.kind != Kind.ACCEPTS_INVALID and not check.eager_raises:
             return None
-        plain = replace(check, kind=Kind.CRASH.value, compiler=EAGER, eager_raises=False)
+        plain = replace(check, kind=Kind.CRASH, compiler=Compiler.EAGER, eager_raises=False)
         failure = self.pool.submit(render_harness(body, plain)).result().failure
         return f"{failure['exception']}: {failure['first_line']}" if failure else None
 
@@ -193,7 +193,7 @@ class Measurement:
         itself.
         """
         layer = self.wanted.layer
-        if layer is None or layer not in LAYERS or check.compiler != COMPILE:
+        if layer is None or layer not in LAYERS or check.compiler != Compiler.COMPILE:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(

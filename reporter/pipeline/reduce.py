@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.repro import COMPILE, EAGER, ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Kind, Layer
+from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Compiler, Kind, Layer
 from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
@@ -272,7 +272,7 @@ class ProgramSearch:
 
     def _may_be_unreached(self, check: ReproCheck) -> bool:
         """Whether eager could take over single operators: for wrong values that Inductor makes."""
-        is_ours = not self.contrasts and self.backend is None and check.compiler == COMPILE
+        is_ours = not self.contrasts and self.backend is None and check.compiler == Compiler.COMPILE
         return (
             is_ours
             and check.kind in WRONG_OUTPUTS
@@ -353,7 +353,7 @@ class ProgramSearch:
         def passes_alone(candidate: Candidate) -> bool:
             check = candidate.check
             is_compared = check.kind in SILENT and not check.eager_raises
-            if check.compiler == EAGER or not is_compared:
+            if check.compiler == Compiler.EAGER or not is_compared:
                 return True
             control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == "passes"

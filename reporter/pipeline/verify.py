@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.repro import COMPILE, ReproCheck
+from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Backend, Kind
+from reporter.core.kinds import Backend, Compiler, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
@@ -172,7 +172,7 @@ class Verification:
     @staticmethod
     def _compiles_with_inductor(check: ReproCheck) -> bool:
         backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
-        return check.compiler == COMPILE and backend == repr(Backend.INDUCTOR.value)
+        return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
 def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:

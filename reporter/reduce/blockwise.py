@@ -38,7 +38,7 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
     for kind in kinds:
         check = replace(
             captured.material.check,
-            kind=kind.value,
+            kind=kind,
             backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
             double=True,
         )

@@ -87,8 +87,8 @@ def check_for(
     else:
         kept = strictness(diagnosis)
     return ReproCheck(
-        kind=diagnosis.kind.value,
-        compiler=finding.compiler.value,
+        kind=diagnosis.kind,
+        compiler=finding.compiler,
         steps=tuple(finding.options.get("steps") or ()),
         arguments=kept,
         config=tuple(dict(config).items()),
@@ -329,7 +329,7 @@ def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     dynamic = (*check.arguments, ("dynamic_shapes", EVERY_DIMENSION))
     variants = [check, replace(check, arguments=dynamic)]
     if layer in INDUCTOR_LAYERS:
-        compiled = replace(check, compiler=Compiler.COMPILE.value, steps=(), arguments=())
+        compiled = replace(check, compiler=Compiler.COMPILE, steps=(), arguments=())
         variants = [compiled, check]
     return variants
 

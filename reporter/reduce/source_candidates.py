@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.repro import COMPILE, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
+from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplify
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions, Sweep
@@ -82,7 +82,7 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
         for observed in state.observe(program):
             yield Rewritten(observed), check
         return
-    renewed = list(state.renew(program)) if check.kind in VALUE_KINDS else []
+    renewed = list(state.renew(program)) if check.kind in WRONG_VALUES else []
     several = [
         (
             Rewritten(replace(made, inputs=each.inputs, sizes=each.calls[-1])),
@@ -95,7 +95,7 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
         yield from several
     yield content, check
     yield from ((Rewritten(made), check) for made in renewed)
-    if check.kind not in SEVERAL_CALLS and check.compiler == COMPILE:
+    if check.kind not in SEVERAL_CALLS and check.compiler == Compiler.COMPILE:
         yield from several
 
 
@@ -162,7 +162,7 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     if not text or text not in before:
         return candidate
     kind = Kind.CRASH if candidate.check.kind == Kind.CRASH else Kind.WRONG_RESULT
-    plain = replace(candidate.check, kind=kind.value, calls=(), contexts=(), backward="none")
+    plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
 
     def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
         return other.with_check(prelude=before.replace(text, backend_text(item)))

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import Kind, Layer, read_word
 from reporter.report.fingerprint import read_section
 from reporter.report.sections import Report
 from reporter.store.database import now, open_store
@@ -115,5 +115,8 @@ def alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]
 def _row(row: sqlite3.Row) -> StoredReport:
     source = f"the report {row['key']} of the store"
     values = {item.name: row[item.name] for item in fields(StoredReport)}
-    values |= {"kind": Kind.read(row["kind"], source), "layer": Layer.read(row["layer"], source)}
+    values |= {
+        "kind": read_word(Kind, row["kind"], source),
+        "layer": read_word(Layer, row["layer"], source),
+    }
     return StoredReport(**values)

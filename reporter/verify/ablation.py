@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from anonymizer.graph.repro import CACHED, COMPILE, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
@@ -20,6 +20,7 @@ from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
     Backend,
+    Compiler,
     Kind,
     Layer,
     RungOutcome,
@@ -44,7 +45,7 @@ def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tup
     the code that Inductor generates: elsewhere they cannot differ. A row overrides what differs
     from the repro, so that whoever asks the same later has the answer.
     """
-    if check.compiler != COMPILE:
+    if check.compiler != Compiler.COMPILE:
         return
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anonymizer.graph.repro import EAGER, VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
@@ -23,7 +23,7 @@ from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 from anonymizer.source.reduce import without_one_operation
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Kind
+from reporter.core.kinds import WRONG_VALUES, Compiler, Kind
 from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import ContrastInterpreter, passes
@@ -151,7 +151,7 @@ class PlainSearch:
                 other = self._first(plainer_input(body, index), is_judged)
                 body = body if other is None else self._smaller(other, check, is_judged)
             # what hangs on values may have needed an operation for the random ones alone
-            while body != before and check.kind in VALUE_KINDS:
+            while body != before and check.kind in WRONG_VALUES:
                 shorter = self._first(_shorter(body), lambda each: is_judged(each[0]))
                 if shorter is None:
                     break
@@ -180,7 +180,7 @@ class PlainSearch:
     def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
         """The form without a seed, where no value counts."""
         bare = form | PlainForm.UNSEEDED
-        if check.kind in VALUE_KINDS or count_random(body):
+        if check.kind in WRONG_VALUES or count_random(body):
             return form
         if self._text(body, check, bare) == self._text(body, check, form):
             return form
@@ -231,14 +231,14 @@ class PlainSearch:
 
     def _is_judged(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
-        if check.kind not in VALUE_KINDS:
+        if check.kind not in WRONG_VALUES:
             return _Question(())
         shown = self.pool.submit(render_harness(body, check))
         return _Question(((shown, self.shows),)) + self._keeps_tolerance(body, check)
 
     def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether rounding stays within the tolerance that values are compared with."""
-        if check.kind not in VALUE_KINDS or not check.double or check.compiler == EAGER:
+        if check.kind not in WRONG_VALUES or not check.double or check.compiler == Compiler.EAGER:
             return _Question(())
         text = render_tolerance(body, check)
         return _Question(((self.pool.submit(text), passes),))
