@@ -921,8 +921,8 @@ class TraceRequest(_SentRequest):
     op: Literal["trace"]
     #: Tensors whose values may be noted, by name.
     allow: List[str]
-    #: Custom operators are one operation each, of which only the outside is known.
-    stand_ins: bool
+    #: Into custom operators; else each is one operation, of which only the outside is known.
+    look_inside: bool
 
 
 class TraceAnswer(CallAnswer, total=False):
@@ -948,8 +948,8 @@ class EquivalenceRequest(_SentRequest):
     training: bool
     #: Functions of the text for which the call's own opaque operations are put in.
     stand_ins: List[str]
-    #: The trace did not look into custom operators.
-    opaque: bool
+    #: Whether the trace looked into custom operators.
+    look_inside: bool
     #: Path for the target's own use.
     file: str
 

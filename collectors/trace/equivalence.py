@@ -53,8 +53,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = Waiting(lambda: torch.save(_exact(call, rng).save(), request["file"]))
-    tracer = Tracer(call, keep=True)
-    tracer.look_inside = not request.get("opaque")
+    tracer = Tracer(call, keep=True, look_inside=request.get("look_inside", True))
     with context.apply_state(call.state):
         random.setstate(call.random)
         tracer.run()

@@ -45,9 +45,8 @@ _AS_SUBCLASS = torch.Tensor.as_subclass
 
 def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     """Runs the call and returns its trace; see `Tracer.document`."""
-    tracer = Tracer(call)
+    tracer = Tracer(call, look_inside=request.get("look_inside", True))
     given = context.name_reachable(call.function, call.args, call.kwargs)
-    tracer.look_inside = not request.get("stand_ins")
     tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     with context.apply_state(call.state):
         result = tracer.run()
@@ -57,11 +56,15 @@ def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
 class Tracer(Registry):
     """One traced run.
 
-    `tensors` are what the program was given: arguments, parameters, buffers, constants.
+    `tensors` are what the program was given: arguments, parameters, buffers, constants. It can
+    `look_inside` custom operators that are written in Python.
     """
 
-    def __init__(self, call: rungs.RecordedCall, keep: bool = False) -> None:
+    def __init__(
+        self, call: rungs.RecordedCall, keep: bool = False, look_inside: bool = True
+    ) -> None:
         super().__init__(call, keep)
+        self.look_inside = look_inside
         self.names = public_names()
         self.states: List[Json] = []
         self.start = 0
@@ -74,7 +77,6 @@ class Tracer(Registry):
         self.functions: Dict[Any, int] = {}
         self.blocks: List[Any] = []  # kept alive
         self.opaque: List[stand_ins.Opaque] = []  # in the order of their calls
-        self.look_inside = True  # into custom operators that are written in Python
 
     # -- running -----------------------------------------------------------------------------------
 

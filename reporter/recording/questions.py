@@ -102,12 +102,13 @@ def capture(way: CaptureWay, allow: Sequence[str] = ()) -> CallQuestion[CaptureA
     return CallQuestion({"op": "capture", "allow": list(allow), "replay": way["replay"]})
 
 
-def trace(allow: Sequence[str], stand_ins: bool) -> CallQuestion[TraceAnswer]:
+def trace(allow: Sequence[str], look_inside: bool) -> CallQuestion[TraceAnswer]:
     """The operations of the call within its modules.
 
-    With `stand_ins` a custom operator is one operation, of which only the outside is known.
+    With `look_inside` those of custom operators too; else each is one operation, of which only the
+    outside is known.
     """
-    return CallQuestion({"op": "trace", "allow": list(allow), "stand_ins": stand_ins})
+    return CallQuestion({"op": "trace", "allow": list(allow), "look_inside": look_inside})
 
 
 def equivalence(

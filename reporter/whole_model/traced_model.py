@@ -83,29 +83,28 @@ def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()
 
     `allow` names the tensors whose values may be noted, too.
     """
-    found = _collect(call_session, timeout, allow, opaque=False)
-    custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
-    if custom and _why_unproved(found):
+    found = _collect(call_session, timeout, allow, look_inside=True)
+    if "a custom operator" in found.get("trace", {}).get("reasons", ()) and not _is_proved(found):
         # what its Python is made of cannot be told: then it is one operation, of which only the
         # outside is known
-        second = _collect(call_session, timeout, allow, opaque=True)
-        return second if _why_unproved(second) is None else found
+        second = _collect(call_session, timeout, allow, look_inside=False)
+        return second if _is_proved(second) else found
     return found
 
 
-def _why_unproved(found: WholeModel) -> str | None:
-    """Why the equivalence is not proved."""
+def _is_proved(found: WholeModel) -> bool:
+    """Whether the rewritten model is the private one."""
     try:
         _equivalence(found)
-    except CannotJudgeError as reason:
-        return str(reason)
-    return None
+    except CannotJudgeError:
+        return False
+    return True
 
 
 def _collect(
-    call_session: CallSession, timeout: float, allow: Sequence[str], opaque: bool
+    call_session: CallSession, timeout: float, allow: Sequence[str], look_inside: bool
 ) -> WholeModel:
-    answer = call_session.request(questions.trace(allow, opaque), timeout)
+    answer = call_session.request(questions.trace(allow, look_inside), timeout)
     if answer["outcome"] != "ok":
         return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
     trace = answer["trace"]
@@ -124,7 +123,7 @@ def _collect(
         "layers": {p: n for p, n in public.modules.items() if n in modules and modules[n]["stock"]},
         "training": written.training,
         "stand_ins": list(public.operators),
-        "opaque": opaque,
+        "look_inside": look_inside,
         "file": str(call_session.folder / "equivalence.pt"),
     }
     proof = call_session.request(questions.equivalence(request), 2 * timeout)
@@ -188,8 +187,8 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
             f"the rewritten model does not use the operators of the private one: {changed} are not"
             " as often in it"
         )
-    opaque = read_trace(whole["trace"]).written.counterparts.operators
-    apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
+    stand_ins = read_trace(whole["trace"]).written.counterparts.operators
+    apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(stand_ins.values()))
     return section(
         EquivalenceSection,
         {
@@ -197,7 +196,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
             **select_parts(found),
             # proved with the private operations in the place of these: of what they compute
             # nothing is claimed
-            **({"stand_ins": dict(opaque)} if opaque else {}),
+            **({"stand_ins": dict(stand_ins)} if stand_ins else {}),
             **({"taken_apart": apart} if apart else {}),
         },
     )
