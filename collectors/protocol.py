@@ -98,6 +98,8 @@ CandidateOutcome = Literal[
 ]
 #: How alike two lists of tensors are; `refereed`: about as near to float64 as each other.
 Closeness = Literal["bitwise", "close", "refereed", "differ", "not compared"]
+#: The same for a batch of another size; "raises": only the first program accepts it.
+BatchCloseness = Union[Closeness, Literal["raises"]]
 #: How compiling a Triton kernel for one target ended; `refused`: the language does not allow it.
 KernelOutcome = Literal["ok", "refused", "raises", "died", "timeout", "broken"]
 #: What is asked of Triton about a script, or about candidates for a kernel.
@@ -729,6 +731,13 @@ class Comparison(TypedDict):
     values: List[ValueDifference]
 
 
+class BatchComparison(TypedDict):
+    """The outputs of two programs for another number of rows than the call has."""
+
+    size: int
+    how: BatchCloseness
+
+
 class ListComparison(TypedDict, total=False):
     """How alike the tensors of two programs are (`call.closeness.same`)."""
 
@@ -915,14 +924,23 @@ class CaptureAnswer(CallAnswer, total=False):
     error: Optional[str]
 
 
+class TraceWay(TypedDict):
+    """How a call is traced."""
+
+    #: Into custom operators; else each is one operation, of which only the outside is known.
+    look_inside: bool
+    #: With empty caches under `functools.lru_cache`, whose results do not tell where a size is
+    #: from.
+    empty_caches: bool
+
+
 class TraceRequest(_SentRequest):
     """The operations of the call within the modules that make them."""
 
     op: Literal["trace"]
     #: Tensors whose values may be noted, by name.
     allow: List[str]
-    #: Into custom operators; else each is one operation, of which only the outside is known.
-    look_inside: bool
+    way: TraceWay
 
 
 class TraceAnswer(CallAnswer, total=False):
@@ -932,7 +950,9 @@ class TraceAnswer(CallAnswer, total=False):
 
 
 class EquivalenceRequest(_SentRequest):
-    """Whether a rewritten model computes what the call computes."""
+    """Whether a rewritten model computes what the call computes; the trace that it was written from
+    is made again.
+    """
 
     op: Literal["equivalence"]
     #: Text that defines the model, and the expression for it.
@@ -948,8 +968,8 @@ class EquivalenceRequest(_SentRequest):
     training: bool
     #: Functions of the text for which the call's own opaque operations are put in.
     stand_ins: List[str]
-    #: Whether the trace looked into custom operators.
-    look_inside: bool
+    #: How the call was traced.
+    way: TraceWay
     #: Path for the target's own use.
     file: str
 
@@ -977,6 +997,8 @@ class EquivalenceAnswer(CallAnswer, total=False):
     operators: OperatorComparison
     #: Public path of the first layer that computes something else, where values differ.
     layer: Optional[str]
+    #: With one more row in the batch; missing where the call does not accept that.
+    batch: BatchComparison
 
 
 class _DivergenceRequest(_SentRequest):

@@ -25,8 +25,8 @@ NOT_FINITE = "not finite"
 _MOST_OF_A_MASK = 0.7
 #: Masks that are all false, or all true: what one row of a mask does, random ones do rarely.
 MASKS = {"all false": 0, "all true": 1}
-#: Values on one side of zero, where there were some on both: what a reduction starts from shows in a
-#: row that does not cross zero, and random rows do.
+#: Values on one side of zero, where there were some on both: what a reduction starts from shows in
+#: a row that does not cross zero, and random rows do.
 ONE_SIDED = ("negative", "positive only")
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"

@@ -16,6 +16,7 @@ import contextlib
 import math
 import os
 import random
+import types
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, TypedDict
 
@@ -26,6 +27,7 @@ from ..call.closeness import same
 from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
 from ..protocol import (
+    BatchCloseness,
     Closeness,
     ContextState,
     EquivalenceAnswer,
@@ -33,6 +35,8 @@ from ..protocol import (
     ListComparison,
     OperatorComparison,
 )
+from .cached_results import empty_caches
+from .larger_batch import LargerBatch
 from .torch_functions import find_replaced, has_dispatch, pause_watching
 from .trace import Tracer
 
@@ -53,7 +57,13 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = Waiting(lambda: torch.save(_exact(call, rng).save(), request["file"]))
-    tracer = Tracer(call, keep=True, look_inside=request.get("look_inside", True))
+    larger = None if request.get("stand_ins") else LargerBatch.of(call)
+    more_rows = larger and Waiting(
+        lambda: torch.save(_outputs_of(larger.call, rng).save(), request["file"])
+    )
+    if request["way"]["empty_caches"]:
+        empty_caches()
+    tracer = Tracer(call, keep=True, look_inside=request["way"]["look_inside"])
     with context.apply_state(call.state):
         random.setstate(call.random)
         tracer.run()
@@ -77,7 +87,36 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         exact = outputs.load(request["file"])
         os.unlink(request["file"])
         found = compare(exact)
+    if larger and more_rows and not _differ(found) and more_rows.run():
+        known_results = outputs.load(request["file"])["results"]
+        os.unlink(request["file"])
+        found["batch"] = {
+            "size": larger.size,
+            "how": _for_larger_batch(larger, known_results, request, tracer, rng),
+        }
     return found
+
+
+def _for_larger_batch(
+    larger: LargerBatch,
+    expected: List[torch.Tensor],
+    request: EquivalenceRequest,
+    tracer: Tracer,
+    rng: torch.Tensor,
+) -> BatchCloseness:
+    """How alike the outputs of the rewritten model are to those that the call gives for it."""
+    try:
+        run, _ = _rewritten(larger.call, request, tracer, rng, set(), larger.grown)
+    except Exception:
+        return "raises"
+    return same(expected, [leaf.detach() for leaf in run.results], None)["how"]
+
+
+def _outputs_of(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
+    """The call without gradients."""
+    run = EquivalenceRun({})
+    run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+    return run
 
 
 def _differ(found: EquivalenceAnswer) -> bool:
@@ -223,10 +262,12 @@ def _rewritten(
     tracer: Tracer,
     rng: torch.Tensor,
     known: Set[str],
+    grown: Mapping[int, torch.Tensor] = types.MappingProxyType({}),
 ) -> Any:
     """The rewritten model's run, on what the recorded call was given; and the model.
 
-    `known` are the traced names of the tensors whose gradients the recorded call was asked for.
+    `known` are the traced names of the tensors whose gradients the recorded call was asked for;
+    `grown` are arguments in the place of others, by the id of these.
     """
     namespace: Dict[str, Any] = {"__name__": "rewritten"}
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)
@@ -247,7 +288,10 @@ def _rewritten(
                 if tensors[path].shape != value.shape or tensors[path].dtype != value.dtype:
                     raise ValueError("{} has another shape or dtype".format(path))
                 tensors[path].copy_(value)
-    arguments = _arguments(request["arguments"], tracer)
+    arguments = [
+        grown.get(id(tracer.given[label]), value)
+        for label, value in zip(request["arguments"], _arguments(request["arguments"], tracer))
+    ]
     tensors.update(enumerate(arguments))
     labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
     run = EquivalenceRun({key: tensors[key] for key, label in labels if label in known})

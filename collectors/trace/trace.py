@@ -22,6 +22,7 @@ from ..dynamo.translator import tensor_meta
 from ..machine.public_names import NotInGraphError, public_name, public_names
 from ..protocol import TraceAnswer, TraceJson, TraceRequest
 from . import functions, stand_ins
+from .cached_results import empty_caches
 from .modes import Births, WatchMode
 from .registry import Registry
 from .sizes import Size
@@ -45,7 +46,9 @@ _AS_SUBCLASS = torch.Tensor.as_subclass
 
 def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     """Runs the call and returns its trace; see `Tracer.document`."""
-    tracer = Tracer(call, look_inside=request.get("look_inside", True))
+    if request["way"]["empty_caches"]:
+        empty_caches()
+    tracer = Tracer(call, look_inside=request["way"]["look_inside"])
     given = context.name_reachable(call.function, call.args, call.kwargs)
     tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     with context.apply_state(call.state):

@@ -171,6 +171,13 @@ class Summary:
             f"equivalent: outputs {proof.outputs.how}, gradients {proof.gradients.how},"
             f" {proof.operators.count} operators {same}"
         ]
+        if proof.batch and proof.batch.is_same:
+            lines.append(f"with a batch of {proof.batch.size}: outputs {proof.batch.how}")
+        elif proof.batch:
+            lines.append(
+                f"a batch of {proof.batch.size}, which your model accepts, is not the same: sizes"
+                " stand as numbers in it"
+            )
         opaque = sorted(set((proof.stand_ins or {}).values()))
         if opaque:
             lines.append(

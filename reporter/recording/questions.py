@@ -35,6 +35,7 @@ from collectors.protocol import (
     SubsystemsAnswer,
     TensorsAnswer,
     TraceAnswer,
+    TraceWay,
 )
 
 #: One of the answers of `collectors.protocol`.
@@ -102,13 +103,9 @@ def capture(way: CaptureWay, allow: Sequence[str] = ()) -> CallQuestion[CaptureA
     return CallQuestion({"op": "capture", "allow": list(allow), "replay": way["replay"]})
 
 
-def trace(allow: Sequence[str], look_inside: bool) -> CallQuestion[TraceAnswer]:
-    """The operations of the call within its modules.
-
-    With `look_inside` those of custom operators too; else each is one operation, of which only the
-    outside is known.
-    """
-    return CallQuestion({"op": "trace", "allow": list(allow), "look_inside": look_inside})
+def trace(allow: Sequence[str], way: TraceWay) -> CallQuestion[TraceAnswer]:
+    """The operations of the call within its modules."""
+    return CallQuestion({"op": "trace", "allow": list(allow), "way": way})
 
 
 def equivalence(

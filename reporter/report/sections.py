@@ -426,9 +426,24 @@ class OperatorSection(Section, frozen=True, kw_only=True):
     changed: dict[str, tuple[int, int]] = {}
 
 
+class BatchSection(Section, frozen=True, kw_only=True):
+    """The outputs of both models for a batch of another size; "raises": only the private one
+    accepts it.
+    """
+
+    size: int
+    how: Literal["bitwise", "close", "refereed", "differ", "not compared", "raises"]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the rewritten model holds for it."""
+        return self.how not in ("raises", "differ")
+
+
 class EquivalenceSection(Section, frozen=True, kw_only=True):
     """The proof that a whole model computes the same, and the operators that it has.
 
+    `batch`: the same with one more row, where the private model accepts that.
     `stand_ins`: functions of the repro that stand for private operations, of which nothing is
     claimed; `taken_apart`: what is written as other operators on purpose.
     """
@@ -439,6 +454,7 @@ class EquivalenceSection(Section, frozen=True, kw_only=True):
     gradients: ListComparisonSection
     buffers: ListComparisonSection
     operators: OperatorSection
+    batch: BatchSection | msgspec.UnsetType = msgspec.UNSET
     stand_ins: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     taken_apart: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 

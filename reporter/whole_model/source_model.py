@@ -105,7 +105,8 @@ def describe_equivalence(found: Rewriting) -> EquivalenceSection:
 def select_parts(proof: EquivalenceAnswer) -> dict[str, object]:
     """What of a proof report.json states."""
     parts: dict[str, object] = {part: proof[part] for part in PARTS}
-    return {**parts, "operators": proof["operators"]}
+    batch = {"batch": proof["batch"]} if "batch" in proof else {}
+    return {**parts, "operators": proof["operators"], **batch}
 
 
 def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:

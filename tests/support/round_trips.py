@@ -75,11 +75,12 @@ def rewriting(
     make: Callable[[], tuple[Any, ...]],
     training: bool = False,
     change: Callable[[str], str] = lambda text: text,
+    empty_caches: bool = False,
 ) -> Rewriting:
     """Rewrites what `make` returns: a callable, its arguments, and perhaps its keyword arguments.
 
     `change` makes another program of the rewritten text, for tests that ask whether this is
-    noticed.
+    noticed. `empty_caches`: the trace is made with empty caches under `functools.lru_cache`.
     """
 
     def work() -> dict[str, Any]:
@@ -87,7 +88,8 @@ def rewriting(
         call = call_of(make())
         if isinstance(call.function, torch.nn.Module):
             call.function.train(training)
-        document = in_a_fork(lambda: trace.trace(call, {})["trace"])
+        way = {"look_inside": True, "empty_caches": empty_caches}
+        document = in_a_fork(lambda: trace.trace(call, {"way": way})["trace"])
         written = model.write(traced.program(document, values.recipe_for("plain")))
         text = change(text_of(written.body))
         stock = {entry["id"] for entry in document["modules"] if entry["stock"]}
@@ -102,6 +104,7 @@ def rewriting(
                 },
                 "training": written.training,
                 "stand_ins": list(written.counterparts.operators),
+                "way": way,
                 "file": folder + "/values.pt",
             }
             found = equivalence.check(call, request)
