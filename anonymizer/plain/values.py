@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from anonymizer.graph.repro import ReproBody
 
-#: A plainer maker of a tensor, from the random one; None where it has none.
-_Plain = Callable[[ast.Call], "ast.expr | None"]
+#: A plainer maker of a tensor, from the random one and the whole expression, in which that may be
+#: scaled and moved; None where it has none.
+_Plain = Callable[[ast.Call, ast.expr], "ast.expr | None"]
 
 
 def count_random(body: ReproBody) -> int:
@@ -43,7 +44,7 @@ def plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
 
 def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
     chosen = tuple(indices)
-    makers: tuple[_Plain, ...] = (_ones, _count, _fill)
+    makers: tuple[_Plain, ...] = (_ones, _count, _fill, _round)
     for maker in makers:
         changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
         function = changed.visit(body.inputs_function())
@@ -112,8 +113,7 @@ class _SpecialEverywhere(ast.NodeTransformer):
         if sizes is None:
             return node
         self.done = True
-        made = ast.parse("torch.full", mode="eval").body
-        return ast.Call(made, [ast.Tuple(sizes, ast.Load()), node.args[1]], call.keywords)
+        return _full(sizes, node.args[1], call)
 
 
 class _MakerSubstitution(ast.NodeTransformer):
@@ -135,7 +135,7 @@ class _MakerSubstitution(ast.NodeTransformer):
         """What takes the place of `node`, a random tensor or one that is scaled and moved."""
         self.count += 1
         maker = self.chosen.get(self.count)
-        plain = maker(_as_random(call)) if maker is not None else None
+        plain = maker(_as_random(call), node) if maker is not None else None
         self.done |= plain is not None
         return plain or node
 
@@ -166,7 +166,7 @@ def _settings(call: ast.Call) -> list[ast.keyword]:
     return call.keywords
 
 
-def _ones(call: ast.Call) -> ast.expr | None:
+def _ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
     sizes = _shape(call)
     if sizes is None:
         return None
@@ -175,7 +175,7 @@ def _ones(call: ast.Call) -> ast.expr | None:
     return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], _settings(call))
 
 
-def _count(call: ast.Call) -> ast.expr | None:
+def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """0, 1, 2, … in the shape of the tensor, and parts of one where values lie below it."""
     sizes = _shape(call)
     if not sizes:
@@ -200,7 +200,7 @@ def _count(call: ast.Call) -> ast.expr | None:
     return made
 
 
-def _fill(call: ast.Call) -> ast.expr | None:
+def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """The least whole number everywhere, where that is neither 0 nor 1."""
     sizes = _shape(call)
     if not sizes or ast.unparse(call.func) != "torch.randint" or len(call.args) < 3:
@@ -208,8 +208,50 @@ def _fill(call: ast.Call) -> ast.expr | None:
     least = ast.unparse(call.args[0])
     if least in ("0", "1") or "torch.bool" in ast.unparse(call):
         return None
+    return _full(sizes, call.args[0], call)
+
+
+def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:
+    """A round number everywhere, where all values are large or small: 1e20 between 7e19 and 9e20.
+    Those of a normal distribution lie within its deviation.
+    """
+    sizes = _shape(call)
+    least = {"torch.rand": 0.0, "torch.randn": -1.0}.get(ast.unparse(call.func))
+    if not sizes or least is None:
+        return None
+    low, high = _value_at(node, least), _value_at(node, 1.0)
+    if low is None or high is None or low * high < 0:
+        return None
+    near, far = sorted((abs(low), abs(high)))
+    power = 10.0 ** math.floor(math.log10(far)) if far else 0.0
+    number = next((n for n in (power, 5 * power, 2 * power) if near <= n <= far), 0.0)
+    if number in (0.0, 1.0) or near == 0 and far < 10:
+        return None
+    return _full(sizes, ast.Constant(math.copysign(number, low + high)), call)
+
+
+def _full(sizes: list[ast.expr], value: ast.expr, call: ast.Call) -> ast.expr:
+    """A tensor of one value, otherwise as a call would make it."""
     made = ast.parse("torch.full", mode="eval").body
-    return ast.Call(made, [ast.Tuple(sizes, ast.Load()), call.args[0]], call.keywords)
+    return ast.Call(made, [ast.Tuple(sizes, ast.Load()), value], call.keywords)
+
+
+def _value_at(node: ast.expr, drawn: float) -> float | None:
+    """What `torch.rand(2) * 6.0 - 3.0` is where the random number is `drawn`; None for operators
+    other than these.
+    """
+    if isinstance(node, ast.Call):
+        return drawn
+    if not isinstance(node, ast.BinOp) or not isinstance(node.right, ast.Constant):
+        return None
+    left, right = _value_at(node.left, drawn), node.right.value
+    if left is None or not isinstance(right, (int, float)):
+        return None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        return left + right if isinstance(node.op, ast.Add) else left - right
+    return None
 
 
 def _upper_bound(call: ast.Call) -> float:

@@ -124,44 +124,62 @@ class PlainSearch:
         """
         body, check = parts
 
-        def ask(form: PlainForm) -> _Question | None:
-            fails = self._fails(body, check, form)
-            if fails is None or PlainForm.EXACT in form:
-                return fails
-            return fails + self._keeps_tolerance(body, check)
-
-        form = self._first(plain_forms(check, draws), ask)
-        return self._plainer(body, check, form) if form is not None else None
-
-    def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
-        """The same form with inputs that read better, where the failure is there with them."""
-        before: ReproBody = body
-        operations: int | None = None
+        forms = list(plain_forms(check, draws))
+        form = self._form(body, check, forms)
+        if form is None:
+            return None
+        operations = None
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
-
-            def is_judged(other: ReproBody) -> _Question | None:
-                fails = self._fails(other, check, form)
-                return fails and self._is_judged(other, check) + fails
-
-            while (other := self._first(plainer_inputs(body), is_judged)) is not None:
-                body = self._smaller(other, check, is_judged)
-            # the last one first, since those that are plain are not counted any more
-            for index in reversed(range(count_random(body))):
-                other = self._first(plainer_input(body, index), is_judged)
-                body = body if other is None else self._smaller(other, check, is_judged)
-            # what hangs on values may have needed an operation for the random ones alone
-            while body != before and check.kind in WRONG_VALUES:
-                shorter = self._first(_shorter(body), lambda each: is_judged(each[0]))
-                if shorter is None:
-                    break
-                body, operations = shorter
+            body, operations = self._plainer(body, check, form)
+            if body != parts[0]:  # only the random inputs may have needed the form
+                form = self._form(body, check, forms[: forms.index(form)]) or form
             form = self._unseeded(body, check, form)
             check = self._spelled(body, check, form)
         text = self._text(body, check, form)
         assert text is not None
         harness = format_program(render_harness(body, check))
         return PlainRepro(text, harness, (body, check), operations, form)
+
+    def _form(
+        self, body: ReproBody, check: ReproCheck, forms: Sequence[PlainForm]
+    ) -> PlainForm | None:
+        """The first form that shows the failure."""
+
+        def ask(form: PlainForm) -> _Question | None:
+            fails = self._fails(body, check, form)
+            if fails is None or PlainForm.EXACT in form:
+                return fails
+            return fails + self._keeps_tolerance(body, check)
+
+        return self._first(forms, ask)
+
+    def _plainer(
+        self, body: ReproBody, check: ReproCheck, form: PlainForm
+    ) -> tuple[ReproBody, int | None]:
+        """The program with inputs that read better, where the failure is there with them, and how
+        many operations it has, where these are fewer.
+        """
+        before: ReproBody = body
+        operations: int | None = None
+
+        def is_judged(other: ReproBody) -> _Question | None:
+            fails = self._fails(other, check, form)
+            return fails and self._is_judged(other, check) + fails
+
+        while (other := self._first(plainer_inputs(body), is_judged)) is not None:
+            body = self._smaller(other, check, is_judged)
+        # the last one first, since those that are plain are not counted any more
+        for index in reversed(range(count_random(body))):
+            other = self._first(plainer_input(body, index), is_judged)
+            body = body if other is None else self._smaller(other, check, is_judged)
+        # what hangs on values may have needed an operation for the random ones alone
+        while body != before and check.kind in WRONG_VALUES:
+            shorter = self._first(_shorter(body), lambda each: is_judged(each[0]))
+            if shorter is None:
+                break
+            body, operations = shorter
+        return body, operations
 
     def _smaller(
         self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]

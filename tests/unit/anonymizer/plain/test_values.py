@@ -47,6 +47,25 @@ def test_a_scale_goes_with_the_random_numbers_that_it_scales() -> None:
     assert [f"return ({made}, torch.ones(1))"] in both
 
 
+@pytest.mark.parametrize(
+    ("made", "number"),
+    [
+        ("torch.rand(4) * 8.3e+20 + 7e+19", "1e+20"),
+        ("torch.rand(4) * 4.0 - 8.0", "-5.0"),
+        ("torch.randn(4) * 3e+20 + 4e+20", "1e+20"),
+        ("torch.randn(4) * 3.0 + 2.0", ""),
+        ("torch.rand(4) * -3e-07", ""),
+        ("torch.rand(4) * 2000.0", "1000.0"),
+        ("torch.rand(4) * 6.0", ""),
+        ("torch.rand(4) * 6.0 - 3.0", ""),
+        ("torch.rand(4) * 0.5 + 0.75", ""),
+    ],
+)
+def test_large_and_small_values_give_way_to_a_round_number(made: str, number: str) -> None:
+    filled = [lines for lines in plainer(f"return ({made},)") if "torch.full" in lines[0]]
+    assert filled == ([[f"return (torch.full((4,), {number}),)"]] if number else [])
+
+
 def test_a_special_value_in_some_places_is_everywhere() -> None:
     made = "(torch.rand(2, 2) * 6.0).masked_fill(torch.rand(2, 2) < 0.2, float('nan'))"
     assert plainer(f"return ({made},)")[0] == ["return (torch.full((2, 2), float('nan')),)"]
