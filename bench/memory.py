@@ -41,7 +41,7 @@ with torch.no_grad():
 PARTS = {
     "bootstrap.py": "script and its forks",
     "worker_main.py": "workers and fresh processes",
-    "tool_main.py": "debugging tools",
+    "triton_main.py": "questions to Triton",
     "cc1plus": "C++ compilers",
     "reporter": "the tool itself",
     "script.py": "script and its forks",

@@ -19,7 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from reporter.execution.worker_pool import Answer, WorkerPool, run_cold
+from reporter.core.answer import Answer
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.worker_pool import WorkerPool
 
 TEXT = """
 import torch

@@ -1256,13 +1256,6 @@ class EvidenceRequest(ToolsRequest, _SentRequest):
     op: Literal["evidence"]
 
 
-class ScriptEvidenceSpec(ToolsRequest):
-    """The file that `entry/tool_main.py debugtools` reads."""
-
-    #: Path of the repro.
-    script: str
-
-
 class ToolFinding(TypedDict, total=False):
     """What one tool found: `facts` or `skipped`, or neither where the process ended first."""
 
@@ -1279,16 +1272,6 @@ class EvidenceAnswer(CallAnswer, total=False):
     found: Dict[str, ToolFinding]
     #: Class of what the call raised.
     raised: Optional[str]
-
-
-class ScriptEvidenceAnswer(EvidenceAnswer, total=False):
-    """The same for a repro: the file `answer.json` of its folder."""
-
-    #: Exit code.
-    exit: int
-    failure: Failure
-    #: Frames that Dynamo compiled, or tried to.
-    compilations: int
 
 
 class EnvironmentRequest(_SentRequest):
@@ -1676,7 +1659,7 @@ class _KernelSpec(TypedDict):
 
 
 class KernelSpec(_KernelSpec, total=False):
-    """The file that `entry/tool_main.py triton` reads."""
+    """The file that `entry/triton_main.py` reads."""
 
     #: Folder for its own use, and the file for the answer.
     folder: str

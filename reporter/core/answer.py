@@ -1,11 +1,10 @@
-"""What one run of a candidate did, as data, and the few things every way of running one needs."""
+"""What one run of a candidate did, as data."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, cast, get_args
 
 from collectors.protocol import BisectCount, CandidateOutcome, Failure, FailureFrame
@@ -15,15 +14,11 @@ AnswerOutcome = CandidateOutcome
 
 _OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
 
-#: The target side's entry point; it is run by location and imports nothing of the host's.
-MAIN = Path(__file__).resolve().parents[2] / "collectors" / "entry" / "worker_main.py"
-TAIL = 4000
 #: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
 _NO_MEMORY = re.compile(
     r"MemoryError|bad_alloc|can(?:'t|not) allocate memory|out of memory|memory exhausted",
     re.IGNORECASE,
 )
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL|^GH_|^GITHUB_", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -122,16 +117,3 @@ class Answer:
 def is_about_memory(text: str) -> bool:
     """Whether a message says that there is no memory left."""
     return _NO_MEMORY.search(text) is not None
-
-
-def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """``env`` without anything that could be a credential."""
-    return {name: value for name, value in env.items() if not _SECRET.search(name)}
-
-
-def tail(path: Path) -> str:
-    """The last few thousand characters of a file; nothing where there is none."""
-    try:
-        return path.read_bytes()[-TAIL:].decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 #: Credentials of an issue tracker, whichever host they are for: GH_TOKEN, GITHUB_ENTERPRISE_TOKEN,
 #: and the like.
 _NAME = re.compile(r"^(GH|GITHUB)_(\w+_)?TOKEN$", re.IGNORECASE)
+#: What may be a credential of anything.
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL|^GH_|^GITHUB_", re.IGNORECASE)
 #: A shorter value is a placeholder; taking it out of every line would make the lines unreadable.
 _LEAST = 8
 #: A part of this many characters counts as the token, wherever it is cut from.
@@ -38,6 +40,11 @@ def read_tokens() -> dict[str, str]:
 def without_tokens(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for a child process."""
     return {name: value for name, value in environment.items() if not _NAME.match(name)}
+
+
+def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """The same for a candidate, without anything that could be a credential."""
+    return {name: value for name, value in environment.items() if not _SECRET.search(name)}
 
 
 def redact(text: str) -> str:

@@ -7,10 +7,8 @@ It runs after the verdict is settled and nothing reads its exit code, so it cann
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,22 +18,14 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import (
-    CandidateEnding,
-    ScriptEvidenceAnswer,
-    ScriptEvidenceSpec,
-    ToolFinding,
-)
-from reporter.core.answer import clean_environment
+from collectors.protocol import CandidateEnding, CandidateRequest, ToolFinding
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
 from reporter.evidence.trace import public_trace
-from reporter.execution.compiler_cache import lend_headers, prefill
-from reporter.execution.launch import COLLECTORS, kill_group
-from reporter.execution.usage import METER
+from reporter.execution.fresh_process import run_fresh
 from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
@@ -137,90 +127,38 @@ def collect_evidence(
     what `FreshRuns.run_watched` left of the same text, if it did: then nothing runs.
     """
     started = time.monotonic()
+    late = ""
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
-        folder = Path(name).resolve() if watched is None else watched
-        if watched is None:
-            ended = _run(python, text, folder, budget, warm, tools)
-            found, compilations = _read(folder / "found" / "answer.json", ended, budget, tools)
-            METER.add(compilations=compilations)
-        else:
-            ended = "ended"
-            found, _ = _read(folder / "answer.json", ended, budget, tools)
-        collected = read_answer(found, folder / "found")
-        shown = _excerpt(folder / "found", failure) if ended else ended
+        folder = watched
+        if folder is None:
+            folder = Path(name).resolve() / "watched"
+            request: CandidateRequest = {
+                "id": 0,
+                "text": text,
+                "timeout": budget,
+                "tools": list(tools),
+            }
+            if run_fresh(python, request, warm, into=folder).answer.outcome == "timeout":
+                late = f"not done within {budget:g} s"
+        found = folder / "found"
+        collected = read_answer(_read(folder, late or "the process died", tools), found)
+        shown = late or _excerpt(found, failure)
         if keep is not None:
-            _keep(folder / "found", keep)
-        trace = public_trace(folder / "found" / "trace")
+            _keep(found, keep)
+        trace = public_trace(found / "trace")
     seconds = round(time.monotonic() - started, 2)
     if isinstance(shown, Excerpt):
         return ReproEvidence(collected, shown, "", seconds, trace=trace)
-    reason = shown or f"not done within {budget:g} s"
-    return ReproEvidence(collected, None, reason, seconds, trace=trace)
+    return ReproEvidence(collected, None, shown, seconds, trace=trace)
 
 
-def _run(
-    python: Path, text: str, folder: Path, budget: float, warm: Path | None, tools: Sequence[str]
-) -> str:
-    """How the process ended; an empty word if it did not in time."""
-    for part in ("run", "found", "cache", "tmp"):
-        (folder / part).mkdir()
-    (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
-    spec: ScriptEvidenceSpec = {
-        "script": str(folder / "run" / "repro.py"),
-        "folder": str(folder / "found"),
-        "tools": list(tools),
-    }
-    (folder / "spec.json").write_text(json.dumps(spec))
-    prefill(folder / "cache", warm)
-    lend_headers(folder / "tmp", warm)
-    environment = {
-        **clean_environment(os.environ),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
-        "TMPDIR": str(folder / "tmp"),
-    }
-    process = subprocess.Popen(
-        [
-            str(python),
-            str(COLLECTORS / "entry" / "tool_main.py"),
-            "debugtools",
-            str(folder / "spec.json"),
-        ],
-        cwd=folder / "run",
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    METER.add(processes=1)
-    ended = "ended"
+def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, ToolFinding]:
+    """The tools' findings by name; where the process wrote none, `missing` says why."""
     try:
-        process.wait(budget)
-    except subprocess.TimeoutExpired:
-        ended = ""
-    finally:
-        kill_group(process.pid)
-        process.wait()
-    return ended
-
-
-def _read(
-    path: Path, ended: str, budget: float, tools: Sequence[str]
-) -> tuple[dict[str, ToolFinding], int]:
-    """The tools' findings by name, and the frames that were compiled; `path` is the answer of a
-    process of its own, or of a candidate with the tools on.
-    """
-    try:
-        answer: ScriptEvidenceAnswer | CandidateEnding = json.loads(
-            path.read_text(encoding="utf-8")
-        )
-    except (
-        OSError,
-        ValueError,
-    ):  # the program took the process down; what was written so far is there
-        reason = "the process died" if ended else f"not done within {budget:g} s"
-        return {name: {"skipped": reason} for name in tools}, 0
-    return answer["found"], answer.get("compilations", 0)
+        answer: CandidateEnding = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # what was written before the program died is there
+        return {name: {"skipped": missing} for name in tools}
+    return answer["found"]
 
 
 def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:

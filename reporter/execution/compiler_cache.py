@@ -158,14 +158,13 @@ def lend_headers(temporary: Path, warm: Path | None) -> None:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
     except (KeyError, OSError, ImportError):
         return
-    if warm is not None:
-        link_headers(temporary / f"torchinductor_{user}" / HEADERS, warm)
+    link_headers(temporary / f"torchinductor_{user}" / HEADERS, warm)
 
 
-def link_headers(target: Path, warm: Path) -> None:
+def link_headers(target: Path, warm: Path | None) -> None:
     """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole."""
     for path in _whole_files(warm):
-        if path.parts[0] == HEADERS and path.match("*.h*"):
+        if warm is not None and path.parts[0] == HEADERS and path.match("*.h*"):
             target.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):  # another file system: it is only slower then
                 os.link(warm / path, target / path.name)

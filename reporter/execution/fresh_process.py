@@ -15,20 +15,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest, Overrides
-from reporter.core.answer import (
-    MAIN,
-    Answer,
-    AnswerOutcome,
-    clean_environment,
-    tail,
-)
+from collectors.protocol import CandidateRequest, MeasurementLine
+from reporter.core.answer import Answer, AnswerOutcome
 from reporter.core.signals import signal_name
+from reporter.core.tokens import without_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
-from reporter.execution.launch import kill_group
+from reporter.execution.launch import WORKER_MAIN, kill_group, tail
 from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.usage import METER
 
@@ -37,138 +33,139 @@ _RUNNING: set[int] = set()
 _ENDINGS: dict[int, AnswerOutcome] = {0: "passes", 125: "cannot_judge"}
 
 
+@dataclass(frozen=True)
+class FreshResult:
+    """How a fresh process ended, and what it measured, as far as it came."""
+
+    answer: Answer
+    measurements: tuple[MeasurementLine, ...]
+
+
+def run_fresh(
+    by: Path | PreloadedProcess,
+    request: CandidateRequest,
+    warm: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    into: Path | None = None,
+) -> FreshResult:
+    """Runs a candidate in a process of its own that writes its failure down.
+
+    Args:
+        by: the interpreter of a really cold process, or what forks one.
+        warm: a warm-up's cache whose toolchain checks are used.
+        env: in place of this process's environment, for a really cold one.
+        into: a new folder for what torch's debugging tools said: `found`, with their files, and
+            `answer.json`, if the process wrote one.
+
+    Raises:
+        OSError: the preloaded process cannot fork, or the folder cannot be written.
+    """
+    with _fresh(env, warm) as (folder, variables):
+        if isinstance(by, PreloadedProcess):
+            answer = _fork(by, folder, request, warm)
+        else:
+            command = [str(by), str(WORKER_MAIN), "once", "--folder", str(folder)]
+            said = json.dumps(request) + "\n"
+            answer = _run(command, folder, variables, request["timeout"], said)
+        if into is not None:
+            (folder / "out" / "found").mkdir(exist_ok=True)
+            into.mkdir(parents=True)
+            for path in (folder / "out" / "found", folder / "out" / "answer.json"):
+                if path.exists():
+                    shutil.move(path, into / path.name)
+        return FreshResult(answer, tuple(_read_measurements(folder / "out")))
+
+
 def run_cold(
     python: Path,
     text: str,
     timeout: float,
     env: Mapping[str, str] | None = None,
     describe: bool = False,
-    tmp: Path | None = None,
     warm: Path | None = None,
 ) -> Answer:
-    """Run ``python repro.py`` in an empty folder with an empty cache; ``timeout`` in seconds.
+    """Runs ``python repro.py`` in an empty folder with an empty cache; ``timeout`` in seconds.
 
     Without ``describe`` exactly that happens and the answer has no ``failure``; with it the same
-    text runs as ``__main__`` of a fresh interpreter that writes its failure down.  ``tmp`` is
-    where the folders are made; ``warm`` is a warm-up's cache whose toolchain checks are used.
+    text runs as ``__main__`` of a fresh interpreter that writes its failure down.
     """
-    with _fresh(env, tmp, warm) as (folder, base):
-        if describe:
-            command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-            described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-            request = json.dumps(described) + "\n"
-        else:
-            (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
-            command, request = [str(python), "repro.py"], ""
-        return _run(command, request, folder, base, timeout)
-
-
-def look_cold(
-    python: Path, text: str, timeout: float, wanted: MeasurementRequest, warm: Path | None = None
-) -> list[MeasurementLine]:
-    """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came,
-    if the process died or took too long.
-    """
-    with _fresh(None, None, warm) as (folder, base):
-        command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-        request: CandidateRequest = {
-            "id": 0,
-            "text": text,
-            "timeout": timeout,
-            "measure": wanted,
-        }
-        _run(command, json.dumps(request) + "\n", folder, base, timeout)
-        return _read_measurements(folder)
-
-
-def run_forked(
-    preloaded: PreloadedProcess,
-    text: str,
-    timeout: float,
-    warm: Path,
-    overrides: Overrides | None = None,
-) -> Answer:
-    """The same in a fork of a preloaded process, with ``describe``.
-
-    Raises OSError where that cannot fork.
-    """
-    with _fresh(None, None, warm) as (folder, _):
-        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        return _fork(preloaded, folder, {**described, "overrides": overrides or {}}, warm)
-
-
-def watch_forked(
-    preloaded: PreloadedProcess,
-    text: str,
-    timeout: float,
-    warm: Path,
-    tools: Sequence[str],
-    into: Path,
-) -> Answer:
-    """`run_forked` with torch's debugging tools on.
-
-    Args:
-        tools: their names.
-        into: a new folder for the process's own `answer.json`, if it wrote one, and for `found`,
-            where the tools' files lie.
-
-    Raises:
-        OSError: the preloaded process cannot fork, or the folder cannot be written.
-    """
-    with _fresh(None, None, warm) as (folder, _):
-        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        answer = _fork(preloaded, folder, {**described, "tools": list(tools)}, warm)
-        into.mkdir(parents=True)
-        for name in ("answer.json", "found"):
-            if (folder / "out" / name).exists():
-                shutil.move(folder / "out" / name, into / name)
-        return answer
-
-
-def look_forked(
-    preloaded: PreloadedProcess, text: str, timeout: float, wanted: MeasurementRequest, warm: Path
-) -> list[MeasurementLine]:
-    """`look_cold` in a fork of a preloaded process. Raises OSError where that cannot fork."""
-    with _fresh(None, None, warm) as (folder, _):
-        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        _fork(preloaded, folder, {**described, "measure": wanted}, warm)
-        return _read_measurements(folder)
-
-
-def _fork(
-    preloaded: PreloadedProcess, folder: Path, request: CandidateRequest, warm: Path
-) -> Answer:
-    link_headers(folder / "cache" / HEADERS, warm)  # where a process that forks looks for them
-    started = time.monotonic()
-    code = preloaded.run(folder, request, request["timeout"])
-    seconds = round(time.monotonic() - started, 3)
-    return _answer(folder / "out", -signal.SIGKILL if code is None else code, code is None, seconds)
-
-
-def _read_measurements(folder: Path) -> list[MeasurementLine]:
-    lines: list[MeasurementLine] = []
-    with contextlib.suppress(OSError):
-        for line in (folder / "out" / "measurements.jsonl").read_text("utf-8").splitlines():
-            with contextlib.suppress(ValueError):  # the process ended while writing
-                lines.append(json.loads(line))
-    return lines
+    if describe:
+        return run_fresh(python, {"id": 0, "text": text, "timeout": timeout}, warm, env).answer
+    with _fresh(env, warm) as (folder, variables):
+        (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
+        return _run([str(python), "repro.py"], folder, variables, timeout)
 
 
 @contextlib.contextmanager
 def _fresh(
-    env: Mapping[str, str] | None, tmp: Path | None, warm: Path | None
+    env: Mapping[str, str] | None, warm: Path | None
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""
-    base = clean_environment(os.environ if env is None else env)
-    with tempfile.TemporaryDirectory(prefix="cold-", dir=tmp) as name:
+    variables = without_credentials(os.environ if env is None else env)
+    with tempfile.TemporaryDirectory(prefix="cold-") as name:
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):
             (folder / part).mkdir()
         prefill(folder / "cache", warm)
-        base["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
-        base["TMPDIR"] = str(folder / "out")  # what a killed compiler leaves goes with the folder
+        variables["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
+        # what a killed compiler leaves goes with the folder
+        variables["TMPDIR"] = str(folder / "out")
         lend_headers(folder / "out", warm)
-        yield folder, base
+        yield folder, variables
+
+
+def _fork(
+    preloaded: PreloadedProcess, folder: Path, request: CandidateRequest, warm: Path | None
+) -> Answer:
+    # where a process that forks looks for them
+    link_headers(folder / "cache" / HEADERS, warm)
+    started = time.monotonic()
+    code = preloaded.run(folder, request)
+    return _answer(folder / "out", code, started)
+
+
+def _run(
+    command: list[str], folder: Path, env: Mapping[str, str], timeout: float, said: str = ""
+) -> Answer:
+    started = time.monotonic()
+    code = run_process(command, folder / "run", env, timeout, folder / "out", said)
+    return _answer(folder / "out", code, started)
+
+
+def run_process(
+    command: list[str], cwd: Path, env: Mapping[str, str], timeout: float, out: Path, said: str = ""
+) -> int | None:
+    """Runs a process of the target and kills it with all that it started.
+
+    Args:
+        timeout: seconds.
+        out: the folder for the files `stdout` and `stderr`.
+        said: what it reads from its standard input.
+
+    Returns:
+        the exit code, or minus the number of a signal; None where it took too long.
+    """
+    with (out / "stdout").open("wb") as stdout, (out / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        METER.add(processes=1)
+        _RUNNING.add(process.pid)
+        try:
+            process.communicate(said.encode(), timeout)
+            return process.returncode
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            kill_group(process.pid)
+            process.wait()
+            _RUNNING.discard(process.pid)
 
 
 def stop_all() -> None:
@@ -179,41 +176,17 @@ def stop_all() -> None:
         kill_group(pid)
 
 
-def _run(
-    command: list[str], request: str, folder: Path, env: Mapping[str, str], timeout: float
-) -> Answer:
-    out = folder / "out"
-    started = time.monotonic()
-    timed_out = False
-    with (out / "stdout").open("wb") as stdout, (out / "stderr").open("wb") as stderr:
-        process = subprocess.Popen(
-            command,
-            cwd=folder / "run",
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-        )
-        METER.add(processes=1)
-        _RUNNING.add(process.pid)
-        try:
-            process.communicate(request.encode(), timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-        finally:
-            kill_group(process.pid)
-            process.wait()
-            _RUNNING.discard(process.pid)
-    seconds = round(time.monotonic() - started, 3)
-    return _answer(out, process.returncode, timed_out, seconds)
-
-
-def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
-    texts = {"stdout": tail(out / "stdout"), "stderr": tail(out / "stderr"), "seconds": seconds}
+def _answer(out: Path, code: int | None, started: float) -> Answer:
+    """The answer of a process that ended with `code`, as `run_process` returns it."""
+    texts = {
+        "stdout": tail(out / "stdout"),
+        "stderr": tail(out / "stderr"),
+        "seconds": round(time.monotonic() - started, 3),
+    }
     stack = tail(out / "stack")
-    if timed_out:
-        return Answer.from_json({"outcome": "timeout", "detail": stack, "exit": code, **texts})
+    if code is None:
+        ending = {"outcome": "timeout", "detail": stack, "exit": -signal.SIGKILL}
+        return Answer.from_json({**ending, **texts})
     if code < 0:
         name = signal_name(-code)
         return Answer.from_json(
@@ -225,3 +198,10 @@ def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
         written = {"outcome": _ENDINGS.get(code, "fails"), "exit": code}
     METER.add(compilations=written.get("compilations", 0))
     return Answer.from_json({**written, **texts})
+
+
+def _read_measurements(out: Path) -> Iterator[MeasurementLine]:
+    with contextlib.suppress(OSError):
+        for line in (out / "measurements.jsonl").read_text("utf-8").splitlines():
+            with contextlib.suppress(ValueError):  # the process ended while writing
+                yield json.loads(line)

@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import MeasurementLine, MeasurementRequest
+from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest
 from reporter.core.answer import Answer
 from reporter.execution import control
-from reporter.execution.fresh_process import (
-    look_cold,
-    look_forked,
-    run_cold,
-    run_forked,
-    watch_forked,
-)
+from reporter.execution.fresh_process import FreshResult, run_cold, run_fresh
 from reporter.execution.preloaded import PreloadedProcess
 
 
@@ -48,39 +42,37 @@ class FreshRuns:
 
     def again(self, text: str, limit: float) -> Answer:
         """One more, beside a cold one: a fork of the preloaded process."""
-        if self.preloaded is not None:
-            try:
-                return run_forked(self.preloaded, text, limit, self.warm)
-            except OSError:
-                pass  # it cannot fork any more
-        return self.cold(text, limit)
+        forked = self._fork({"id": 0, "text": text, "timeout": limit})
+        return forked.answer if forked is not None else self.cold(text, limit)
 
     def run_watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
         """As `again`, with torch's debugging tools on, which leave what they find in a new folder.
 
         Where the process cannot be forked it is an ordinary one, and there is no folder.
         """
-        if self.preloaded is not None:
-            try:
-                return watch_forked(self.preloaded, text, limit, self.warm, tools, into)
-            except OSError:
-                pass  # it cannot fork any more
-        return self.cold(text, limit)
+        forked = self._fork({"id": 0, "text": text, "timeout": limit, "tools": list(tools)}, into)
+        return forked.answer if forked is not None else self.cold(text, limit)
 
     def control(self, text: str, limit: float) -> Answer:
         """The text without the compiler."""
-        if self.preloaded is not None:
-            try:
-                return run_forked(self.preloaded, text, limit, self.warm, control.WITHOUT_COMPILER)
-            except OSError:
-                pass  # it cannot fork any more
+        forked = self._fork(
+            {"id": 0, "text": text, "timeout": limit, "overrides": control.WITHOUT_COMPILER}
+        )
+        if forked is not None:
+            return forked.answer
         return control.run_control(self.python, text, limit, self.warm)
 
     def look(self, text: str, limit: float, wanted: MeasurementRequest) -> list[MeasurementLine]:
         """What `collectors.dynamo.measurements` finds of a text, as far as it came."""
-        if self.preloaded is not None:
-            try:
-                return look_forked(self.preloaded, text, limit, wanted, self.warm)
-            except OSError:
-                pass  # it cannot fork any more
-        return look_cold(self.python, text, limit, wanted, self.warm)
+        request: CandidateRequest = {"id": 0, "text": text, "timeout": limit, "measure": wanted}
+        result = self._fork(request) or run_fresh(self.python, request, self.warm)
+        return list(result.measurements)
+
+    def _fork(self, request: CandidateRequest, into: Path | None = None) -> FreshResult | None:
+        """The candidate in a fork of the preloaded process; None where none can be made."""
+        if self.preloaded is None:
+            return None
+        try:
+            return run_fresh(self.preloaded, request, self.warm, into=into)
+        except OSError:
+            return None

@@ -1,9 +1,9 @@
-"""Starting the user's interpreter: which files it runs, with which environment, and how its
-children die.
+"""Starting the user's interpreter: which files it runs, with which environment, how its children
+die, and the end of what they printed.
 
 Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's
 tokens never reach a child process; candidates, which need no credentials at all, get none (see
-`core.answer`).
+`core.tokens`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pathlib import Path
 from reporter.core.tokens import without_tokens
 
 COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
+#: What runs candidates there.
+WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
+_TAIL = 4000
 
 
 def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -67,3 +70,11 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:
         pass
+
+
+def tail(path: Path) -> str:
+    """The last few thousand characters of a file; nothing where there is none."""
+    try:
+        return path.read_bytes()[-_TAIL:].decode("utf-8", "replace")
+    except OSError:
+        return ""

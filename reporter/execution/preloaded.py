@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from collectors.protocol import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
-from reporter.core.answer import MAIN, clean_environment
+from reporter.core.tokens import without_credentials
 from reporter.execution.compiler_cache import prefill
-from reporter.execution.launch import end_session, kill_group
+from reporter.execution.launch import WORKER_MAIN, end_session, kill_group
 from reporter.execution.usage import METER
 
 #: Seconds for the import of torch, on the busiest machine.
@@ -39,7 +39,7 @@ class PreloadedProcess:
     def __init__(self, python: Path, warm: Path, env: Mapping[str, str] | None = None) -> None:
         self._python = python
         self._warm = warm
-        self._env = clean_environment(os.environ if env is None else env)
+        self._env = without_credentials(os.environ if env is None else env)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._told = 0.0
@@ -66,7 +66,8 @@ class PreloadedProcess:
             METER.add(processes=1)
             self._process = subprocess.Popen(
                 [
-                    *(str(self._python), str(MAIN), "preloaded", "--socket", str(self._socket())),
+                    *(str(self._python), str(WORKER_MAIN), "preloaded"),
+                    *("--socket", str(self._socket())),
                     *(("--inductor",) if inductor else ()),
                 ],
                 cwd=self._folder.name,
@@ -77,12 +78,11 @@ class PreloadedProcess:
                 start_new_session=True,
             )
 
-    def run(self, folder: Path, request: CandidateRequest, timeout: float) -> int | None:
-        """Runs a candidate in a fork.
+    def run(self, folder: Path, request: CandidateRequest) -> int | None:
+        """Runs a candidate in a fork, which is killed where it takes longer than it may.
 
         Args:
             folder: with `run`, `out` and `cache`; the answer is in `out`.
-            timeout: seconds, after which the fork is killed.
 
         Returns:
             the exit code, or minus the number of a signal; None where it took too long.
@@ -96,7 +96,7 @@ class PreloadedProcess:
             answers = connection.makefile("rb")
             begun: ForkStarted = json.loads(_line(answers))
             pid = int(begun["pid"])
-            connection.settimeout(timeout)
+            connection.settimeout(request["timeout"])
             try:
                 ended: ForkStatus = json.loads(_line(answers))
             except TimeoutError:

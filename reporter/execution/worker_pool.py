@@ -23,15 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerRequest
-from reporter.core.answer import MAIN, Answer, clean_environment, tail
+from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
+from reporter.core.tokens import without_credentials
 from reporter.execution.compiler_cache import WarmCache
-from reporter.execution.fresh_process import run_cold
-from reporter.execution.launch import kill_group
+from reporter.execution.launch import WORKER_MAIN, kill_group, tail
 from reporter.execution.usage import METER
-
-__all__ = ["Answer", "WorkerPool", "run_cold"]
 
 _START_LIMIT = 600.0
 #: Seconds for a candidate before any has ended; lower where the failure looked for is that none
@@ -116,7 +114,7 @@ class WorkerPool:
         self.starts = 0
         self.first_seconds: float | None = None
         self.patience = _PATIENCE
-        self._env = {**clean_environment(env), **_WORKER_ENV}
+        self._env = {**without_credentials(env), **_WORKER_ENV}
         if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
             self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._workdir = workdir.resolve()
@@ -291,7 +289,7 @@ class WorkerPool:
         their_requests, requests = os.pipe()
         answers, their_answers = os.pipe()
         log = self._workdir / "worker.log"
-        command = [str(self.python), str(MAIN), "serve", "--workdir", str(self._workdir)]
+        command = [str(self.python), str(WORKER_MAIN), "serve", "--workdir", str(self._workdir)]
         command += ["--requests", str(their_requests), "--answers", str(their_answers)]
         cache = self._warm_cache.claim()
         if cache is None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
 from collectors.protocol import KernelsAnswer, KernelSpec
-from reporter.execution.launch import COLLECTORS, environment, kill_group
-from reporter.execution.usage import METER
+from reporter.execution.fresh_process import run_process
+from reporter.execution.launch import COLLECTORS, environment, tail
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 
@@ -39,38 +38,17 @@ def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAns
         (folder / "spec.json").write_text(json.dumps(request))
         variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
         variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"
-        process = subprocess.Popen(
-            [
-                str(python),
-                str(COLLECTORS / "entry" / "tool_main.py"),
-                "triton",
-                str(folder / "spec.json"),
-            ],
-            cwd=cwd,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        METER.add(processes=1)
-        try:
-            _, said = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
+        command = [str(python), str(COLLECTORS / "entry" / "triton_main.py")]
+        command.append(str(folder / "spec.json"))
+        code = run_process(command, cwd, variables, timeout, folder)
+        if code is None:
             return {"skipped": f"no answer within {timeout:g} s"}
-        finally:
-            kill_group(process.pid)
-            process.wait()
         try:
             found: KernelsAnswer = json.loads(answer.read_text(encoding="utf-8"))
             return found
         except (OSError, ValueError):
-            lines = said.decode(errors="replace").strip().splitlines()
-            return {
-                "skipped": (
-                    f"the process ended with {process.returncode}: {lines[-1] if lines else ''}"
-                )
-            }
+            lines = tail(folder / "stderr").strip().splitlines()
+            return {"skipped": f"the process ended with {code}: {lines[-1] if lines else ''}"}
 
 
 def has_gpu() -> bool:

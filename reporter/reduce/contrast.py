@@ -44,7 +44,7 @@ class ContrastInterpreter:
         limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
-                workers.submit(run_cold, self.info.path, text, limit, None, True, None, self.warm)
+                workers.submit(run_cold, self.info.path, text, limit, None, True, self.warm)
                 for _ in range(runs)
             ]
             return tuple(run.result() for run in started)

@@ -48,7 +48,7 @@ def _question(words):
         if "environment()" in words[1]:
             return "environment"
         return "probe" if "import torch" in words[1] else None
-    if words[0].endswith("tool_main.py"):
+    if words[0].endswith("triton_main.py"):
         spec = _spec(words)
         facts = {name: spec.get(name) for name in _OF_TRITON}
         if "script" in spec:
@@ -64,14 +64,14 @@ def _hash(text):
 
 
 def _spec(words):
-    with open(words[2], encoding="utf-8") as source:
+    with open(words[1], encoding="utf-8") as source:
         return json.load(source)
 
 
 def _ask(words, real):
     done = subprocess.run([real] + words, capture_output=True, text=True)
     note = {"exit": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
-    if words[0].endswith("tool_main.py"):
+    if words[0].endswith("triton_main.py"):
         note["stderr"] = ""  # nobody reads it
         with open(_spec(words)["answer"], encoding="utf-8") as source:
             note["answer"] = json.load(source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from collectors.protocol import MeasurementLine
-from reporter.execution.fresh_process import look_cold
+from reporter.execution.fresh_process import run_fresh
 from reporter.pipeline.final_text import gather_lines
 from tests.support import interpreter
 from tests.support.scripts import text
@@ -14,7 +14,9 @@ REQUEST = {"values": True, "positions": 8, "seconds": 60}
 
 
 def look(name: str, **changes: Any) -> list[MeasurementLine]:
-    return look_cold(interpreter.WARM, text(f"measurements/{name}"), 120, {**REQUEST, **changes})
+    program = text(f"measurements/{name}")
+    request = {"id": 0, "text": program, "timeout": 120, "measure": {**REQUEST, **changes}}
+    return list(run_fresh(interpreter.WARM, request).measurements)
 
 
 def points_of(lines: list[MeasurementLine]) -> list[dict[str, Any]]:

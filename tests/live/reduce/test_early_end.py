@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from anonymizer.graph.repro import ReproCheck
+from reporter.core.answer import Answer
 from reporter.execution.compiler_cache import warm_folder
-from reporter.execution.worker_pool import Answer, WorkerPool, WorkerSettings
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.reduce import early_end
 from tests.support import interpreter
 from tests.support.scripts import text

@@ -18,8 +18,9 @@ from collectors.protocol import Isolation
 from reporter.core.candidate import matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
+from reporter.execution.fresh_process import run_cold
 from reporter.execution.usage import METER
-from reporter.execution.worker_pool import WorkerPool, WorkerSettings, run_cold
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from tests.support import interpreter
 from tests.support.places import ROOT
 from tests.support.scripts import text

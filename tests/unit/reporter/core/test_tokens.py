@@ -12,7 +12,7 @@ import pytest
 
 from reporter.cli import shell
 from reporter.core import tokens
-from reporter.core.answer import clean_environment
+from reporter.core.tokens import without_credentials
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
 from reporter.store.database import open_store
@@ -29,7 +29,7 @@ def test_no_way_of_starting_a_process_hands_a_token_on(
 ) -> None:
     monkeypatch.setenv(name, TOKEN)
     monkeypatch.setenv("HF_TOKEN", "the user's own, which a script may need")
-    assert name not in launch.environment() and name not in clean_environment(os.environ)
+    assert name not in launch.environment() and name not in without_credentials(os.environ)
     assert "HF_TOKEN" in launch.environment()
     child = ask(Path(sys.executable), "import os; answer(names=sorted(os.environ))")["names"]
     assert name not in child and "HF_TOKEN" in child

@@ -25,7 +25,7 @@ def triton_poi_fused_add_0(in_ptr0, out_ptr0, xnumel, XBLOCK: tl.constexpr):
 _PYTHON = """\
 #!{python} -IS
 import json, sys
-spec = json.load(open(sys.argv[3]))
+spec = json.load(open(sys.argv[2]))
 assert "import torch" in open(spec["script"]).read()
 json.dump(json.load(open({answers!r}))[spec["what"]], open(spec["answer"], "w"))
 """

@@ -1,5 +1,4 @@
-"""Entry point of tools that get a fresh process of the user's interpreter: `tool_main.py
-debugtools|triton SPEC.json`.
+"""Entry point of the questions to Triton, each a fresh process: `triton_main.py SPEC.json`.
 
 Like the candidates' entry point, it finds its package without touching `sys.path`.
 """
@@ -15,13 +14,13 @@ import runpy
 
 
 def main(arguments: "list[str]") -> int:
-    """Loads the collectors and hands over to the `run` of the tool named first."""
+    """Loads the collectors and hands over to those of Triton."""
     loader = runpy.run_path(
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
     )
     loader["load_package"]()
-    tool = importlib.import_module("{}.{}.run".format(loader["PACKAGE"], arguments[0]))
-    result: int = tool.main(arguments[1:])
+    run = importlib.import_module(loader["PACKAGE"] + ".triton.run")
+    result: int = run.main(arguments)
     return result
 
 
