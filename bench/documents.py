@@ -21,7 +21,6 @@ from reporter.lint.subject import collect_texts
 from reporter.publish.allow_list import check_outgoing
 from templates import forms
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.regression import render_test
 
@@ -43,19 +42,18 @@ def measured(make: Callable[[], object]) -> tuple[float, float]:
 
 def makers_of(report: dict[str, Any], repro: str) -> dict[str, Callable[[], object]]:
     """What is measured of one report, by name."""
-    evidence = IssueMaterial.of(report, repro)
     form = forms.load(report["issue"]["form"])
-    issue, page = render_issue(report, evidence, form), render_page(report, evidence)
+    issue, page = render_issue(report, repro, form), render_page(report, repro)
     cells = [[10.0 ** -((x * 7 + y * 3) % 8) for x in range(64)] for y in range(64)]
     terms = private_terms({"script.py": "def quorum_wobble():\n    pass\n"}, frozenset(), ())
     who = Identity("/home/someone", "someone", "host")
     files = {"issue.md": issue, "report.html": page, "repro.py": repro}
     return {
         "report.json": lambda: json.dumps(report, indent=2),
-        "issue.md": lambda: render_issue(report, evidence, form),
+        "issue.md": lambda: render_issue(report, repro, form),
         "test_repro.py": lambda: render_test(report, repro),
-        "report.html": lambda: render_page(report, evidence),
-        "report.html, largest map": lambda: render_page(_with_map(report), evidence, cells),
+        "report.html": lambda: render_page(report, repro),
+        "report.html, largest map": lambda: render_page(_with_map(report), repro, cells),
         "lint": lambda: lint(collect_texts(form, issue, repro, "", report)),
         "leak check": lambda: check_outgoing(files, terms, identity=who),
     }

@@ -14,9 +14,8 @@ from typing import Any
 from templates import forms, kernel, wording
 from templates.forms import IssueForm
 from templates.log import cut_log
-from templates.material import IssueMaterial
 from templates.releases import describe_turns, release_rows
-from templates.sample import kernel_sample, sample
+from templates.sample import REPRO, kernel_sample, sample
 from templates.text import headings, shorten, size, tidy_log, visible
 from templates.versions import versions_block
 
@@ -24,13 +23,12 @@ BODY_LIMIT = forms.LIMIT
 _MARGIN = 64
 
 
-def render_issue(
-    report: Mapping[str, Any], material: IssueMaterial, form: IssueForm | None = None
-) -> str:
+def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None = None) -> str:
     """`issue.md`: the title line, an empty line, the body as it is filed.
 
     Args:
-        report: the document of `report.json`; it must hold a repro.
+        report: the document of `report.json`; it must be of a repro and have the section `issue`.
+        repro: its text.
         form: whose sections, limit and order; by default those of PyTorch's form.
 
     Raises:
@@ -38,45 +36,44 @@ def render_issue(
         FormError: a form of the user's own cannot be filled in.
     """
     form = form or forms.load("pytorch")
-    log = visible(cut_log(tidy_log(material.error_log))).strip()
-    versions = versions_block(material.environment)
-    room = form.limit - _MARGIN - size(_body(form, report, material, "", versions))
+    tidy = tidy_log(report["issue"]["error_log"])
+    log = visible(cut_log(tidy)).strip()
+    versions = versions_block(report["issue"]["environment"])
+    room = form.limit - _MARGIN - size(_body(form, report, repro, "", versions))
     if room < 0:
         versions = shorten(versions, max(0, size(versions) + room))
         room = 0
-    body = _body(form, report, material, shorten(log, room), versions)
+    body = _body(form, report, repro, shorten(log, room), versions)
     if size(body) > form.limit:
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )
-    return f"{wording.title(report, tidy_log(material.error_log))}\n\n{body}"
+    return f"{wording.title(report, tidy)}\n\n{body}"
 
 
-def _body(
-    form: IssueForm, report: Mapping[str, Any], material: IssueMaterial, log: str, versions: str
-) -> str:
-    return forms.fill(form, values(report, material, log, versions)).strip("\n") + "\n"
+def _body(form: IssueForm, report: Mapping[str, Any], repro: str, log: str, versions: str) -> str:
+    return forms.fill(form, values(report, repro, log, versions)).strip("\n") + "\n"
 
 
-def values(
-    report: Mapping[str, Any], material: IssueMaterial, log: str, versions: str
-) -> dict[str, Any]:
+def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> dict[str, Any]:
     """Every name that a template may use."""
     expected, actual = wording.expected_and_actual(report)
-    tidy = tidy_log(material.error_log)
-    releases = release_rows(report, material.releases)
-    requirements = wording.requirements(report, material.repro)
+    issue = report["issue"]
+    tidy = tidy_log(issue["error_log"])
+    releases = release_rows(report, issue["releases"])
+    requirements = wording.requirements(report, repro)
     needed, not_needed = wording.choose_rows(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
-        "evidence": material,  # the name by which forms of the user's own know it
-        "repro": material.repro,
-        "has_control": "sys.exit(125)" not in material.repro,
+        # the name by which forms of the user's own know it
+        "evidence": {**issue, "repro": repro},
+        "repro": repro,
+        "has_control": "sys.exit(125)" not in repro,
         "is_eager": wording.is_eager(report),
         "is_exported": wording.is_exported(report),
         "lasting": wording.lasting(report),
-        "sentences": wording.description(report, material.culprit, tidy),
+        "sentences": wording.description(report, issue["culprit"], tidy),
         "expected": expected,
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
@@ -92,7 +89,7 @@ def values(
         "releases": releases,
         "turning": describe_turns(releases),
         "not_measured": report.get("not_measured") or (),
-        "libraries": wording.libraries(report, material.environment),
+        "libraries": wording.libraries(report, issue["environment"]),
         "log": log,
         "log_left_out": bool(tidy.strip()) and not log,
         "versions": versions,
@@ -105,13 +102,13 @@ def try_form(form: IssueForm) -> None:
     Raises:
         FormError: it cannot be filled in, or its body has other headings than it declares.
     """
-    for report, material in (sample(), kernel_sample()):
-        _try_on(form, report, material)
+    for report in (sample(), kernel_sample()):
+        _try_on(form, report)
 
 
-def _try_on(form: IssueForm, report: Mapping[str, Any], material: IssueMaterial) -> None:
+def _try_on(form: IssueForm, report: Mapping[str, Any]) -> None:
     try:
-        text = render_issue(report, material, form)
+        text = render_issue(report, REPRO, form)
     except ValueError as error:
         raise forms.FormError(f"the form {form.name}: {error}") from None
     body = text.split("\n", 2)[2]
@@ -121,7 +118,7 @@ def _try_on(form: IssueForm, report: Mapping[str, Any], material: IssueMaterial)
             f"the form {form.name} has the headings {_list(found)} where form.toml says"
             f" {_list(form.headings)}"
         )
-    if material.repro.strip() not in body:
+    if REPRO.strip() not in body:
         raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
 
 

@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from templates import captions, charts, render, wording
 from templates.log import cut_log
-from templates.material import IssueMaterial
 from templates.releases import describe_turns, release_rows
 from templates.text import tidy_log
 from templates.versions import versions_block
@@ -19,33 +18,34 @@ from templates.versions import versions_block
 
 def render_page(
     report: Mapping[str, Any],
-    material: IssueMaterial,
+    repro: str,
     cells: Sequence[Sequence[float | None]] = (),
 ) -> str:
-    """`report.html` from the document of `report.json`; it must hold a repro.
+    """`report.html` from the document of `report.json`.
 
     Args:
+        report: it must be of a repro and have the section `issue`.
+        repro: its text.
         cells: the error in each cell of the worst output, which `report.json` does not hold.
     """
     expected, actual = wording.expected_and_actual(report)
     measured = report.get("pictures") or {}
-    log = tidy_log(material.error_log)
+    issue = report["issue"]
+    log = tidy_log(issue["error_log"])
     error_map = {**measured["error_map"], "cells": cells} if measured.get("error_map") else None
-    releases = release_rows(report, material.releases)
+    releases = release_rows(report, issue["releases"])
     return render(
         "report.html.j2",
         title=wording.title(report, log),
         report=report,
-        evidence=material,
+        evidence=issue,
         sentences=[
-            _plain(sentence) for sentence in wording.description(report, material.culprit, log)
+            _plain(sentence) for sentence in wording.description(report, issue["culprit"], log)
         ],
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
-        requirements=[
-            (name, _plain(value)) for name, value in wording.requirements(report, material.repro)
-        ],
+        requirements=[(name, _plain(value)) for name, value in wording.requirements(report, repro)],
         ladder=Markup(charts.ladder(report)),
         divergence=Markup(charts.divergence(measured.get("divergence"))),
         where=captions.divergence(measured.get("divergence")),
@@ -56,10 +56,10 @@ def render_page(
         turning=describe_turns(releases),
         subject=wording.subject(report),
         unit=wording.unit(report),
-        source=_source(material.repro, measured.get("graph_breaks") or ()),
+        source=_source(repro, measured.get("graph_breaks") or ()),
         graphs=captions.graphs(measured),
         log=cut_log(log).strip(),
-        versions=versions_block(material.environment),
+        versions=versions_block(issue["environment"]),
     )
 
 

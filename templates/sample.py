@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from templates.material import IssueMaterial
-
-_REPRO = """import torch
+REPRO = """import torch
 
 
 def repro(x):
@@ -27,10 +25,10 @@ if __name__ == "__main__":
 _NO_NUMBERS = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
 
 
-def sample() -> tuple[dict[str, Any], IssueMaterial]:
-    """The document about a torch program, and its material."""
+def sample() -> dict[str, Any]:
+    """The document about a torch program, `REPRO`."""
     numbers = {"max_abs_error": None, "error_vs_fp64": 0.0, "eager_error_vs_fp64": 0.0}
-    report = {
+    return {
         "schema_version": 2,
         "verdict": {
             "kind": "crash",
@@ -87,27 +85,32 @@ def sample() -> tuple[dict[str, Any], IssueMaterial]:
         "audit": {"passed": True, "terms_checked": 12, "findings": []},
         "differs_from": [{"torch": "2.5.1", "python": "3.11.7", "outcome": "passes"}],
         "not_measured": ["the ablation"],
+        "issue": {
+            "environment": {"torch": "2.6.0", "python": "3.11.7"},
+            "version": "0.1.0",
+            "error_log": (
+                "Traceback (most recent call last):\n"
+                '  File "repro.py", line 9\n'
+                "RuntimeError: a message"
+            ),
+            "culprit": "lowerings",
+            "workaround": "with `fullgraph=False` it is right",
+            "releases": {"2.13.0": "right"},
+            "human_words": "Words of the reporter.",
+            "key": "0123456789abcdef",
+            "form": "pytorch",
+            "excerpt": {
+                "caption": "A generated kernel",
+                "language": "cpp",
+                "text": "void kernel();",
+            },
+        },
     }
-    material = IssueMaterial(
-        repro=_REPRO,
-        environment={"torch": "2.6.0", "python": "3.11.7"},
-        version="0.1.0",
-        error_log=(
-            'Traceback (most recent call last):\n  File "repro.py", line 9\nRuntimeError: a message'
-        ),
-        culprit="lowerings",
-        workaround="with `fullgraph=False` it is right",
-        releases={"2.13.0": "right"},
-        human_words="Words of the reporter.",
-        key="0123456789abcdef",
-        excerpt={"caption": "A generated kernel", "language": "cpp", "text": "void kernel();"},
-    )
-    return report, material
 
 
-def kernel_sample() -> tuple[dict[str, Any], IssueMaterial]:
-    """The document about a Triton kernel, and its material."""
-    report, material = sample()
+def kernel_sample() -> dict[str, Any]:
+    """The document about a Triton kernel."""
+    report = sample()
     outcomes = {"cuda:80": "ok", "cuda:90": "raises", "gfx942": "skipped"}
     report["ladder"] = [
         {"rung": name, "outcome": outcome, "detail": "a message", "seconds": 1.0, **_NO_NUMBERS}
@@ -125,4 +128,4 @@ def kernel_sample() -> tuple[dict[str, Any], IssueMaterial]:
         "pass": "TritonGPUCoalesce",
         "launch": launch,
     }
-    return report, material
+    return report

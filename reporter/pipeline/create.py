@@ -1,10 +1,10 @@
 """`create`, `anonymize` and `diagnose`: one program through all stages.
 
-    record → diagnose → capture → reduce → verify → measure → audit → publish
+    record → diagnose → capture → reduce → verify → measure → leak check → publish
 
 Two kinds of program go through the same stages: the calls that a script compiles with torch
 (`torch_program`), and Triton kernels that a script defines itself (`triton_program`). For the
-former each stage is the module of its name beside this one; audit and publish are
+former each stage is the module of its name beside this one; leak check and publish are
 `reporter.publish.write`. Whatever was captured before an interruption stays in `private/` of the
 output folder, where `--resume` finds it.
 """
@@ -125,7 +125,7 @@ class Program(Protocol[Recorded, Diagnosed, Captured, Reduced, Verified, Measure
     def measure(self, verified: Verified) -> Measured:
         """What the report says beside the repro, measured on the final text."""
 
-    def audit(self, measured: Measured) -> Outgoing:
+    def check_leaks(self, measured: Measured) -> Outgoing:
         """The documents, searched for private words. Raises LeakError."""
 
     def conclude(self, captured: Captured, reason: CannotJudgeError | None = None) -> RunResult:
@@ -149,4 +149,4 @@ def go_through_stages(
         measured = program.measure(program.verify(program.reduce(captured)))
     except CannotJudgeError as reason:
         return program.conclude(captured, reason)
-    return publish(program.audit(measured), overwrite=run.asked.force)
+    return publish(program.check_leaks(measured), overwrite=run.asked.force)

@@ -16,6 +16,7 @@ from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
 from reporter.publish.result import RECORDING
+from reporter.publish.write import Destination
 from reporter.recording.entry_points import entry_point_of
 from reporter.report.captured_call import CapturedCall
 
@@ -68,6 +69,20 @@ class Run:
     def end(self) -> float | None:
         """When the whole answer is due, by the monotonic clock; None: when it is done."""
         return self.started + self.work.budget if self.work.budget else None
+
+    def destination(self, not_measured: tuple[str, ...]) -> Destination:
+        """Where the report goes, which is searched for private words now."""
+        assert self.output is not None
+        self.progress.stage("leak check", "every outgoing byte against the private program")
+        return Destination(
+            self.issue,
+            self.program.cwd,
+            self.info,
+            self.output,
+            time.monotonic() - self.started,
+            self.progress.rows(),
+            not_measured,
+        )
 
     def within(self, seconds: float, share: float = 1.0) -> float:
         """A limit in seconds, cut to a share of what is left of the budget; at least one second."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +37,8 @@ from reporter.publish.result import (
     BuiltRepro,
     RunResult,
 )
-from reporter.publish.write import Destination, Outgoing, audit
+from reporter.publish.torch_report import check_torch_report
+from reporter.publish.write import Outgoing
 from reporter.recording.attached import AttachedSession, attach
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
@@ -169,22 +169,15 @@ class TorchProgram:
         tools = self._tools(verified, built, extras) if self.run.work.evidence else None
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
-    def audit(self, measured: MeasuredRepro) -> Outgoing:
+    def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
-        run = self.run
-        assert run.output is not None
-        run.progress.stage("leak check", "every outgoing byte against the private program")
-        seconds = time.monotonic() - run.started
-        to = Destination(
-            run.issue,
-            run.program.cwd,
-            run.info,
-            run.output,
-            seconds,
-            run.progress.rows(),
-            measured.left_out,
+        return check_torch_report(
+            self.run.destination(measured.left_out),
+            measured.captured,
+            measured.built,
+            measured.tools,
+            self.run.progress.note,
         )
-        return audit(to, measured.captured, measured.built, measured.tools, run.progress.note)
 
     def conclude(self, captured: CapturedCall, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""

@@ -21,13 +21,13 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.audit import FinishedKernel, KernelTexts, audit
 from reporter.kernels.reduce import KernelCandidate, smallest
+from reporter.kernels.report import FinishedKernel, KernelTexts, check_kernel_report
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
-from reporter.publish.write import Destination, Outgoing
+from reporter.publish.write import Outgoing
 from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, Verdict
 from templates.kernel import render_kernel_test, render_repro
 
@@ -243,21 +243,10 @@ class TritonProgram:
             report, texts, found.answers.source, compiled, private, tuple(extras.left_out)
         )
 
-    def audit(self, finished: FinishedKernel) -> Outgoing:
+    def check_leaks(self, finished: FinishedKernel) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
-        assert self.run.output is not None
-        self.progress.stage("leak check", "every outgoing byte against the private program")
-        seconds = time.monotonic() - self.run.started
-        to = Destination(
-            self.run.issue,
-            self.program.cwd,
-            self.info,
-            self.run.output,
-            seconds,
-            self.progress.rows(),
-            finished.left_out,
-        )
-        return audit(to, finished, str(self.program.script), self.progress.note)
+        to = self.run.destination(finished.left_out)
+        return check_kernel_report(to, finished, str(self.program.script), self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
         return ask(self.info.path, spec, self.program.cwd, self.work.timeout)

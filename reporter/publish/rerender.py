@@ -11,10 +11,9 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from reporter.core.atomic import write_atomically
 from reporter.core.errors import BugreportError, UsageError
@@ -39,7 +38,6 @@ from reporter.store.reports import key_of
 from templates import forms
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.releases import is_right, regressions
 
@@ -64,10 +62,10 @@ def in_form(folder: Path, form: IssueForm) -> str:
     Raises:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
-    report, repro = _read(folder)
-    material = replace(_material(report, repro), form=form.public_name)
+    report, repro, issue = _read(folder)
+    report = replace(report, issue=replace(issue, form=form.public_name))
     try:
-        return render_issue(report.to_json(), material, form)
+        return render_issue(report.to_json(), repro, form)
     except (FormError, ValueError) as error:
         raise refusal_of(FormError(str(error))) from None
 
@@ -101,31 +99,29 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _add_checks(folder: Path) -> list[str]:
-    report, repro = _read(folder)
+    report, repro, issue = _read(folder)
     rows = _checks(key_of(repro))
-    known = {row.torch: _words(row, runs) for row, runs in rows}
-    old = _material(report, repro)
-    if not known or {**old.releases, **known} == old.releases:
+    known = {**issue.releases, **{row.torch: _words(row, runs) for row, runs in rows}}
+    if known == issue.releases:
         return []
     form = own_form(folder, report)
     is_ours = form is not None and _is_untouched(folder)
-    new = replace(old, releases={**old.releases, **known})
-    fresh = structs.replace(
+    fresh = replace(
         report,
-        issue=section(IssueSection, new.to_json()),
-        labels=_labels(report, new, form),
+        issue=replace(issue, releases=known),
+        labels=_labels(report, known, form),
         releases=tuple(row for row, _ in rows),
     )
     files = {}
     if form is not None and is_ours:
-        files[_ISSUE] = render_issue(fresh.to_json(), new, form)
+        files[_ISSUE] = render_issue(fresh.to_json(), repro, form)
         test = folder / "test_repro.py"
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
         result = lint(collect_texts(form, files[_ISSUE], repro, text, fresh.to_json()))
-        fresh = structs.replace(fresh, lint=section(LintSection, result.brief()))
-    files[_PAGE] = render_page(fresh.to_json(), new, _cells(folder))
+        fresh = replace(fresh, lint=section(LintSection, result.brief()))
+    files[_PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
     files[_DOCUMENT] = fresh.dumps()
-    public = public_values(new.environment, new.environment.get("git"))
+    public = public_values(issue.environment, issue.environment.get("git"))
     commits = [row.git for row, _ in rows if row.git]
     recheck(folder, files, allowed=[key_of(repro), *public, *commits])
     for name, text in files.items():
@@ -181,15 +177,16 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
     assert_never(row.outcome)
 
 
-def _labels(report: Report, material: IssueMaterial, form: IssueForm | None) -> tuple[str, ...]:
+def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
-    right = [{"torch": name} for name, seen in material.releases.items() if is_right(seen)]
+    right = [{"torch": name} for name, seen in releases.items() if is_right(seen)]
     if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
         return report.labels
     return (*report.labels, *form.allow([_REGRESSION]))
 
 
-def _read(folder: Path) -> tuple[Report, str]:
+def _read(folder: Path) -> tuple[Report, str, IssueSection]:
+    """The report with an environment that is public, its repro and its issue."""
     try:
         document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
         repro = (folder / _REPRO).read_text(encoding="utf-8")
@@ -199,13 +196,10 @@ def _read(folder: Path) -> tuple[Report, str]:
         ) from None
     if not isinstance(document, dict) or not document.get("repro") or not document.get("issue"):
         raise UsageError(f"{folder} holds no report that could be written again; create it anew")
-    return read_report(document, str(folder)), repro
-
-
-def _material(report: Report, repro: str) -> IssueMaterial:
+    report = read_report(document, str(folder))
     assert report.issue is not None
-    material = IssueMaterial.of(report.to_json(), repro)
-    return replace(material, environment=public_environment(material.environment))
+    issue = replace(report.issue, environment=public_environment(report.issue.environment))
+    return replace(report, issue=issue), repro, issue
 
 
 def _cells(folder: Path) -> list[list[float | None]]:

@@ -1,84 +1,49 @@
-"""Renders the report's documents from one `Report`, checks their bytes for leaks, and writes them
-as a whole or not at all.
+"""The files of a report: rendered from one `Report`, linted, searched for private words, and
+written as a whole or not at all.
+
+They are the same for a program and for a Triton kernel, since all that differs is in the document.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Identity, count_terms
-from reporter.core.formatting import format_program
-from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
-from reporter.core.operators import name_operators, operators
-from reporter.core.plain import Json
+from reporter.core.errors import UsageError
+from reporter.core.kinds import BELOW_INDUCTOR, RungOutcome
 from reporter.core.settings import IssueOptions
-from reporter.core.signature import Signature
 from reporter.core.version import VERSION
-from reporter.diagnose.details import suspect
-from reporter.diagnose.explain import explanation
-from reporter.evidence.repro import ReproEvidence
-from reporter.evidence.trace import checksums
-from reporter.execution import control
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.publish.allow_list import (
-    GATE,
-    TRACE,
-    AllowList,
-    check_outgoing,
-    public_values,
-    refuse_leaks,
-)
-from reporter.publish.documents import remember, render
-from reporter.publish.form import choose
-from reporter.publish.private_terms import collect_terms, find_left_over
+from reporter.lint.run import lint
+from reporter.lint.subject import collect_texts
+from reporter.publish.allow_list import ERROR_LOG, GATE, AllowList, check_outgoing, refuse_leaks
+from reporter.publish.form import refusal_of
 from reporter.publish.rerender import for_later
-from reporter.publish.result import (
-    EVIDENCE,
-    JOURNAL,
-    RECORDING,
-    BuiltRepro,
-    RunResult,
-)
+from reporter.publish.result import RunResult
 from reporter.publish.summary import Summary
-from reporter.reduce.source_candidates import Rewritten, statements
-from reporter.report.captured_call import CapturedCall
-from reporter.report.fingerprint import Fingerprint, fingerprint
 from reporter.report.folder import write_report
-from reporter.report.labels import labels
 from reporter.report.sections import (
     AuditSummary,
-    ContrastSection,
-    FailureSection,
-    NeighbourRow,
-    OtherFinding,
+    IssueSection,
+    LintSection,
     Report,
-    ReproInfo,
-    Requires,
     StageRow,
-    StockDifference,
-    Verdict,
     section,
 )
-from reporter.store.reports import key_of
-from reporter.whole_model.source_model import classes as source_classes
-from reporter.whole_model.traced_model import describe_equivalence, mapping
-from templates.forms import IssueForm
-from templates.material import IssueMaterial
-from templates.regression import render_test
-from templates.releases import regressions
-from templates.side_by_side import side_by_side
-from templates.text import tidy_log
+from reporter.store.reports import describe, key_of, record
+from templates.forms import FormError, IssueForm
+from templates.issue import render_issue
+from templates.page import render_page
+from templates.text import shorten, tidy_log, visible
 
-#: What torch tells a user to set, at the end of a line that names a problem.
-_ADVICE = re.compile(r"\s*(?:For more information, run with|Set) TORCH\w*=.*$")
-#: `Constraints violated (d0)!`, and the first of the points below it.
-_POINT = re.compile(r"^(?P<heading>\S.*[:!.])\n\s+- (?P<first>.+)$", re.MULTILINE)
+#: Characters of a failure's log that report.json keeps.
+_LOG_LIMIT = 20_000
+_LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -102,6 +67,24 @@ class Destination:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """A report that has not been searched yet, with the whole log in its issue, and its programs.
+
+    Attributes:
+        cells: the error in each cell of the worst output.
+        others: more files, by name.
+        allowed: public values that only this draft has and that look like credentials.
+    """
+
+    report: Report
+    repro: str
+    test: str
+    cells: Sequence[Sequence[float | None]] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outgoing:
     """A report that passed the leak check: what leaves by its name, what stays, and the
     summary that is printed at the end.
@@ -115,59 +98,66 @@ class Outgoing:
     kept: tuple[str, ...] = ()
 
 
-def audit(
-    destination: Destination,
-    captured: CapturedCall,
-    built: BuiltRepro,
-    found: ReproEvidence | None = None,
-    note: Callable[[str], None] = lambda _: None,
+def issue_section(
+    to: Destination, form: IssueForm, repro: str, environment: Mapping[str, object], log: str
+) -> IssueSection:
+    """What every issue says beside the report's numbers."""
+    return IssueSection(
+        environment=dict(environment),
+        version=VERSION,
+        error_log=log,
+        human_words=to.issue.summary or "",
+        key=key_of(repro),
+        form=form.public_name,
+    )
+
+
+def check_leaks(
+    to: Destination,
+    form: IssueForm,
+    allowing: AllowList,
+    drafts: Iterable[Draft],
+    private: Mapping[str, bytes | str],
+    note: Callable[[str], None],
+    kept: tuple[str, ...] = (),
 ) -> Outgoing:
-    """Renders, lints and audits the report; `note` gets what the lint found.
+    """The first of the drafts in which nothing private is found.
 
-    What the compiler made of the repro (`found`) is full of words of its own; where one of them is
-    also a private name, the excerpt stays behind rather than the report.
+    Args:
+        allowing: what they are held against.
+        private: what stays in the report's folder, by its name below `private/`.
+        note: gets what the lint found.
+        kept: see `Outgoing`.
 
-    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
-    own cannot be filled in.
+    Raises:
+        LeakError: there is something private in each of them; no outgoing file is written.
+        UsageError: a form of the user's own cannot be filled in.
     """
-    options, info = destination.issue, destination.info
-    terms = collect_terms(options, captured, built, destination.cwd)
     identity = Identity.of_this_machine()
-    environment = captured.surroundings.environment
-    public = public_values(environment, environment.get("git"), info.torch_git)
-    allowing = AllowList(terms, captured.surroundings.internals, public)
-    form = choose(options, captured.verdict.layer, captured.verdict.is_request)
-    for evidence in (*(found.less_and_less() if found else ()), None):
-        report = _report(captured, built, destination, count_terms(terms, identity), form, evidence)
-        material = _material(options, captured, built, form, evidence)
-        report, files = _files(built, report, material, form, note)
-        if evidence and evidence.trace:
-            files[TRACE] = evidence.trace
+    passed = AuditSummary(True, count_terms(allowing.terms, identity), ())
+    for draft in drafts:
+        report, files = _render(replace(draft.report, audit=passed), draft, form, note)
         result = check_outgoing(
             files,
-            terms,
+            allowing.terms,
             internals=allowing.internals,
             identity=identity,
-            allowed=(
-                *allowing.allowed,
-                key_of(built.program.text),
-                *(checksums(evidence.trace) if evidence else ()),
-            ),
+            allowed=(*allowing.allowed, key_of(draft.repro), *draft.allowed),
         )
         if result.passed:
             break
-    private = _private(captured, built)
-    private.update({GATE: allowing.dumps(), **for_later(form, files)})
-    refuse_leaks(result.findings, "no report was written", destination.output)
+    refuse_leaks(result.findings, "no report was written", to.output)
+    assert report.issue is not None
     summary = Summary(
         report,
-        destination.output,
-        captured.surroundings.python,
-        destination.place(form),
-        material.culprit,
-        material.workaround or _right_backend(report),
+        to.output,
+        str(to.info.path),
+        to.place(form),
+        report.issue.culprit,
+        report.issue.workaround or _right_backend(report),
     )
-    return Outgoing(summary, files, private, (RECORDING, JOURNAL, EVIDENCE))
+    private = {**private, GATE: allowing.dumps(), **for_later(form, files)}
+    return Outgoing(summary, files, private, kept)
 
 
 def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
@@ -177,236 +167,49 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     """
     summary, files = outgoing.summary, outgoing.files
     write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
-    lines = (*remember(summary.output, summary.report, files), *summary.lines())
+    lines = (*_remember(summary.output, summary.report, files), *summary.lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
 
 
-def short_message(failure: Mapping[str, Any]) -> str:
-    """The line of an exception that names the problem, without the advice behind it; of a heading
-    with a list below it the first point as well. Empty where there is no exception.
-
-    At most 500 characters.
-    """
-    line = _ADVICE.sub("", str(failure.get("first_line", "")))
-    point = _POINT.match(str(failure.get("message", "")))
-    if point and line and line == _ADVICE.sub("", point["heading"]):
-        line = f"{line} {point['first']}"
-    return tidy_log(line)[:500]
-
-
-def _report(
-    captured: CapturedCall,
-    built: BuiltRepro,
-    destination: Destination,
-    terms: int,
-    form: IssueForm,
-    found: ReproEvidence | None,
-) -> Report:
-    info = destination.info
-    count = built.program.operations
-    count = statements(built.candidate) if count is None else count
-    repro = ReproInfo(
-        path="repro.py",
-        statements=count,
-        lines=len([line for line in built.program.text.splitlines() if line.strip()]),
-        operators=name_operators(built.program.harness, captured.verdict.layer),
-        verified_cold=built.cold.hits > 0,
-        candidates=built.search.counts.settled,
-        seconds=round(destination.seconds, 1),
-        neighbours=tuple(
-            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
-        ),
-        compiler=Compiler(built.candidate.check.compiler),
-        control=tuple(control.command(built.program.text) or ()) or None,
-        eager_error=built.details.eager_error,
-    )
-    others = [
-        section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
-        for number, other in enumerate(built.search.others, 1)
-    ]
-    signature, measured = _shown_crash(captured, built), built.details.measured
-    whole, stock = captured.material.whole is not None, built.search.different
-    return Report(
-        verdict=_verdict(captured, built),
-        ladder=built.details.ablation,
-        torch=info.torch,
-        python=info.version,
-        device=captured.device,
-        requires=_requires(built),
-        repro=repro,
-        labels=form.allow(_labels(captured, built, info.torch)),
-        other_findings=tuple(others),
-        audit=AuditSummary(True, terms, ()),
-        differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
-        culprit=built.details.culprit,
-        sizes_left=(sizes := tuple(find_left_over(captured, built))),
-        numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
-        equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
-        differs_from_stock=section(StockDifference, stock) if whole and stock else None,
-        failure=section(FailureSection, signature.to_json()) if signature else None,
-        fingerprint=_fingerprint(captured, built).section(),
-        reduction=built.search.history,
-        evidence=found.section() if found else None,
-        pictures=measured.numbers if measured else None,
-        test=measured.shown if measured else None,
-        # an interrupted run had stages that this one has not gone through
-        timing={**(captured.verdict.details.timing or {}), **destination.timing},
-        not_measured=destination.not_measured or None,
-    )
-
-
-def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
-    return fingerprint(
-        captured.verdict.kind,
-        captured.verdict.layer,
-        operators(built.program.harness),
-        built.cold.failure,
-        built.cold.signal,
-    )
-
-
-def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
-    """The crash as a fresh process showed it, in the form in which `check` compares it on other
-    releases.
-    """
-    if captured.verdict.kind not in CRASHES or captured.verdict.signature is None:
-        return None
-    return built.cold.find_crash(captured.verdict.signature)
-
-
-def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
-    failure = built.cold.failure
-    crash = captured.verdict.kind in CRASHES
-    summary, message = built.summary, str(failure.get("message", "")) or None
-    if captured.verdict.kind == Kind.PROCESS_DEATH:
-        summary, message = built.cold.describe_death(built.summary)
-    told = captured.verdict.told_kind
-    return Verdict(
-        kind=told,
-        layer=captured.verdict.layer,
-        is_bug=not captured.verdict.is_request,
-        summary=summary,
-        signature=_public_signature(captured),
-        exception=str(failure.get("exception")) if crash else built.cold.signal,
-        message=short_message(failure) if crash else message,
-        reproduced=built.cold.reproduced,
-        explanation=explanation(captured.verdict),
-        command="python repro.py",
-    )
-
-
-def _requires(built: BuiltRepro) -> Requires:
-    check = built.candidate.check
-    given = dict(check.arguments)
-    dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
-    return Requires(
-        backward=check.backward != "none",
-        dynamic=dynamic,
-        mode=given.get("mode", "").strip("'") or None,
-        config={name: ast.literal_eval(value) for name, value in check.config},
-        contexts=check.contexts,
-    )
-
-
-def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
-    failure = built.cold.failure
-    outcome = {row.rung: row.outcome for row in built.details.ablation}
-    given = dict(built.candidate.check.arguments)
-    right = outcome.get("inductor, dynamic=False")
-    wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
-    return labels(
-        captured.verdict.kind,
-        captured.verdict.layer,
-        True,
-        cpu_only="cpp" in json.dumps(failure.get("frames", []))
-        or short_message(failure).startswith("error:"),
-        dynamic_false_fixes=right == RungOutcome.OK
-        and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
-        and given.get("dynamic") == "True",
-        earlier_release_right=bool(regressions(torch, built.differs_from)),
-        signal=built.cold.signal,
-        operators=operators(built.program.harness),
-    )
-
-
-def _public_signature(captured: CapturedCall) -> str:
-    """The signature without its message, whose words may be the program's."""
-    return (
-        replace(captured.verdict.signature, message=None).text()
-        if captured.verdict.signature
-        else captured.verdict.kind
-    )
-
-
-def _files(
-    built: BuiltRepro,
-    report: Report,
-    material: IssueMaterial,
-    form: IssueForm,
-    note: Callable[[str], None],
+def _render(
+    report: Report, draft: Draft, form: IssueForm, note: Callable[[str], None]
 ) -> tuple[Report, dict[str, str]]:
-    """The report as it is written, and what may leave by its name in the folder.
-
-    Raises UsageError.
-    """
-    measured = built.details.measured
-    return render(
+    """The report as it is written, and what may leave by its name in the folder."""
+    assert report.issue is not None
+    document, log = report.to_json(), tidy_log(report.issue.error_log)
+    try:
+        issue = render_issue(document, draft.repro, form)
+    except (FormError, ValueError) as error:
+        raise refusal_of(FormError(str(error))) from None
+    result = lint(collect_texts(form, issue, draft.repro, draft.test, document))
+    for finding in result.findings:
+        if finding.weight == "error":
+            note(f"lint: {finding.sentence()}")
+    report = replace(
         report,
-        material,
-        form,
-        (
-            measured.test
-            if measured
-            else format_program(render_test(report.to_json(), built.program.text))
-        ),
-        note,
-        cells=measured.cells if measured else (),
-        others={
-            _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
-        },
+        issue=replace(report.issue, error_log=shorten(visible(log).strip(), _LOG_LIMIT)),
+        lint=section(LintSection, result.brief()),
     )
+    return report, {
+        "repro.py": draft.repro,
+        "test_repro.py": draft.test,
+        "issue.md": issue,
+        # what the tracker's limit left no room for; `file` puts it beside the issue
+        **({ERROR_LOG: log} if _LEFT_OUT.search(issue) else {}),
+        "report.html": render_page(document, draft.repro, draft.cells),
+        "report.json": report.dumps(),
+        **draft.others,
+    }
 
 
-def _material(
-    options: IssueOptions,
-    captured: CapturedCall,
-    built: BuiltRepro,
-    form: IssueForm,
-    found: ReproEvidence | None,
-) -> IssueMaterial:
-    """What the issue says beside the report's numbers."""
-    log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
-    return IssueMaterial(
-        repro=built.program.text,
-        environment={
-            **captured.surroundings.environment,
-            **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
-        },
-        version=VERSION,
-        error_log=log,
-        culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
-        workaround=_workaround(built),
-        human_words=options.summary or "",
-        key=key_of(built.program.text),
-        form=form.public_name,
-        excerpt=asdict(found.excerpt) if found and found.excerpt else None,
-    )
-
-
-def _other_path(number: int) -> str:
-    return f"other_findings/finding{number}.py"
-
-
-def _workaround(built: BuiltRepro) -> str:
-    """The smallest set of settings under which the repro is right and still compiled; empty where
-    there is none.
-    """
-    culprit = built.details.culprit
-    if culprit is None or not culprit.workaround or culprit.confirmed is False:
-        return ""
-    if any("suppress_errors" in setting for setting in culprit.workaround):
-        return ""  # nothing is compiled then, which is no way around the failure
-    return f"with {' and '.join(f'`{setting}`' for setting in culprit.workaround)} it is right"
+def _remember(output: Path, report: Report, files: Mapping[str, str]) -> list[str]:
+    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
+    title = files["issue.md"].partition("\n")[0]
+    try:
+        record(describe(output, report, title, files["repro.py"]))
+    except UsageError as error:
+        return [f"note: `bugreport list` will not know this report: {error}"]
+    return []
 
 
 def _right_backend(report: Report) -> str:
@@ -417,57 +220,3 @@ def _right_backend(report: Report) -> str:
         if row.outcome == RungOutcome.OK and row.rung in BELOW_INDUCTOR
     ]
     return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
-
-
-def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
-    private: dict[str, bytes | str] = {
-        "original.log": captured.script.output,
-        "ladder.json": json.dumps([row.to_json() for row in captured.verdict.ladder], indent=2),
-        "diagnosis.json": json.dumps(
-            {
-                "summary": captured.verdict.summary,
-                "reproduced": captured.verdict.reproduced,
-                **captured.verdict.details.to_json(),
-            },
-            indent=2,
-        ),
-    }
-    if built.details.measured is not None:
-        private["pictures.json"] = json.dumps({"cells": built.details.measured.cells})
-    if built.search.unverified:
-        rows = [{**other.to_json(), "candidate": other.text} for other in built.search.unverified]
-        private["other_findings.json"] = json.dumps(rows, indent=2)
-    content = built.candidate.content
-    names: Json = {}
-    classes: Mapping[str, Sequence[str]] = {}
-    if isinstance(content, Rewritten):
-        names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
-    elif captured.material.whole is not None:
-        names = mapping(captured)
-        classes = names["classes"]
-    if names:
-        private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
-    if captured.material.whole is not None:
-        private["side_by_side.html"] = side_by_side(
-            built.program.text, classes, captured.material.sources, _facts(captured, built)
-        )
-    for number, answer in enumerate(built.cold.answers):
-        private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
-    return private
-
-
-def _facts(captured: CapturedCall, built: BuiltRepro) -> Json:
-    """What a reader of the side-by-side page wants to know of the proof and of the search."""
-    proof = describe_equivalence(captured, built.candidate.content)
-    return {
-        "outputs with the private weights": proof.outputs.how,
-        "gradients": proof.gradients.how,
-        "operators": (
-            f"{proof.operators.count},"
-            f" {'the same' if proof.operators.same else 'not all the same'}"
-        ),
-        "operations replaced by stand-ins": (
-            ", ".join(sorted((proof.stand_ins or {}).values())) or "none"
-        ),
-        "private files whose words were looked for": len(captured.material.sources),
-    }

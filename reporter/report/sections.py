@@ -473,12 +473,17 @@ class IssueSection(Section, frozen=True, kw_only=True):
     environment: Json
     version: str
     error_log: str = ""
+    #: phrases without a full stop
     culprit: str = ""
     workaround: str = ""
     releases: dict[str, str] = {}
+    #: what the reporter wrote; only then does the text say that a person confirmed it
     human_words: str = ""
+    #: marks the issue, so that it is never filed twice
     key: str = ""
+    #: its name, "own" for a folder of the user's
     form: str = "pytorch"
+    #: caption, language and text of what the compiler made of the repro, such as a kernel
     excerpt: dict[str, str] | None = None
 
 

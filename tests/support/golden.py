@@ -21,7 +21,6 @@ from typing import Any
 from templates import forms
 from templates.diagnosis import ladder_lines, verdict_lines
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from tests.support.places import DATA
 
 HOME = DATA / "golden"
@@ -76,7 +75,7 @@ def issue(kind: str) -> str:
     report = document(kind)
     repro = (HOME / kind / "repro.py").read_text(encoding="utf-8")
     name = report["issue"]["form"]
-    return render_issue(report, IssueMaterial.of(report, repro), forms.load(name))
+    return render_issue(report, repro, forms.load(name))
 
 
 def verdict(kind: str) -> str:

@@ -11,9 +11,16 @@ from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report.labels import labels
-from reporter.report.sections import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
+from reporter.report.sections import (
+    AuditSummary,
+    IssueSection,
+    Report,
+    ReproInfo,
+    Requires,
+    RungRow,
+    Verdict,
+)
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.regression import render_test
 from tests.support.places import DATA
@@ -126,17 +133,25 @@ def gradient_report() -> Report:
     )
 
 
+def with_issue(report: Mapping[str, Any], **said: Any) -> dict[str, Any]:
+    """The document with an issue that says so."""
+    section = IssueSection(environment=ENVIRONMENT, version="0.1.0")
+    return {**report, "issue": {**section.to_json(), **said}}
+
+
 def files(report: Report, repro: str, log: str) -> dict[str, str]:
-    document = report.to_json()
-    evidence = IssueMaterial(
-        repro, ENVIRONMENT, "0.1.0", log, releases={"2.6.0": "right"}, key=report.verdict.signature
+    document = with_issue(
+        report.to_json(),
+        error_log=log,
+        releases={"2.6.0": "right"},
+        key=report.verdict.signature,
     )
     return {
         "report.json": report.dumps(),
         "repro.py": repro,
-        "issue.md": render_issue(document, evidence),
+        "issue.md": render_issue(document, repro),
         "test_repro.py": render_test(document, repro),
-        "report.html": render_page(document, evidence),
+        "report.html": render_page(document, repro),
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from templates.material import IssueMaterial
 from templates.page import render_page
 from tests.support import outgoing_data as data
 
@@ -53,5 +52,5 @@ def cells() -> list[list[float | None]]:
 @functools.cache
 def page() -> str:
     """The page of that report."""
-    evidence = IssueMaterial(data.text(data.GRADIENT), data.ENVIRONMENT, "0.1.0", "Traceback: no")
-    return render_page(document(), evidence, cells())
+    report = data.with_issue(document(), error_log="Traceback: no")
+    return render_page(report, data.text(data.GRADIENT), cells())

@@ -5,7 +5,6 @@ in any of them.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from templates import forms
 from templates.forms import FormError
 from templates.issue import render_issue, try_form
-from templates.material import IssueMaterial
-from templates.sample import sample
+from templates.sample import REPRO, sample
 from templates.text import headings, open_fence
 
 HEADINGS = {
@@ -44,16 +42,14 @@ HOSTILE = {
 }
 
 
-def rendered(form: forms.IssueForm, hostile: str) -> tuple[str, IssueMaterial]:
-    report, evidence = sample()
+def rendered(form: forms.IssueForm, hostile: str) -> str:
+    report = sample()
     report["verdict"].update(message=hostile, exception=hostile)
     report["requires"].update(config={"name": hostile}, contexts=[hostile], mode=hostile)
     report["ladder"][2]["detail"] = hostile
     report["repro"]["operators"] = [hostile]
-    evidence = replace(
-        evidence, error_log=hostile, human_words=hostile, releases={"2.0.1": hostile}
-    )
-    return render_issue(report, evidence, form), evidence
+    report["issue"].update(error_log=hostile, human_words=hostile, releases={"2.0.1": hostile})
+    return render_issue(report, REPRO, form)
 
 
 @pytest.mark.parametrize("name", HEADINGS)
@@ -68,22 +64,22 @@ def test_the_forms_say_what_their_trackers_ask_for(name: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("name", HEADINGS)
 def test_hostile_texts_stay_texts(name: str, hostile: str) -> None:
-    text, evidence = rendered(forms.load(name), hostile)
+    text = rendered(forms.load(name), hostile)
     title, _, body = text.partition("\n\n")
     assert "\n" not in title
     # what the person wrote is Markdown of their own; it may have headings, but no code block that
     # stays open
-    own = len(headings(evidence.human_words)) if "fence" not in hostile else 0
+    own = len(headings(hostile)) if "fence" not in hostile else 0
     found = [line for line in headings(body) if line in HEADINGS[name]]
     assert [line for line in HEADINGS[name] if line in found] == HEADINGS[name]
     assert len(headings(body)) <= len(HEADINGS[name]) + own
     assert open_fence(body) is None
-    assert evidence.repro.strip() in body
+    assert REPRO.strip() in body
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00-\x08\x0b-\x1f]", text)
     for line in body.splitlines():
         if line.startswith("| `backend"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 5, line
-    outside = "".join(re.split(r"(?s)(`+).*?\1", body.replace(evidence.human_words, "")))
+    outside = "".join(re.split(r"(?s)(`+).*?\1", body.replace(hostile, "")))
     assert "<img" not in outside.replace("\\<", "")
     assert text.encode("utf-8")
 
@@ -103,9 +99,10 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
     form = forms.load(own)
     try_form(form)
     assert form.allow(["bug", "module: inductor"]) == ("bug",)
-    report, evidence = sample()
-    text = render_issue(report, replace(evidence, error_log="x\n" * 9000), form)
-    assert len(text.split("\n\n", 1)[1]) <= 4000 and evidence.repro.strip() in text
+    report = sample()
+    report["issue"]["error_log"] = "x\n" * 9000
+    text = render_issue(report, REPRO, form)
+    assert len(text.split("\n\n", 1)[1]) <= 4000 and REPRO.strip() in text
 
 
 def test_there_is_no_such_form() -> None:
@@ -130,7 +127,7 @@ def test_a_log_without_room_is_said_to_be_left_out(tmp_path: Path) -> None:
         form='repository = "us/models"\nheadings = ["# Log"]\nlimit = 900\n',
         issue='# Log\n{{ repro }}\n{% include "parts/log.md.j2" %}\n',
     )
-    report, evidence = sample()
-    evidence = replace(evidence, error_log="x" * 900, repro="#" * 709, excerpt=None)
-    text = render_issue(report, evidence, forms.load(own))
+    report = sample()
+    report["issue"].update(error_log="x" * 900, excerpt=None)
+    text = render_issue(report, "#" * 709, forms.load(own))
     assert "The log of the error is left out" in text and "No error is raised" not in text

@@ -15,7 +15,6 @@ import pytest
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from templates import forms
-from templates.material import IssueMaterial
 from templates.page import render_page
 from templates.text import headings
 from tests.support.golden import BUGS, HOME, MISSING, NO_BUGS, document, issue, stored, verdict
@@ -41,7 +40,7 @@ def test_an_issue_is_what_its_tracker_asks_for(kind: str) -> None:
     assert report["verdict"]["kind"] == kind and repro.strip() in text
     assert report["test"]["fails_here"] is True
     ast.parse(text_of(kind, "test_repro.py"))
-    assert "data-chart" in render_page(report, IssueMaterial.of(report, repro))
+    assert "data-chart" in render_page(report, repro)
 
 
 @pytest.mark.parametrize("kind", stored(NO_BUGS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import jinja2
@@ -10,10 +9,9 @@ import pytest
 from msgspec import structs
 
 from reporter.core.kinds import Kind, RungOutcome
-from reporter.report.sections import NeighbourRow, RungRow
+from reporter.report.sections import NeighbourRow, Report, RungRow
 from templates import own_text, render
 from templates.issue import BODY_LIMIT, render_issue
-from templates.material import IssueMaterial
 from templates.text import cell, fence, size
 from templates.wording import title
 from tests.support import outgoing_data as data
@@ -24,12 +22,11 @@ REPRO = data.text(data.CRASH)
 SECTIONS = ["### 🐛 Describe the bug", "### Error logs", "### Versions"]
 
 
-def evidence(**changes: Any) -> IssueMaterial:
-    return replace(IssueMaterial(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
-
-
-def issue(**changes: Any) -> str:
-    return render_issue(data.crash_report().to_json(), evidence(**changes))
+def issue(report: Report | None = None, repro: str = REPRO, **said: Any) -> str:
+    document = (report or data.crash_report()).to_json()
+    return render_issue(
+        data.with_issue(document, **{"error_log": "RuntimeError: no", **said}), repro
+    )
 
 
 def test_issue_has_a_title_and_exactly_three_sections() -> None:
@@ -63,17 +60,14 @@ def test_issue_says_what_is_asked_for() -> None:
 
 
 def test_issue_with_wrong_numbers_shows_them() -> None:
-    report = data.gradient_report().to_json()
-    text = render_issue(report, evidence(repro=data.text(data.GRADIENT), error_log=""))
+    report, repro = data.gradient_report(), data.text(data.GRADIENT)
+    text = issue(report, repro, error_log="")
     assert "| variant |" not in text  # one row of numbers, which the text has as well
     more = (
-        *data.gradient_report().ladder,
+        *report.ladder,
         RungRow("mode=max-autotune", RungOutcome.DIFFERS, "", 0.5, 0.25, 0.0),
     )
-    several = render_issue(
-        structs.replace(data.gradient_report(), ladder=more).to_json(),
-        evidence(repro=data.text(data.GRADIENT), error_log=""),
-    )
+    several = issue(structs.replace(report, ladder=more), repro, error_log="")
     assert "| aot_eager and 1 more | 0.01235 | 0.005152 | 0 |" in several
     assert "| mode=max-autotune | 0.5 | 0.25 | 0 |" in several
     assert '| `mode="max-autotune"` | **differs** |' in several
@@ -88,7 +82,7 @@ def test_numbers_of_python_are_shown_as_assert_close_tells_them() -> None:
     report = structs.replace(
         report, verdict=structs.replace(report.verdict, kind=Kind.STALE_GRAPH, message=message)
     )
-    assert "eager `4.5`, compiled `3.5`" in render_issue(report.to_json(), evidence())
+    assert "eager `4.5`, compiled `3.5`" in issue(report)
 
 
 def test_confirmation_is_claimed_only_with_human_words() -> None:
@@ -126,7 +120,7 @@ def test_cells_stay_in_their_cell() -> None:
         data.crash_report(), ladder=(RungRow("eager", RungOutcome.RAISES, "x\ny | z"),)
     )
     wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
-    assert wanted in render_issue(report.to_json(), evidence())
+    assert wanted in issue(report)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +131,7 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     verdict = structs.replace(report.verdict, kind=kind, message="long {} " * 60)
     report = structs.replace(report, verdict=verdict)
     assert 10 < len(title(report.to_json())) <= 150
-    assert "None" not in render_issue(report.to_json(), evidence()).split("### Error logs")[
-        0
-    ].replace("(None)", "")
+    assert "None" not in issue(report).split("### Error logs")[0].replace("(None)", "")
 
 
 def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
@@ -148,7 +140,7 @@ def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
     assert report.repro is not None
     said = structs.replace(report.repro, eager_error="RuntimeError: sizes must match")
     report = structs.replace(report, verdict=verdict, repro=said)
-    text = render_issue(report.to_json(), evidence())
+    text = issue(report)
     assert "- **Expected**: `RuntimeError: sizes must match`, as in eager mode\n" in text
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import re
-from dataclasses import replace
-from typing import Any
 
-from templates.material import IssueMaterial
 from templates.page import render_page
 from tests.support import outgoing_data as data
 from tests.support.pages import CHARTS, page
@@ -58,15 +55,8 @@ def test_the_page_has_every_picture_and_fetches_nothing() -> None:
 
 def test_a_page_without_measurements_has_the_ladder_alone() -> None:
     seen = Elements()
-    seen.feed(render_page(data.crash_report().to_json(), IssueMaterial("x = 1", {}, "0.1.0")))
+    seen.feed(render_page(data.with_issue(data.crash_report().to_json()), "x = 1"))
     assert set(seen.charts) == {"ladder"}
-
-
-REPRO = data.text(data.CRASH)
-
-
-def evidence(**changes: Any) -> IssueMaterial:
-    return replace(IssueMaterial(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
 
 
 class Tags(html.parser.HTMLParser):
@@ -86,9 +76,8 @@ class Tags(html.parser.HTMLParser):
 
 
 def test_page_is_escaped_self_contained_and_well_formed() -> None:
-    page = render_page(
-        data.crash_report().to_json(), evidence(error_log="<script>alert(1)</script>")
-    )
+    report = data.with_issue(data.crash_report().to_json(), error_log="<script>alert(1)</script>")
+    page = render_page(report, data.text(data.CRASH))
     assert "<script>" not in page and "&lt;script&gt;" in page
     assert "prefers-color-scheme: dark" in page and not re.search(r"https?://", page)
     tags = Tags()

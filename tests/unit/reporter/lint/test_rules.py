@@ -12,7 +12,6 @@ from reporter.lint.run import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
 from templates import forms
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from tests.support import outgoing_data as data
 
 CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
@@ -20,13 +19,9 @@ CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
 
 def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     made = data.crash_report() if kind == "crash" else data.gradient_report()
-    report = made.to_json()
+    report = data.with_issue(made.to_json(), key="ab", human_words="Met in training.")
     repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
-    evidence = IssueMaterial(
-        repro, data.ENVIRONMENT, "0.1.0", key="ab", human_words="Met in training."
-    )
-    report["issue"] = evidence.to_json()
-    issue = render_issue(report, evidence)
+    issue = render_issue(report, repro)
     return replace(collect_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
 
 

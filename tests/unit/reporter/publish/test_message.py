@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.publish.write import short_message
+from reporter.publish.torch_report import short_message
 
 _LIST = (
     'Constraints violated (d0)! For more information, run with TORCH_LOGS="+dynamic".\n'

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from templates.issue import render_issue
-from templates.material import IssueMaterial
 from tests.support import outgoing_data as data
 from tests.support.created import command
 
@@ -20,12 +19,10 @@ def run(*arguments: str | Path, cwd: Path) -> tuple[int, dict[str, Any], str]:
 
 
 def test_findings_reach_the_exit_code_the_document_and_the_talk(tmp_path: Path) -> None:
-    report = data.crash_report().to_json()
-    evidence = IssueMaterial(CRASH, data.ENVIRONMENT, "0.1.0", key="ab")
-    report["issue"] = evidence.to_json()
+    report = data.with_issue(data.crash_report().to_json(), key="ab")
     (tmp_path / "report.json").write_text(json.dumps(report))
     (tmp_path / "repro.py").write_text(CRASH)
-    (tmp_path / "issue.md").write_text(render_issue(report, evidence))
+    (tmp_path / "issue.md").write_text(render_issue(report, CRASH))
     code, document, talk = run(tmp_path, cwd=tmp_path)
     assert (code, document["clean"]) == (0, True)  # that a person should add words is advice
     assert [row["rule"] for row in document["findings"]] == ["human-words"]

@@ -1,5 +1,5 @@
-"""The audit of a Triton kernel's report: the same files as any other, from a document whose ladder
-is made of targets.
+"""What the report of a Triton kernel says: the same files as any other, from a document whose
+ladder is made of targets.
 
 The leak check has Triton's own words instead of torch's, since it is Triton's sources that a
 traceback quotes. Numbers of the private kernel that the failure needs are listed, as sizes are
@@ -15,28 +15,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
+from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.kinds import Layer
-from reporter.core.version import VERSION
 from reporter.kernels.verdict import same_words
-from reporter.publish.allow_list import (
-    GATE,
-    AllowList,
-    check_outgoing,
-    public_values,
-    refuse_leaks,
-)
-from reporter.publish.documents import render
+from reporter.publish.allow_list import AllowList, public_values
 from reporter.publish.form import choose
-from reporter.publish.rerender import for_later
-from reporter.publish.summary import Summary
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
-from reporter.publish.write import Destination, Outgoing
+from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, issue_section
 from reporter.report.fingerprint import Fingerprint
-from reporter.report.sections import AuditSummary, Report
-from reporter.store.reports import key_of
-from templates.material import IssueMaterial
+from reporter.report.sections import Report
 
 
 @dataclass(frozen=True)
@@ -64,54 +52,40 @@ class FinishedKernel:
     left_out: tuple[str, ...] = ()
 
 
-def audit(
+def check_kernel_report(
     to: Destination, finished: FinishedKernel, script: str, note: Callable[[str], None]
 ) -> Outgoing:
-    """Renders, lints and audits the report; `script` is the path of the private program, `note`
-    gets what the lint found.
+    """The report as it leaves; `script` is the path of the private program, `note` gets what the
+    lint found.
 
-    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
-    own cannot be filled in.
+    Raises LeakError, UsageError, as `check_leaks` does.
     """
-    options, info, output = to.issue, to.info, to.output
-    own, left = _terms(options.keep_source, script, finished)
-    identity = Identity.of_this_machine()
-    versions = collect(info.path)
+    own, left = _terms(to.issue.keep_source, script, finished)
+    versions = collect(to.info.path)
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
-    public = public_values(environment, environment.get("git"), info.torch_git)
-    allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
-    form = choose(options, Layer.TRITON)
+    public = public_values(environment, environment.get("git"), to.info.torch_git)
+    form = choose(to.issue, Layer.TRITON)
+    texts = finished.texts
     report = replace(
         finished.report,
         labels=form.allow(("bug",)),
-        audit=AuditSummary(True, count_terms(terms, identity), ()),
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).section(),
         timing=to.timing or None,
         not_measured=to.not_measured or None,
+        issue=issue_section(to, form, texts.repro, environment, texts.log),
     )
-    material = IssueMaterial(
-        repro=finished.texts.repro,
-        environment=environment,
-        version=VERSION,
-        error_log=finished.texts.log,
-        human_words=options.summary or "",
-        key=key_of(finished.texts.repro),
-        form=form.public_name,
+    internals = _strings(finished.compiled.get("internals"))
+    return check_leaks(
+        to,
+        form,
+        AllowList(terms, internals, public),
+        [Draft(report, texts.repro, texts.test)],
+        finished.private,
+        note,
     )
-    report, files = render(report, material, form, finished.texts.test, note)
-    result = check_outgoing(
-        files,
-        terms,
-        internals=allowing.internals,
-        identity=identity,
-        allowed=(*allowing.allowed, material.key),
-    )
-    private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
-    refuse_leaks(result.findings, "no report was written", output)
-    return Outgoing(Summary(report, output, str(info.path), to.place(form)), files, private)
 
 
 def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Terms, list[float]]:

@@ -1,0 +1,362 @@
+"""What the report of a torch program says: its document, its issue, and what stays here."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from msgspec import structs
+
+from reporter.core.formatting import format_program
+from reporter.core.kinds import CRASHES, Compiler, Kind, RungOutcome
+from reporter.core.operators import name_operators, operators
+from reporter.core.plain import Json
+from reporter.core.signature import Signature
+from reporter.diagnose.details import suspect
+from reporter.diagnose.explain import explanation
+from reporter.evidence.repro import ReproEvidence
+from reporter.evidence.trace import checksums
+from reporter.execution import control
+from reporter.publish.allow_list import TRACE, AllowList, public_values
+from reporter.publish.form import choose
+from reporter.publish.private_terms import collect_terms, find_left_over
+from reporter.publish.result import EVIDENCE, JOURNAL, RECORDING, BuiltRepro
+from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, issue_section
+from reporter.reduce.source_candidates import Rewritten, statements
+from reporter.report.captured_call import CapturedCall
+from reporter.report.fingerprint import Fingerprint, fingerprint
+from reporter.report.labels import labels
+from reporter.report.sections import (
+    ContrastSection,
+    FailureSection,
+    IssueSection,
+    NeighbourRow,
+    OtherFinding,
+    Report,
+    ReproInfo,
+    Requires,
+    StockDifference,
+    Verdict,
+    section,
+)
+from reporter.whole_model.source_model import classes as source_classes
+from reporter.whole_model.traced_model import describe_equivalence, mapping
+from templates.forms import IssueForm
+from templates.regression import render_test
+from templates.releases import regressions
+from templates.side_by_side import side_by_side
+from templates.text import tidy_log
+
+#: What torch tells a user to set, at the end of a line that names a problem.
+_ADVICE = re.compile(r"\s*(?:For more information, run with|Set) TORCH\w*=.*$")
+#: `Constraints violated (d0)!`, and the first of the points below it.
+_POINT = re.compile(r"^(?P<heading>\S.*[:!.])\n\s+- (?P<first>.+)$", re.MULTILINE)
+
+
+def check_torch_report(
+    to: Destination,
+    captured: CapturedCall,
+    built: BuiltRepro,
+    found: ReproEvidence | None,
+    note: Callable[[str], None],
+) -> Outgoing:
+    """The report as it leaves; `note` gets what the lint found.
+
+    What the compiler made of the repro (`found`) is full of words of its own; where one of them is
+    also a private name, the excerpt stays behind rather than the report.
+
+    Raises LeakError, UsageError, as `check_leaks` does.
+    """
+    around = captured.surroundings
+    terms = collect_terms(to.issue, captured, built, to.cwd)
+    public = public_values(around.environment, around.environment.get("git"), to.info.torch_git)
+    form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
+    return check_leaks(
+        to,
+        form,
+        AllowList(terms, around.internals, public),
+        (
+            _draft(captured, built, to, form, evidence)
+            for evidence in (*(found.less_and_less() if found else ()), None)
+        ),
+        _private(captured, built),
+        note,
+        (RECORDING, JOURNAL, EVIDENCE),
+    )
+
+
+def short_message(failure: Mapping[str, Any]) -> str:
+    """The line of an exception that names the problem, without the advice behind it; of a heading
+    with a list below it the first point as well. Empty where there is no exception.
+
+    At most 500 characters.
+    """
+    line = _ADVICE.sub("", str(failure.get("first_line", "")))
+    point = _POINT.match(str(failure.get("message", "")))
+    if point and line and line == _ADVICE.sub("", point["heading"]):
+        line = f"{line} {point['first']}"
+    return tidy_log(line)[:500]
+
+
+def _draft(
+    captured: CapturedCall,
+    built: BuiltRepro,
+    to: Destination,
+    form: IssueForm,
+    found: ReproEvidence | None,
+) -> Draft:
+    """The report with what torch's tools say of the repro."""
+    report, measured = _report(captured, built, to, form, found), built.details.measured
+    others = {
+        _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
+    }
+    trace = found.trace if found else ""
+    return Draft(
+        report,
+        built.program.text,
+        (
+            measured.test
+            if measured
+            else format_program(render_test(report.to_json(), built.program.text))
+        ),
+        measured.cells if measured else (),
+        {**others, TRACE: trace} if trace else others,
+        checksums(trace),
+    )
+
+
+def _report(
+    captured: CapturedCall,
+    built: BuiltRepro,
+    to: Destination,
+    form: IssueForm,
+    found: ReproEvidence | None,
+) -> Report:
+    info = to.info
+    count = built.program.operations
+    count = statements(built.candidate) if count is None else count
+    repro = ReproInfo(
+        path="repro.py",
+        statements=count,
+        lines=len([line for line in built.program.text.splitlines() if line.strip()]),
+        operators=name_operators(built.program.harness, captured.verdict.layer),
+        verified_cold=built.cold.hits > 0,
+        candidates=built.search.counts.settled,
+        seconds=round(to.seconds, 1),
+        neighbours=tuple(
+            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
+        ),
+        compiler=Compiler(built.candidate.check.compiler),
+        control=tuple(control.command(built.program.text) or ()) or None,
+        eager_error=built.details.eager_error,
+    )
+    others = [
+        section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
+        for number, other in enumerate(built.search.others, 1)
+    ]
+    signature, measured = _shown_crash(captured, built), built.details.measured
+    whole, stock = captured.material.whole is not None, built.search.different
+    return Report(
+        verdict=_verdict(captured, built),
+        ladder=built.details.ablation,
+        torch=info.torch,
+        python=info.version,
+        device=captured.device,
+        requires=_requires(built),
+        repro=repro,
+        labels=form.allow(_labels(captured, built, info.torch)),
+        other_findings=tuple(others),
+        differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
+        culprit=built.details.culprit,
+        sizes_left=(sizes := tuple(find_left_over(captured, built))),
+        numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
+        equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
+        differs_from_stock=section(StockDifference, stock) if whole and stock else None,
+        failure=section(FailureSection, signature.to_json()) if signature else None,
+        fingerprint=_fingerprint(captured, built).section(),
+        reduction=built.search.history,
+        evidence=found.section() if found else None,
+        pictures=measured.numbers if measured else None,
+        test=measured.shown if measured else None,
+        # an interrupted run had stages that this one has not gone through
+        timing={**(captured.verdict.details.timing or {}), **to.timing},
+        not_measured=to.not_measured or None,
+        issue=_issue(captured, built, to, form, found),
+    )
+
+
+def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
+    return fingerprint(
+        captured.verdict.kind,
+        captured.verdict.layer,
+        operators(built.program.harness),
+        built.cold.failure,
+        built.cold.signal,
+    )
+
+
+def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
+    """The crash as a fresh process showed it, in the form in which `check` compares it on other
+    releases.
+    """
+    if captured.verdict.kind not in CRASHES or captured.verdict.signature is None:
+        return None
+    return built.cold.find_crash(captured.verdict.signature)
+
+
+def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
+    failure = built.cold.failure
+    crash = captured.verdict.kind in CRASHES
+    summary, message = built.summary, str(failure.get("message", "")) or None
+    if captured.verdict.kind == Kind.PROCESS_DEATH:
+        summary, message = built.cold.describe_death(built.summary)
+    told = captured.verdict.told_kind
+    return Verdict(
+        kind=told,
+        layer=captured.verdict.layer,
+        is_bug=not captured.verdict.is_request,
+        summary=summary,
+        signature=_public_signature(captured),
+        exception=str(failure.get("exception")) if crash else built.cold.signal,
+        message=short_message(failure) if crash else message,
+        reproduced=built.cold.reproduced,
+        explanation=explanation(captured.verdict),
+        command="python repro.py",
+    )
+
+
+def _requires(built: BuiltRepro) -> Requires:
+    check = built.candidate.check
+    given = dict(check.arguments)
+    dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
+    return Requires(
+        backward=check.backward != "none",
+        dynamic=dynamic,
+        mode=given.get("mode", "").strip("'") or None,
+        config={name: ast.literal_eval(value) for name, value in check.config},
+        contexts=check.contexts,
+    )
+
+
+def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
+    failure = built.cold.failure
+    outcome = {row.rung: row.outcome for row in built.details.ablation}
+    given = dict(built.candidate.check.arguments)
+    right = outcome.get("inductor, dynamic=False")
+    wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
+    return labels(
+        captured.verdict.kind,
+        captured.verdict.layer,
+        True,
+        cpu_only="cpp" in json.dumps(failure.get("frames", []))
+        or short_message(failure).startswith("error:"),
+        dynamic_false_fixes=right == RungOutcome.OK
+        and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
+        and given.get("dynamic") == "True",
+        earlier_release_right=bool(regressions(torch, built.differs_from)),
+        signal=built.cold.signal,
+        operators=operators(built.program.harness),
+    )
+
+
+def _public_signature(captured: CapturedCall) -> str:
+    """The signature without its message, whose words may be the program's."""
+    return (
+        replace(captured.verdict.signature, message=None).text()
+        if captured.verdict.signature
+        else captured.verdict.kind
+    )
+
+
+def _issue(
+    captured: CapturedCall,
+    built: BuiltRepro,
+    to: Destination,
+    form: IssueForm,
+    found: ReproEvidence | None,
+) -> IssueSection:
+    """What the issue says beside the report's numbers, with the whole log."""
+    environment = captured.surroundings.environment
+    if found and found.vector_isa:
+        environment = {**environment, "vector_isa": found.vector_isa}
+    log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
+    return structs.replace(
+        issue_section(to, form, built.program.text, environment, log),
+        culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
+        workaround=_workaround(built),
+        excerpt=asdict(found.excerpt) if found and found.excerpt else None,
+    )
+
+
+def _other_path(number: int) -> str:
+    return f"other_findings/finding{number}.py"
+
+
+def _workaround(built: BuiltRepro) -> str:
+    """The smallest set of settings under which the repro is right and still compiled; empty where
+    there is none.
+    """
+    culprit = built.details.culprit
+    if culprit is None or not culprit.workaround or culprit.confirmed is False:
+        return ""
+    if any("suppress_errors" in setting for setting in culprit.workaround):
+        return ""  # nothing is compiled then, which is no way around the failure
+    return f"with {' and '.join(f'`{setting}`' for setting in culprit.workaround)} it is right"
+
+
+def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
+    private: dict[str, bytes | str] = {
+        "original.log": captured.script.output,
+        "ladder.json": json.dumps([row.to_json() for row in captured.verdict.ladder], indent=2),
+        "diagnosis.json": json.dumps(
+            {
+                "summary": captured.verdict.summary,
+                "reproduced": captured.verdict.reproduced,
+                **captured.verdict.details.to_json(),
+            },
+            indent=2,
+        ),
+    }
+    if built.details.measured is not None:
+        private["pictures.json"] = json.dumps({"cells": built.details.measured.cells})
+    if built.search.unverified:
+        rows = [{**other.to_json(), "candidate": other.text} for other in built.search.unverified]
+        private["other_findings.json"] = json.dumps(rows, indent=2)
+    content = built.candidate.content
+    names: Json = {}
+    classes: Mapping[str, Sequence[str]] = {}
+    if isinstance(content, Rewritten):
+        names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
+    elif captured.material.whole is not None:
+        names = mapping(captured)
+        classes = names["classes"]
+    if names:
+        private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
+    if captured.material.whole is not None:
+        private["side_by_side.html"] = side_by_side(
+            built.program.text, classes, captured.material.sources, _facts(captured, built)
+        )
+    for number, answer in enumerate(built.cold.answers):
+        private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
+    return private
+
+
+def _facts(captured: CapturedCall, built: BuiltRepro) -> Json:
+    """What a reader of the side-by-side page wants to know of the proof and of the search."""
+    proof = describe_equivalence(captured, built.candidate.content)
+    return {
+        "outputs with the private weights": proof.outputs.how,
+        "gradients": proof.gradients.how,
+        "operators": (
+            f"{proof.operators.count},"
+            f" {'the same' if proof.operators.same else 'not all the same'}"
+        ),
+        "operations replaced by stand-ins": (
+            ", ".join(sorted((proof.stand_ins or {}).values())) or "none"
+        ),
+        "private files whose words were looked for": len(captured.material.sources),
+    }
