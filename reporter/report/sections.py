@@ -261,6 +261,7 @@ class GuardSection(Section, frozen=True, kw_only=True):
 class DivergencePoint(Section, frozen=True, kw_only=True):
     """Eager and compiled after one operation of the graph."""
 
+    # of the tensor of it, or of the gradient through it, that is furthest off
     position: int
     operator: str | None
     max_abs_error: ErrorValue = None
@@ -277,10 +278,13 @@ class DivergenceSection(Section, frozen=True, kw_only=True):
 
     points: tuple[DivergencePoint, ...]
     first: int | None
+    #: operations of the graph
     of: int
     operator: str | None
+    #: whether all that `first` is computed from agrees
     complete: bool
     grads: bool = False
+    #: whether the graph as it is differs
     whole: bool | None = None
     failed: int = 0
 

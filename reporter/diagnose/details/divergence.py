@@ -15,15 +15,17 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import TimeoutError as Unanswered
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import structs
 
 from collectors.protocol import DivergenceRequest, GraphNode, NumberedGraph, PrefixLine
 from reporter.core.kinds import Backend
-from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, longest_wait
 from reporter.recording.findings import Finding
+from reporter.report.sections import DivergencePoint, DivergenceSection
 
 _SPACED = 12
 _OUTPUTS = 6
@@ -31,93 +33,52 @@ _GRAPHS = 6
 _PUBLIC = re.compile(r"(torch|Tensor|operator|math)\.[A-Za-z_][\w.]*|getattr|int|float|max|min|len")
 
 
-@dataclass(frozen=True)
-class Point:
-    """Eager and compiled after one operation: the tensor of it (or the gradient through it) that is
-    furthest off.
+def describe(found: DivergenceSection) -> str:
+    """One or two plain sentences."""
+    what = "the gradients of eager and compiled" if found.grads else "eager and compiled"
+    point = next((p for p in found.points if p.position == found.first), None)
+    if point is None:
+        return _describe_agreement(found, what)
+    name = point.operator or "an operation without a public name"
+    text = (
+        f"{what} first part at operation {point.position + 1} of {found.of}, {name}:"
+        f" {_numbers(point)}"
+    )
+    if not found.complete:
+        text += "; not everything before it could be measured"
+    later = sum(p.same for p in found.points if p.position > point.position)
+    if later:
+        text += f"; {later} of the later operations measured agree"
+    return text + "."
 
-    Errors are absolute, against eager or, root mean square, against float64; None where nothing can
-    be said.
-    """
 
-    position: int
-    operator: str | None
-    max_abs_error: float | None
-    max_ulp: float | None
-    error_vs_fp64: float | None
-    eager_error_vs_fp64: float | None
-    same: bool
-    mismatched: int | None
-    elements: int | None
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What was measured along one graph.
-
-    `first` is the first position of those measured that differs, None if none.
-
-    `of` counts the graph's operations; `complete` says that everything `first` is computed from
-    agrees; `whole` says whether the graph as it is differs (None: not measured).
-    """
-
-    points: tuple[Point, ...]
-    first: int | None
-    of: int
-    operator: str | None
-    complete: bool
-    grads: bool = False
-    whole: bool | None = None
-    failed: int = 0
-
-    def to_json(self) -> Json:
-        """Plain JSON values and public words only; a number that is not finite becomes null."""
-        return {
-            **{key: value for key, value in asdict(self).items() if key != "points"},
-            "points": [
-                {key: _finite(value) for key, value in asdict(point).items()}
-                for point in self.points
-            ],
-        }
-
-    def summary(self) -> str:
-        """One or two plain sentences."""
-        what = "the gradients of eager and compiled" if self.grads else "eager and compiled"
-        point = next((p for p in self.points if p.position == self.first), None)
-        if point is None:
-            return self._nowhere(what)
-        name = point.operator or "an operation without a public name"
-        text = (
-            f"{what} first part at operation {point.position + 1} of {self.of}, {name}:"
-            f" {_numbers(point)}"
+def _describe_agreement(found: DivergenceSection, what: str) -> str:
+    if not found.points:
+        return f"No operation of the graph, of {found.of}, could be measured alone."
+    count = len(found.points)
+    text = f"{what} agree after {count} of the graph's {found.of} operations"
+    if found.whole:
+        text += (
+            ", although the whole graph differs: the fault needs what follows, by fusion or in"
+            " the backward pass"
         )
-        if not self.complete:
-            text += "; not everything before it could be measured"
-        later = sum(p.same for p in self.points if p.position > point.position)
-        if later:
-            text += f"; {later} of the later operations measured agree"
-        return text + "."
-
-    def _nowhere(self, what: str) -> str:
-        if not self.points:
-            return f"No operation of the graph, of {self.of}, could be measured alone."
-        count = len(self.points)
-        text = f"{what} agree after {count} of the graph's {self.of} operations"
-        if self.whole:
-            text += (
-                ", although the whole graph differs: the fault needs what follows, by fusion or in"
-                " the backward pass"
-            )
-        elif self.whole is False:
-            text += " and after the whole graph, within what rounding allows"
-        return text + ("." if self.complete else "; not everything could be measured.")
+    elif found.whole is False:
+        text += " and after the whole graph, within what rounding allows"
+    return text + ("." if found.complete else "; not everything could be measured.")
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def with_finite_numbers(found: DivergenceSection) -> DivergenceSection:
+    """What a report has: null for a number that is not finite."""
+
+    def finite(point: DivergencePoint) -> DivergencePoint:
+        numbers = structs.asdict(point).items()
+        gone = [n for n, value in numbers if isinstance(value, float) and not math.isfinite(value)]
+        return structs.replace(point, **dict.fromkeys(gone))
+
+    return structs.replace(found, points=tuple(map(finite, found.points)))
 
 
-def _numbers(point: Point) -> str:
+def _numbers(point: DivergencePoint) -> str:
     if point.max_abs_error is None:
         return "another shape or no value"
     if point.error_vs_fp64 is not None:
@@ -161,8 +122,9 @@ def profile(
     effort: Effort,
     say: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
-) -> Profile | None:
-    """Where eager and compiled first part, or None if there is no graph to look at.
+) -> DivergenceSection | None:
+    """Where eager and compiled first part, in public words and with numbers as they are; None if
+    there is no graph to look at.
 
     `clock` gives seconds; the effort's budget is of that clock.
     """
@@ -223,7 +185,7 @@ class _GraphSearch:
         self.effort = effort
         self.time_left = time_left
         self.say = say
-        self.points: dict[int, Point] = {}
+        self.points: dict[int, DivergencePoint] = {}
         self.tried: set[int | None] = set()
         self.whole: bool | None = None
 
@@ -231,7 +193,7 @@ class _GraphSearch:
     def nodes(self) -> list[GraphNode]:
         return self.graph["nodes"]
 
-    def search(self) -> Profile:
+    def search(self) -> DivergenceSection:
         """Spaced positions first, then ever closer to where the difference begins."""
         self.measure(self._spread())
         while (near := self._suspects() - self.tried) and self.time_left() > 0:
@@ -239,7 +201,7 @@ class _GraphSearch:
         first = self._first()
         if first is None:
             self.measure([None])
-        return Profile(
+        return DivergenceSection(
             points=tuple(self.points[position] for position in sorted(self.points)),
             first=first,
             of=len(self.nodes),
@@ -358,9 +320,9 @@ class _GraphSearch:
                 self.points[position] = self._point(position, found)
         return begun
 
-    def _point(self, position: int, found: PrefixLine) -> Point:
+    def _point(self, position: int, found: PrefixLine) -> DivergencePoint:
         name = self.nodes[position]["operator"]
-        return Point(
+        return DivergencePoint(
             position=position,
             operator=name if name and _PUBLIC.fullmatch(name) else None,
             max_abs_error=found.get("max_abs_error"),

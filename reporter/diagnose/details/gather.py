@@ -145,8 +145,8 @@ class _Gatherer:
         found = divergence.profile(finding, settings, effort, self.say)
         if found is None:
             return None
-        self.lines.append(found.summary())
-        return section(DivergenceSection, found.to_json())
+        self.lines.append(divergence.describe(found))
+        return divergence.with_finite_numbers(found)
 
     def culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from reporter.core.kinds import Backend
-from reporter.diagnose.details.divergence import Effort, PrefixSettings, Profile, profile
+from reporter.diagnose.details.divergence import Effort, PrefixSettings, describe, profile
 from reporter.recording.findings import Finding, Recording
+from reporter.report.sections import DivergenceSection
 from tests.support.recorded import record, recorded
 
-Profiled = Callable[..., "Profile | None"]
+Profiled = Callable[..., "DivergenceSection | None"]
 
 RESULTS = PrefixSettings()
 
@@ -25,7 +26,7 @@ def measured(
     settings: PrefixSettings = RESULTS,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
-) -> Profile | None:
+) -> DivergenceSection | None:
     """The profile of a recording's first finding, or of the first with gradients."""
     assert recording.findings, recording.script.output
 
@@ -48,7 +49,7 @@ def profiled(tmp_path: Path) -> Iterator[Profiled]:
     """Records a program and profiles its first finding."""
     recordings: list[Recording] = []
 
-    def run(name: str, grads: bool = False) -> Profile | None:
+    def run(name: str, grads: bool = False) -> DivergenceSection | None:
         recordings.append(record(f"divergence/{name}", tmp_path))
         return measured(recordings[-1], PrefixSettings(grads))
 
@@ -57,7 +58,7 @@ def profiled(tmp_path: Path) -> Iterator[Profiled]:
         recording.close()
 
 
-def first_of(profile: Profile | None) -> str | None:
+def first_of(profile: DivergenceSection | None) -> str | None:
     assert profile is not None and profile.complete and profile.first is not None
     assert profile.points[-1].position < profile.of
     return profile.operator
@@ -70,7 +71,7 @@ def test_the_faulty_operation_is_found(long: Recording) -> None:
 def test_another_backend_may_stand_in(long: Recording) -> None:
     profile = measured(long, PrefixSettings(backend=Backend.EAGER))
     assert profile is not None and profile.first is None and profile.whole is False
-    assert profile.complete and "agree" in profile.summary()
+    assert profile.complete and "agree" in describe(profile)
 
 
 def test_without_time_the_profile_says_so(long: Recording) -> None:
@@ -86,7 +87,7 @@ def test_without_time_the_profile_says_so(long: Recording) -> None:
 def test_gradients_part_at_the_operation_whose_backward_is_wrong(profiled: Profiled) -> None:
     profile = profiled("gradients", grads=True)
     assert first_of(profile) == "torch.sigmoid"
-    assert profile is not None and profile.grads and "gradients" in profile.summary()
+    assert profile is not None and profile.grads and "gradients" in describe(profile)
 
 
 def test_an_assignment_to_a_part_of_a_tensor_is_an_operation_too(profiled: Profiled) -> None:
@@ -132,5 +133,5 @@ def test_names_of_the_program_do_not_enter_the_profile(profiled: Profiled) -> No
     profile = profiled("private_names")
     assert profile is not None
     assert [p.operator for p in profile.points] == ["torch.nn.functional.linear", "torch.sigmoid"]
-    shown = str(profile.to_json()) + profile.summary()
+    shown = str(profile.to_json()) + describe(profile)
     assert "bonus" not in shown and "Salary" not in shown and "alary" not in shown

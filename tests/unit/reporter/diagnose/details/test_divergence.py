@@ -14,8 +14,15 @@ from typing import Any
 import pytest
 
 from reporter.core.plain import Json
-from reporter.diagnose.details.divergence import Effort, Point, PrefixSettings, Profile, profile
+from reporter.diagnose.details.divergence import (
+    Effort,
+    PrefixSettings,
+    describe,
+    profile,
+    with_finite_numbers,
+)
 from reporter.recording.questions import CallQuestion
+from reporter.report.sections import DivergencePoint, DivergenceSection
 
 OK: Json = {"outcome": "ok"}
 
@@ -79,7 +86,7 @@ def profiled(
     call_session: GraphLab,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = lambda: 0.0,
-) -> Profile:
+) -> DivergenceSection:
     found = profile(call_session, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock)
     assert found is not None
     return found
@@ -106,7 +113,7 @@ def test_where_everything_agrees_the_whole_graph_is_measured_too(tmp_path: Path)
     call_session = GraphLab(tmp_path, chain(40), set())
     found = profiled(call_session)
     assert (found.first, found.whole, found.complete) == (None, False, True)
-    assert None in call_session.measured and "agree" in found.summary()
+    assert None in call_session.measured and "agree" in describe(found)
 
 
 def test_what_ends_a_fork_is_counted_and_not_asked_again(tmp_path: Path) -> None:
@@ -124,7 +131,7 @@ def test_where_what_comes_before_cannot_be_measured_the_profile_is_not_complete(
     # of what agrees, none is computed from the operations that cannot be measured
     found = profiled(GraphLab(tmp_path, chain(8), {6}, deadly={3, 4, 5}))
     assert found.first == 6 and not found.complete
-    assert "not everything before it could be measured" in found.summary()
+    assert "not everything before it could be measured" in describe(found)
 
 
 def test_when_the_time_is_up_nothing_more_is_measured(tmp_path: Path) -> None:
@@ -140,8 +147,15 @@ def test_when_the_time_is_up_nothing_more_is_measured(tmp_path: Path) -> None:
 
 
 def test_a_number_without_a_value_becomes_null() -> None:
-    point = Point(3, "torch.exp", float("inf"), None, float("nan"), 0.0, False, 1, 2)
-    document = Profile((point,), 3, 9, "torch.exp", True).to_json()
+    point = DivergencePoint(
+        position=3,
+        operator="torch.exp",
+        max_abs_error=float("inf"),
+        error_vs_fp64=float("nan"),
+        same=False,
+    )
+    found = DivergenceSection(points=(point,), first=3, of=9, operator="torch.exp", complete=True)
+    document = with_finite_numbers(found).to_json()
     assert document["points"][0]["max_abs_error"] is None
     assert document["points"][0]["error_vs_fp64"] is None
     assert document["first"] == 3
