@@ -138,13 +138,13 @@ def cell(text: str, limit: int = 120) -> str:
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
-def span(text: str, limit: int = 300) -> str:
+def span(text: str) -> str:
     """Text of a stranger as a code span, also within a table: nothing in it is Markdown, HTML or a
     mention.
     """
     # a backslash before the bar would escape ours, and the cell would end there
     line = re.sub(
-        r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, limit)
+        r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, 300)
     )
     return _between_ticks(line)
 

@@ -136,6 +136,17 @@ EAGER_TITLES = {
 }
 #: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
+#: All of these, which stand in a repro whatever the program.
+ALL_SUMMARIES = (
+    RUNNING_SUMMARY,
+    STATED_LIMIT,
+    CACHE_SUMMARY,
+    EFFECT_SUMMARY,
+    *SUMMARIES.values(),
+    *EXPORT_SUMMARIES.values(),
+    *AOTI_SUMMARIES.values(),
+    *EAGER_SUMMARIES.values(),
+)
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
 _EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager with {operators}"
 TITLES = {

@@ -84,28 +84,28 @@ def operators(text: str) -> tuple[str, ...]:
     """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in
     are none.
     """
+    tree = ast.parse(text)
+    layers = _find_layers(tree)
+    nodes = [
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name in ("forward", "repro")
+        for node in ast.walk(function)
+    ]
+    blocks = [node for node in nodes if isinstance(node, ast.With)]
+    contexts = {id(item.context_expr) for block in blocks for item in block.items}
     found: dict[str, None] = {}
     counted: dict[str, None] = {}
     read: dict[str, None] = {}
-    tree = ast.parse(text)
-    layers = _find_layers(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
-            contexts = {
-                id(item.context_expr)
-                for inner in ast.walk(node)
-                if isinstance(inner, ast.With)
-                for item in inner.items
-            }
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Call) and id(inner) not in contexts:
-                    found[_callee(inner.func, layers)] = None
-                elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
-                    (counted if _counts(inner) else found)[_SIGNS[type(inner.op)]] = None
-                elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
-                    found[_assignment_name(inner)] = None
-                elif isinstance(inner, ast.Subscript):
-                    read[_reading_name(inner)] = None
+    for node in nodes:
+        if isinstance(node, ast.Call) and id(node) not in contexts:
+            found[_callee(node.func, layers)] = None
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _SIGNS:
+            (counted if _counts(node) else found)[_SIGNS[type(node.op)]] = None
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found[_assignment_name(node)] = None
+        elif isinstance(node, ast.Subscript):
+            read[_reading_name(node)] = None
     # Python's arithmetic is told only where there is nothing else to tell, and that a part was read
     # only where not even that
     named = [name for name in found if name]

@@ -119,28 +119,8 @@ def without_finding(recording: Recording) -> Diagnosis:
     explained = explain_check(recording)
     if explained is not None:
         return explained
-    if calls == 0 and recording.further_runs.fails_uncompiled is False:
-        summary = (
-            "The script fails only with the compiler, and what is compiled is compiled by another"
-            " process that it starts, which was not looked at."
-        )
-        return Diagnosis(Kind.OUTSIDE, Layer.NONE, summary)
-    if raised and calls == 0:
-        line = f"{raised['class']}{_in(raised)} before anything was compiled"
-        summary = f"The program fails without the compiler: {line}."
-        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
-    if calls == 0 and script.stopped:
-        raise CannotJudgeError(
-            "the script was stopped after its time limit and had compiled nothing by then; give it"
-            " more with --timeout"
-        )
     if calls == 0:
-        return Diagnosis(
-            Kind.NOT_REPRODUCED,
-            Layer.NONE,
-            "Nothing was compiled: the script made no call of a compiled function."
-            + (_ELSEWHERE if script.waited_for >= _IDLE else ""),
-        )
+        return _nothing_compiled(recording)
     if rejected and script_failed(recording):
         line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
@@ -156,6 +136,35 @@ def without_finding(recording: Recording) -> Diagnosis:
             " outputs cannot be copied, or eager takes too long), so nothing can be said about them"
         )
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
+
+
+def _nothing_compiled(recording: Recording) -> Diagnosis:
+    """The verdict where no compiled function was called.
+
+    Raises CannotJudgeError.
+    """
+    script, raised = recording.script, recording.script.exception
+    if recording.further_runs.fails_uncompiled is False:
+        summary = (
+            "The script fails only with the compiler, and what is compiled is compiled by another"
+            " process that it starts, which was not looked at."
+        )
+        return Diagnosis(Kind.OUTSIDE, Layer.NONE, summary)
+    if raised:
+        line = f"{raised['class']}{_in(raised)} before anything was compiled"
+        summary = f"The program fails without the compiler: {line}."
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
+    if script.stopped:
+        raise CannotJudgeError(
+            "the script was stopped after its time limit and had compiled nothing by then; give it"
+            " more with --timeout"
+        )
+    return Diagnosis(
+        Kind.NOT_REPRODUCED,
+        Layer.NONE,
+        "Nothing was compiled: the script made no call of a compiled function."
+        + (_ELSEWHERE if script.waited_for >= _IDLE else ""),
+    )
 
 
 def blame_program(recording: Recording, excused: Diagnosis) -> Diagnosis:

@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.core.plain import Json
@@ -50,7 +49,7 @@ class LintResult:
         return [*lines, f"{last}, {len(RULES)} rules"]
 
 
-def lint(subject: LintSubject, rules: Sequence[Rule] = RULES) -> LintResult:
+def lint(subject: LintSubject) -> LintResult:
     """Asks every rule."""
     return LintResult(
         tuple(
@@ -63,7 +62,7 @@ def lint(subject: LintSubject, rules: Sequence[Rule] = RULES) -> LintResult:
                 wants=rule.wants,
                 way_out=rule.way_out,
             )
-            for rule in rules
+            for rule in RULES
             for file, line, found in rule.check(subject)
         )
     )

@@ -23,16 +23,7 @@ from reporter.lint.run import RULES
 from reporter.report import sections
 from reporter.report.folder import write_private
 from templates import own_text
-from templates.wording import (
-    AOTI_SUMMARIES,
-    CACHE_SUMMARY,
-    EAGER_SUMMARIES,
-    EFFECT_SUMMARY,
-    EXPORT_SUMMARIES,
-    RUNNING_SUMMARY,
-    STATED_LIMIT,
-    SUMMARIES,
-)
+from templates.wording import ALL_SUMMARIES
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
@@ -80,22 +71,7 @@ def check_outgoing(
     """
     internals = tuple(internals)
     ours = OwnText(
-        code="\n".join(
-            (
-                own_text(code=True),
-                boilerplate_text(),
-                *Kind,
-                *Layer,
-                CACHE_SUMMARY,
-                EFFECT_SUMMARY,
-                RUNNING_SUMMARY,
-                STATED_LIMIT,
-                *SUMMARIES.values(),
-                *EXPORT_SUMMARIES.values(),
-                *AOTI_SUMMARIES.values(),
-                *EAGER_SUMMARIES.values(),
-            )
-        ),
+        code="\n".join((own_text(code=True), boilerplate_text(), *Kind, *Layer, *ALL_SUMMARIES)),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot

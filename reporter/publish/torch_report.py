@@ -137,23 +137,6 @@ def _report(
     found: ReproEvidence | None,
 ) -> Report:
     info = to.info
-    count = built.program.operations
-    count = statements(built.candidate) if count is None else count
-    repro = ReproInfo(
-        path="repro.py",
-        statements=count,
-        lines=len([line for line in built.program.text.splitlines() if line.strip()]),
-        operators=name_operators(built.program.harness, captured.verdict.layer),
-        verified_cold=built.cold.hits > 0,
-        candidates=built.search.counts.settled,
-        seconds=round(to.seconds, 1),
-        neighbours=tuple(
-            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
-        ),
-        compiler=Compiler(built.candidate.check.compiler),
-        control=tuple(control.command(built.program.text) or ()) or None,
-        eager_error=built.details.eager_error,
-    )
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.search.others, 1)
@@ -167,7 +150,7 @@ def _report(
         python=info.version,
         device=captured.device,
         requires=_requires(built),
-        repro=repro,
+        repro=_repro_info(captured, built, to.seconds),
         labels=form.allow(_labels(captured, built, info.torch)),
         other_findings=tuple(others),
         differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
@@ -186,6 +169,25 @@ def _report(
         timing={**(captured.verdict.details.timing or {}), **to.timing},
         not_measured=to.not_measured or None,
         issue=_issue(captured, built, to, form, found),
+    )
+
+
+def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> ReproInfo:
+    text, count = built.program.text, built.program.operations
+    return ReproInfo(
+        path="repro.py",
+        statements=statements(built.candidate) if count is None else count,
+        lines=len([line for line in text.splitlines() if line.strip()]),
+        operators=name_operators(built.program.harness, captured.verdict.layer),
+        verified_cold=built.cold.hits > 0,
+        candidates=built.search.counts.settled,
+        seconds=round(seconds, 1),
+        neighbours=tuple(
+            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
+        ),
+        compiler=Compiler(built.candidate.check.compiler),
+        control=tuple(control.command(text) or ()) or None,
+        eager_error=built.details.eager_error,
     )
 
 

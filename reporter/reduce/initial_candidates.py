@@ -57,50 +57,69 @@ def check_for(
 
     `words` are those of torch's own interface, the only texts that arguments keep.
     """
-    finding = diagnosis.finding
-    assert finding is not None and diagnosis.ladder is not None
-    context = finding.context
-    contexts = []
-    if context["inference"]:
-        contexts.append("torch.inference_mode()")
-    elif not context["grad"]:
-        contexts.append("torch.no_grad()")
-    for device, (enabled, dtype) in context["autocast"].items():
-        if enabled:
-            contexts.append(f'torch.autocast("{device}", dtype={dtype})')
-    random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
-    config = config_lines(environment["configs"], environment["choices"]) if environment else ()
-    if random and diagnosis.layer in INDUCTOR_LAYERS:
-        config = (*config, ("torch._inductor.config.fallback_random", "True"))
-    if diagnosis.is_from_cache:
-        config = (*config, CACHED)
-    if diagnosis.ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
-        config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
+    finding, ladder = diagnosis.finding, diagnosis.ladder
+    assert finding is not None and ladder is not None
     changed = diagnosis.comparison["values"] if diagnosis.comparison else []
-    minded = [item for item in changed if not item["same"]]
     compared = diagnosis.signature.property if diagnosis.signature else None
-    eager = diagnosis.ladder[EAGER]
-    if finding.compiler == Compiler.COMPILE:
-        kept = arguments(finding.options, bool(prelude))
-    elif finding.compiler == Compiler.ONNX:
-        kept = onnx_arguments(finding.options, words)
-    else:
-        kept = strictness(diagnosis)
+    refused = ladder[EAGER].outcome == RungOutcome.RAISES
     return ReproCheck(
         kind=diagnosis.kind,
         compiler=finding.compiler,
         steps=tuple(finding.options.get("steps") or ()),
-        arguments=kept,
-        config=tuple(dict(config).items()),
-        contexts=tuple(contexts),
+        arguments=_arguments(diagnosis, bool(prelude), words),
+        config=_config(diagnosis, environment),
+        contexts=tuple(_contexts(finding.context)),
         backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
         property=compared,
-        double=compared is None
-        and (diagnosis.ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT),
-        compare_inputs=any(item["property"] == "changed input" for item in minded),
-        eager_raises=eager.outcome == RungOutcome.RAISES and diagnosis.kind == Kind.PROCESS_DEATH,
-        prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),
+        double=compared is None and (ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT),
+        compare_inputs=any(
+            item["property"] == "changed input" and not item["same"] for item in changed
+        ),
+        eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
+        prelude="\n\n\n".join(filter(None, (settings(finding.context, environment), prelude))),
     )
+
+
+def _arguments(
+    diagnosis: Diagnosis, custom: bool, words: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """The arguments of what makes the callable, as text."""
+    assert diagnosis.finding is not None
+    options = diagnosis.finding.options
+    if diagnosis.finding.compiler == Compiler.COMPILE:
+        return arguments(options, custom)
+    if diagnosis.finding.compiler == Compiler.ONNX:
+        return onnx_arguments(options, words)
+    return strictness(diagnosis)
+
+
+def _config(
+    diagnosis: Diagnosis, environment: EnvironmentFacts | None
+) -> tuple[tuple[str, str], ...]:
+    """The settings that the call ran under, and those under which the failure was seen."""
+    ladder = diagnosis.ladder
+    assert ladder is not None
+    lines = config_lines(environment["configs"], environment["choices"]) if environment else ()
+    config = dict(lines)
+    draws = bool(ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
+    if draws and diagnosis.layer in INDUCTOR_LAYERS:
+        config["torch._inductor.config.fallback_random"] = "True"
+    if diagnosis.is_from_cache:
+        config.update([CACHED])
+    if ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
+        config["torch._inductor.config.emulate_precision_casts"] = "True"
+    return tuple(config.items())
+
+
+def _contexts(context: ContextState) -> Iterator[str]:
+    """The contexts that the call was made in, as expressions."""
+    if context["inference"]:
+        yield "torch.inference_mode()"
+    elif not context["grad"]:
+        yield "torch.no_grad()"
+    for device, (enabled, dtype) in context["autocast"].items():
+        if enabled:
+            yield f'torch.autocast("{device}", dtype={dtype})'
 
 
 def settings(context: ContextState, environment: EnvironmentFacts | None) -> str:
