@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 
 from reporter.core.progress import Progress
 from reporter.report.sections import StageRow
@@ -138,10 +137,5 @@ class MeteredProgress:
         self._progress.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.__exit__(kind, error, trace)
+    def __exit__(self, *reason: object) -> None:
+        self._progress.__exit__(*reason)
