@@ -216,14 +216,20 @@ def _positions(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
     """Each statement inside a function, as the list that holds it and its index, outer ones
     first.
     """
+    for _, _, block in _blocks(tree):
+        for index in range(len(block)):
+            yield block, index
+
+
+def _blocks(tree: ast.AST) -> Iterator[tuple[ast.AST, str, list[ast.stmt]]]:
+    """Each list of statements inside a function, with its node and the name that it has there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module):
             continue
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
             if isinstance(block, list):
-                for index in range(len(block)):
-                    yield block, index
+                yield node, name, block
 
 
 def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
@@ -234,14 +240,9 @@ def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
         for number, (block, index) in enumerate(_positions(tree))
         if number not in wanted
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module):
-            continue
-        for name in ("body", "orelse"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                left = [item for item in block if id(item) not in gone]
-                setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
+    for node, name, block in _blocks(tree):
+        left = [item for item in block if id(item) not in gone]
+        setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
     return replace(
         kernel, text=ast.unparse(ast.fix_missing_locations(_drop_unused(tree, kernel.name)))
     )

@@ -8,7 +8,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reporter.core.kinds import (
     UNBACKED,
@@ -37,9 +37,10 @@ from reporter.report.sections import (
     section,
 )
 
-#: Seconds for the culprit and for the divergence profile of one diagnosis, at most and at least,
-#: and how many times the program's own seconds lie between.
-MOST, LEAST, TIMES = (90.0, 60.0), 20.0, 2.0
+#: Seconds for the culprit and for the divergence profile of one diagnosis, at most.
+_MOST_OF_CULPRIT, _MOST_OF_DIVERGENCE = 90.0, 60.0
+#: Seconds for each of them at least, and how many times the program's own seconds lie between.
+_LEAST, _TIMES = 20.0, 2.0
 
 _NUMBERS = (
     "where",
@@ -71,25 +72,21 @@ class DiagnosisDetails:
     remark_diagnosis: Diagnosis | None = None
 
 
+@dataclass
 class _Gatherer:
-    def __init__(
-        self,
-        diagnosis: Diagnosis,
-        recording: Recording,
-        timeout: float,
-        jobs: int,
-        say: Callable[[str], None],
-        checked: bool,
-    ) -> None:
-        self.checked = checked
-        self.diagnosis = diagnosis
-        self.recording = recording
-        self.timeout = timeout
-        self.jobs = jobs
-        self.say = say
-        self.lines: list[str] = []
-        ample = max(LEAST, TIMES * recording.script.seconds)
-        self.budgets = tuple(min(most, ample) for most in MOST)
+    """The parts of the details, each with what it tells a person; see `gather`."""
+
+    diagnosis: Diagnosis
+    recording: Recording
+    timeout: float
+    jobs: int
+    say: Callable[[str], None]
+    checked: bool
+    lines: list[str] = field(default_factory=list)
+
+    def budget(self, most: float) -> float:
+        """Seconds for a part that may take so many."""
+        return min(most, max(_LEAST, _TIMES * self.recording.script.seconds))
 
     def stack(self) -> StackSection | None:
         torch_frame = self.diagnosis.torch_frame
@@ -141,7 +138,7 @@ class _Gatherer:
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
-        effort = divergence.Effort(self.budgets[1], self.timeout, self.jobs)
+        effort = divergence.Effort(self.budget(_MOST_OF_DIVERGENCE), self.timeout, self.jobs)
         found = divergence.profile(finding, settings, effort, self.say)
         if found is None:
             return None
@@ -159,7 +156,7 @@ class _Gatherer:
             culprit.SuspectedBug(
                 diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
             ),
-            culprit.SearchBudget(self.budgets[0], self.jobs),
+            culprit.SearchBudget(self.budget(_MOST_OF_CULPRIT), self.jobs),
             self.say,
             call_abilities(diagnosis.finding.call_session, names, self.timeout),
         )
