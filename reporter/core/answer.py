@@ -10,9 +10,7 @@ from typing import Any, cast, get_args
 from collectors.protocol import BisectCount, CandidateOutcome, Failure, FailureFrame
 from reporter.core.plain import Json
 
-AnswerOutcome = CandidateOutcome
-
-_OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
+_OUTCOMES: tuple[str, ...] = get_args(CandidateOutcome)
 
 #: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
 _NO_MEMORY = re.compile(
@@ -32,7 +30,7 @@ class Answer:
     undefined.
     """
 
-    outcome: AnswerOutcome
+    outcome: CandidateOutcome
     failure: Failure | None = None
     signal: str | None = None
     exit: int = 0
@@ -101,7 +99,7 @@ class Answer:
         if data["outcome"] not in _OUTCOMES:
             raise ValueError(f"{data['outcome']!r} is no outcome of a run")
         return cls(
-            outcome=cast(AnswerOutcome, data["outcome"]),
+            outcome=cast(CandidateOutcome, data["outcome"]),
             failure=data.get("failure"),
             signal=data.get("signal"),
             exit=int(data.get("exit", 0)),

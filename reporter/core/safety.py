@@ -160,23 +160,23 @@ def dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
     text = text if _ESCAPES.search(text) else ""  # finding a string's own text is slow
     found: dict[tuple[DangerKind, int, str], Danger] = {}
     for node in ast.walk(tree):
-        for danger in _of(node, names, text):
+        for danger in _find_in(node, names, text):
             place = (danger.kind, danger.line, danger.what)
             if place not in found or danger.told:
                 found[place] = danger
     return tuple(sorted(found.values(), key=lambda item: (item.line, item.kind, item.what)))
 
 
-def _of(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
+def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for module in _modules_of(node):
             kind = _MODULES.get(module.partition(".")[0])
             if kind:
                 yield _danger(kind, node.lineno, f"import {module}", module.partition(".")[0])
     elif isinstance(node, ast.Call):
-        yield from _of_call(node, names)
+        yield from _find_in_call(node, names)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
-        yield from _of_text(node, text)
+        yield from _find_in_text(node, text)
     elif isinstance(node, ast.Attribute):
         if node.attr in _REACHES:
             yield Danger("eval", node.lineno, node.attr)
@@ -184,10 +184,10 @@ def _of(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
         if part in _PARTS:
             yield _danger(_PARTS[part], node.lineno, part, part, told=False)
     elif isinstance(node, ast.Subscript) and _dotted_name(node.value, names) == "os.environ":
-        yield from _of_variable(_string(node.slice), node.lineno)
+        yield from _find_in_variable(_string(node.slice), node.lineno)
 
 
-def _of_call(node: ast.Call, names: dict[str, str]) -> Iterator[Danger]:
+def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[Danger]:
     called = _dotted_name(node.func, names)
     root, _, last = called.partition(".")[0], *called.rpartition(".")[1:]
     part = next((part for part in _PARTS if called.startswith(part)), None)
@@ -205,12 +205,12 @@ def _of_call(node: ast.Call, names: dict[str, str]) -> Iterator[Danger]:
         what = f"{last}({first!r})" if first is not None else last
         yield Danger("file", node.lineno, what, private or called not in _OPENS)
     if called in _READS_VARIABLE:
-        yield from _of_variable(first, node.lineno)
+        yield from _find_in_variable(first, node.lineno)
     if last == "DataLoader" and any(word.arg == "num_workers" for word in node.keywords):
         yield Danger("process", node.lineno, "num_workers", told=False)
 
 
-def _of_text(node: ast.Constant, text: str) -> Iterator[Danger]:
+def _find_in_text(node: ast.Constant, text: str) -> Iterator[Danger]:
     value, line = node.value, node.lineno
     said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     strange = sum(not char.isprintable() and char not in "\n\t\r" for char in said)
@@ -230,7 +230,7 @@ def _of_text(node: ast.Constant, text: str) -> Iterator[Danger]:
         yield Danger("install", line, repr(said[:80]))
 
 
-def _of_variable(name: str | None, line: int) -> Iterator[Danger]:
+def _find_in_variable(name: str | None, line: int) -> Iterator[Danger]:
     if name is None or not _USUAL.match(name):
         yield Danger("environment", line, name or "a computed name")
 

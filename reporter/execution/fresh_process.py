@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CandidateRequest, MeasurementLine
-from reporter.core.answer import Answer, AnswerOutcome
+from collectors.protocol import CandidateOutcome, CandidateRequest, MeasurementLine
+from reporter.core.answer import Answer
 from reporter.core.signals import signal_name
 from reporter.core.tokens import without_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
@@ -30,7 +30,7 @@ from reporter.execution.usage import METER
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
 _RUNNING: set[int] = set()
-_ENDINGS: dict[int, AnswerOutcome] = {0: "passes", 125: "cannot_judge"}
+_ENDINGS: dict[int, CandidateOutcome] = {0: "passes", 125: "cannot_judge"}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from reporter.publish.allow_list import AllowList, public_values
 from reporter.publish.form import choose
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
-from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, issue_section
+from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.sections import Report
 
@@ -75,7 +75,7 @@ def check_kernel_report(
         fingerprint=_fingerprint(finished.report).section(),
         timing=to.timing or None,
         not_measured=to.not_measured or None,
-        issue=issue_section(to, form, texts.repro, environment, texts.log),
+        issue=make_issue(to, form, texts.repro, environment, texts.log),
     )
     internals = _strings(finished.compiled.get("internals"))
     return check_leaks(

@@ -25,7 +25,7 @@ from reporter.publish.allow_list import TRACE, AllowList, public_values
 from reporter.publish.form import choose
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.result import EVIDENCE, JOURNAL, RECORDING, BuiltRepro
-from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, issue_section
+from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.reduce.source_candidates import Rewritten, statements
 from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, fingerprint
@@ -287,7 +287,7 @@ def _issue(
         environment = {**environment, "vector_isa": found.vector_isa}
     log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
     return structs.replace(
-        issue_section(to, form, built.program.text, environment, log),
+        make_issue(to, form, built.program.text, environment, log),
         culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
         workaround=_workaround(built),
         excerpt=asdict(found.excerpt) if found and found.excerpt else None,

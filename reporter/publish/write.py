@@ -98,7 +98,7 @@ class Outgoing:
     kept: tuple[str, ...] = ()
 
 
-def issue_section(
+def make_issue(
     to: Destination, form: IssueForm, repro: str, environment: Mapping[str, object], log: str
 ) -> IssueSection:
     """What every issue says beside the report's numbers."""

@@ -9,12 +9,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
-from reporter.core.answer import Answer, AnswerOutcome
+from collectors.protocol import CandidateOutcome
+from reporter.core.answer import Answer
 
 META = TensorMeta((4, 8), "float32", (8, 1))
 
 
-def failing(fails: Callable[[str], bool]) -> Callable[[str], AnswerOutcome]:
+def failing(fails: Callable[[str], bool]) -> Callable[[str], CandidateOutcome]:
     """The outcome of a text that fails where `fails` says so."""
     return lambda text: "fails" if fails(text) else "passes"
 
@@ -45,7 +46,7 @@ class TextPool:
 
     jobs = 1
 
-    def __init__(self, outcome: Callable[[str], AnswerOutcome]) -> None:
+    def __init__(self, outcome: Callable[[str], CandidateOutcome]) -> None:
         self.outcome = outcome
         self.asked: list[str] = []
 

@@ -16,7 +16,7 @@ import anonymizer
 from collectors.protocol import CallOutcome, CandidateOutcome, KernelOutcome
 from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
-from reporter.core.answer import Answer, AnswerOutcome
+from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import (
     Backend,
@@ -49,7 +49,7 @@ TYPED: dict[str, type[Enum]] = {
     "symptom": Symptom,
 }
 #: Words of literals, with which mypy compares an answer's and a message's outcome.
-OF_ANSWERS = set(get_args(AnswerOutcome))
+OF_ANSWERS = set(get_args(CandidateOutcome))
 OF_MESSAGES = {
     word for words in (CallOutcome, CandidateOutcome, KernelOutcome) for word in get_args(words)
 }
@@ -114,7 +114,7 @@ def test_every_word_of_a_literal_has_its_row(table: dict[str, object], words: ob
 
 
 def test_an_answer_with_another_outcome_is_refused() -> None:
-    assert {Answer.from_json({"outcome": word}).outcome for word in get_args(AnswerOutcome)}
+    assert {Answer.from_json({"outcome": word}).outcome for word in get_args(CandidateOutcome)}
     with pytest.raises(ValueError, match="'crashed' is no outcome of a run"):
         Answer.from_json({"outcome": "crashed"})
 

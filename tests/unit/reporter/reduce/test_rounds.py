@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from anonymizer.graph import emit
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
-from reporter.core.answer import AnswerOutcome
+from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
 from reporter.reduce.questions import Questions, Sweep, graph_of
@@ -200,7 +200,7 @@ def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     """After many candidates in vain, once they have taken longer than all before and a minute."""
     seconds = 0.0
 
-    def outcome(text: str) -> AnswerOutcome:
+    def outcome(text: str) -> CandidateOutcome:
         nonlocal seconds
         seconds += pause
         return "fails" if "torch.sinh" in text else "passes"
