@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from templates import wording
+from templates import tables
 from templates.releases import is_right
 from templates.text import visible
 
@@ -65,7 +65,7 @@ _SETTINGS: dict[str, Any] = {
 
 def ladder(report: Mapping[str, Any]) -> str:
     """Which variants of the repro fail: one cell for each backend or mode and each `dynamic`."""
-    rows = wording.grid(report)
+    rows = tables.grid(report)
     if not rows:
         return ""
     with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
@@ -80,7 +80,7 @@ def ladder(report: Mapping[str, Any]) -> str:
                 )
                 _box(axes, x, y, colour, 0.12 if outcome == "–" else 0.28)
                 axes.text(x + 0.49, y, _plain(outcome, 28), ha="center", va="center")
-        for x, name in enumerate(wording.columns(report)):
+        for x, name in enumerate(tables.columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
         axes.set_ylim(len(rows) - 0.4, -1.2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from templates import forms, kernel, wording
+from templates import forms, kernel, tables, wording
 from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.releases import describe_turns, release_rows
@@ -61,8 +61,8 @@ def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> di
     issue = report["issue"]
     tidy = tidy_log(issue["error_log"])
     releases = release_rows(report, issue["releases"])
-    requirements = wording.requirements(report, repro)
-    needed, not_needed = wording.choose_rows(requirements)
+    requirements = tables.requirements(report, repro)
+    needed, not_needed = tables.choose_rows(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
@@ -77,19 +77,19 @@ def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> di
         "expected": expected,
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
-        "grid": wording.grid(report),
-        "neighbours": wording.neighbour_rows(report),
+        "grid": tables.grid(report),
+        "neighbours": tables.neighbour_rows(report),
         "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
         "subject": wording.subject(report),
-        "generated": wording.describe_generated(report),
-        "measured": wording.describe_measured(report),
+        "generated": kernel.describe_generated(report),
+        "measured": tables.describe_measured(report),
         "requirements": requirements,
         "needed": needed,
         "not_needed": not_needed,
         "releases": releases,
         "turning": describe_turns(releases),
         "not_measured": report.get("not_measured") or (),
-        "libraries": wording.libraries(report, issue["environment"]),
+        "libraries": tables.libraries(report, issue["environment"]),
         "log": log,
         "log_left_out": bool(tidy.strip()) and not log,
         "versions": versions,

@@ -188,7 +188,7 @@ def _describe_interpreted(verdict: Json, found: Json) -> str:
 
 
 def requirements(report: Json) -> list[tuple[str, str]]:
-    """What the repro needs, as rows; plain words of `wording._NOTHING` say that it does not."""
+    """What the repro needs, as rows; plain words of `tables._NOTHING` say that it does not."""
     launch = report["triton"]["launch"]
     types = ", ".join(kind for kind in launch["signature"].values() if kind != "constexpr")
     options = ", ".join(f"{name}={value!r}" for name, value in launch["options"].items())

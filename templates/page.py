@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from templates import captions, charts, render, wording
+from templates import captions, charts, render, tables, wording
 from templates.log import cut_log
 from templates.releases import describe_turns, release_rows
 from templates.text import tidy_log
@@ -45,7 +45,7 @@ def render_page(
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
-        requirements=[(name, _plain(value)) for name, value in wording.requirements(report, repro)],
+        requirements=[(name, _plain(value)) for name, value in tables.requirements(report, repro)],
         ladder=Markup(charts.ladder(report)),
         divergence=Markup(charts.divergence(measured.get("divergence"))),
         where=captions.divergence(measured.get("divergence")),

@@ -28,17 +28,6 @@ LAYER_NAMES = {
     "onnx": "the exporter to ONNX",
     "eager": "eager mode",
 }
-#: Values of `requirements` that ask for nothing, and what to call them then.
-_NOTHING = ("no", "none", "default", "default (None)")
-_UNNEEDED = {
-    "backward": "backward pass",
-    "dynamic shapes": "setting of `dynamic`",
-    "mode": "other mode",
-}
-_CUSTOM_OP = re.compile(
-    r"\btorch\.library\b|\btorch\.ops\.(?!aten\b|prims\b|prim\b|quantized\b|higher_order\b)"
-)
-_SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
 #: What `torch.testing.assert_close` says of two numbers of Python.
 _SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: What the anonymizer writes in the place of a private text.
@@ -189,7 +178,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         pattern = pattern.replace(": {message}", where + " with {operators}")
     message = _message(verdict).removeprefix("error: ")
     explained = _EXPLANATION.search(log) if verdict["kind"] == UNSUPPORTED else None
-    changes = _changes(report)
+    changes = read_changes(report)
     filled = pattern.format(
         compiler=compiler(report),
         exception=_exception(verdict).strip("`"),
@@ -230,16 +219,7 @@ def _is_effect(verdict: Mapping[str, object]) -> bool:
     return verdict["summary"] == EFFECT_SUMMARY
 
 
-def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What was varied, for which values the repro fails, and for which it passes."""
-
-    def say(values: list[str]) -> str:
-        return ", ".join(value if value == "left out" else code(value) for value in values)
-
-    return [(what, say(fails), say(right)) for what, (fails, right) in _changes(report).items()]
-
-
-def _changes(report: Mapping[str, Any]) -> _Changes:
+def read_changes(report: Mapping[str, Any]) -> _Changes:
     """By what was changed beside the repro: with which values it fails, its own first, and with
     which it passes.
     """
@@ -508,42 +488,6 @@ def _write(value: Any) -> str:
     return str(value) if isinstance(value, (bool, str)) else f"{value:.6g}"
 
 
-def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
-    """Variants and their numbers, one row for all that measured the same; none where the text above
-    says it all.
-    """
-    rows: dict[tuple[Any, Any, Any], list[str]] = {}
-    for rung in report["ladder"]:
-        found = rung["max_abs_error"], rung["error_vs_fp64"], rung["eager_error_vs_fp64"]
-        if found[0] is not None or found[1] is not None:
-            rows.setdefault(found, []).append(rung["rung"])
-    if len(rows) < 2:
-        return []
-    return [
-        (names[0] + (f" and {len(names) - 1} more" if names[1:] else ""), *found)
-        for found, names in rows.items()
-    ]
-
-
-def _variant(name: str) -> str:
-    key, _, value = name.partition("=")
-    if name in BACKENDS:
-        return f'`backend="{name}"`'
-    return f'`{key}="{value}"`' if key == "mode" else f"`{name}`"
-
-
-def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stands above the outcomes in a row of `grid`."""
-    if kernel.is_kernel(report):
-        return ("compiled for it",)
-    return ("dynamic default", "dynamic=True", "dynamic=False")
-
-
-def describe_generated(report: Mapping[str, Any]) -> list[str]:
-    """What Triton's compiler and its interpreter say of inductor's kernels."""
-    return kernel.describe_generated(report)
-
-
 def unit(report: Mapping[str, Any]) -> str:
     """What the size of a repro is counted in."""
     return "statement" if kernel.is_kernel(report) else "tensor operation"
@@ -554,85 +498,3 @@ def subject(report: Mapping[str, Any]) -> str:
     if kernel.is_kernel(report):
         return f"Triton {report['triton']['version']}"
     return f"torch {report['torch']}"
-
-
-def grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic`
-    repeat one outcome.
-
-    Of a kernel (target, outcome).
-    """
-    if kernel.is_kernel(report):
-        return [*kernel.grid(report)]
-    own = str(report["requires"]["dynamic"])
-    cells: dict[str, dict[str, str]] = {}
-    for rung in report["ladder"]:
-        name, _, dynamic = rung["rung"].partition(", dynamic=")
-        cells.setdefault(name, {})[dynamic or own] = _cell(rung, report["verdict"])
-    return [
-        (
-            _variant(name),
-            row.get("None", "–"),
-            row.get("True", "–"),
-            row.get("False", "–"),
-        )
-        for name, row in cells.items()
-    ]
-
-
-def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
-    """The outcome, bold if it fails, with the exception where it is another than the verdict's."""
-    if rung["outcome"] in ("ok", "skipped"):
-        return str(rung["outcome"])
-    if rung["outcome"] == "timeout" and verdict["kind"] != "hang":
-        return "no end in time"  # which says more of the machine than of the compiler
-    another = rung["outcome"] == "raises" and rung["detail"] not in ("", verdict["exception"])
-    return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
-
-
-def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
-    """What the repro (its text) needs and what it does not, as rows: the receiving side asks for
-    each of them by name.
-    """
-    if kernel.is_kernel(report):
-        return kernel.requirements(report)
-    needs = report["requires"]
-    dynamic = {None: "default (None)", True: "`dynamic=True`", False: "`dynamic=False`"}[
-        needs["dynamic"]
-    ]
-    return [
-        ("backward", "yes" if needs["backward"] else "no"),
-        ("dynamic shapes", dynamic),
-        ("mode", code(needs["mode"]) if needs["mode"] else "default"),
-        (
-            "config flags",
-            _join(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
-        ),
-        ("context managers", _join(map(code, needs.get("contexts", ())))),
-        ("custom backend", "yes" if report["verdict"]["layer"] == "backend" else "none"),
-        ("custom ops", "yes" if _CUSTOM_OP.search(repro) else "none"),
-        ("tensor subclasses", "yes" if _SUBCLASS.search(repro) else "none"),
-    ]
-
-
-def choose_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
-    """The rows of `requirements` that ask for something, and the names of the others as the end of
-    a sentence.
-    """
-    wanted = [row for row in rows if row[1] not in _NOTHING]
-    others = [_UNNEEDED.get(name, name) for name, value in rows if value in _NOTHING]
-    if len(others) > 1:
-        others = [*others[:-2], f"{others[-2]} or {others[-1]}"]
-    return wanted, ", ".join(others)
-
-
-def _join(parts: Any) -> str:
-    return ", ".join(parts) or "none"
-
-
-def libraries(report: Mapping[str, Any], environment: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and version of what a compiler project asks for first."""
-    packages = dict(environment.get("packages") or {})
-    found = [("Triton", packages.get("triton")), ("torch", report["torch"])]
-    gpus = "; ".join(environment.get("gpus") or ()) or None
-    return [(name, str(value or "none")) for name, value in (*found, ("GPU", gpus))]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reporter.report.sections import Report
-from templates import wording
+from templates import tables, wording
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,8 +94,8 @@ class Summary:
         for name, value, style in self._facts():
             facts.add_row(Text(name, style="dim"), Text(value, style=style))
         yield facts
-        ladder = table("variant", *wording.columns(self.report.to_json()))
-        for name, *cells in wording.grid(self.report.to_json()):
+        ladder = table("variant", *tables.columns(self.report.to_json()))
+        for name, *cells in tables.grid(self.report.to_json()):
             plain = [cell.replace("*", "") for cell in cells]
             styled = [Text(cell, style=_STYLES.get(cell, "red")) for cell in plain]
             ladder.add_row(Text(self._plain(name)), *styled)
