@@ -122,7 +122,6 @@ ROWS = {
     "Filing",
     "InterpreterInfo",
     "KnownIssue",
-    "Point",
     "Repro",
     "StoredReport",
 }
