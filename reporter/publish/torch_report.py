@@ -75,14 +75,13 @@ def check_torch_report(
     terms = collect_terms(to.issue, captured, built, to.cwd)
     public = public_values(around.environment, around.environment.get("git"), to.info.torch_git)
     form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
+    plain = _draft(captured, built, to, form)
+    evidence = found.less_and_less() if found else ()
     return check_leaks(
         to,
         form,
         AllowList(terms, around.internals, public),
-        (
-            _draft(captured, built, to, form, evidence)
-            for evidence in (*(found.less_and_less() if found else ()), None)
-        ),
+        (*(_with_evidence(plain, each) for each in evidence), plain),
         _private(captured, built),
         note,
         (RECORDING, JOURNAL, EVIDENCE),
@@ -102,40 +101,36 @@ def short_message(failure: Mapping[str, Any]) -> str:
     return tidy_log(line)[:500]
 
 
-def _draft(
-    captured: CapturedCall,
-    built: BuiltRepro,
-    to: Destination,
-    form: IssueForm,
-    found: ReproEvidence | None,
-) -> Draft:
-    """The report with what torch's tools say of the repro."""
-    report, measured = _report(captured, built, to, form, found), built.details.measured
+def _draft(captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm) -> Draft:
+    """The report without what torch's tools say of the repro."""
+    report, measured = _report(captured, built, to, form), built.details.measured
     others = {
         _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
     }
-    trace = found.trace if found else ""
-    return Draft(
-        report,
-        built.program.text,
-        (
-            measured.test
-            if measured
-            else format_program(render_test(report.to_json(), built.program.text))
-        ),
-        measured.cells if measured else (),
-        {**others, TRACE: trace} if trace else others,
-        checksums(trace),
+    text = built.program.text
+    if measured is not None:
+        return Draft(report, text, measured.test, measured.cells, others)
+    return Draft(report, text, format_program(render_test(report.to_json(), text)), (), others)
+
+
+def _with_evidence(draft: Draft, found: ReproEvidence) -> Draft:
+    """The report with what torch's tools say of the repro."""
+    issue = draft.report.issue
+    assert issue is not None
+    environment = {**issue.environment}
+    if found.vector_isa:
+        environment["vector_isa"] = found.vector_isa
+    excerpt = asdict(found.excerpt) if found.excerpt else None
+    issue = structs.replace(issue, environment=environment, excerpt=excerpt)
+    return replace(
+        draft,
+        report=structs.replace(draft.report, evidence=found.section(), issue=issue),
+        others={**draft.others, TRACE: found.trace} if found.trace else draft.others,
+        allowed=checksums(found.trace),
     )
 
 
-def _report(
-    captured: CapturedCall,
-    built: BuiltRepro,
-    to: Destination,
-    form: IssueForm,
-    found: ReproEvidence | None,
-) -> Report:
+def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm) -> Report:
     info = to.info
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
@@ -162,13 +157,12 @@ def _report(
         failure=section(FailureSection, signature.to_json()) if signature else None,
         fingerprint=_fingerprint(captured, built).section(),
         reduction=built.search.history,
-        evidence=found.section() if found else None,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
         timing={**(captured.verdict.details.timing or {}), **to.timing},
         not_measured=to.not_measured or None,
-        issue=_issue(captured, built, to, form, found),
+        issue=_issue(captured, built, to, form),
     )
 
 
@@ -275,22 +269,14 @@ def _public_signature(captured: CapturedCall) -> str:
 
 
 def _issue(
-    captured: CapturedCall,
-    built: BuiltRepro,
-    to: Destination,
-    form: IssueForm,
-    found: ReproEvidence | None,
+    captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
 ) -> IssueSection:
     """What the issue says beside the report's numbers, with the whole log."""
-    environment = captured.surroundings.environment
-    if found and found.vector_isa:
-        environment = {**environment, "vector_isa": found.vector_isa}
     log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
     return structs.replace(
-        make_issue(to, form, built.program.text, environment, log),
+        make_issue(to, form, built.program.text, captured.surroundings.environment, log),
         culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
         workaround=_workaround(built),
-        excerpt=asdict(found.excerpt) if found and found.excerpt else None,
     )
 
 
