@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
-from reporter.execution.fresh_process import run_cold
+from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.scheduler import Stage
@@ -44,7 +44,7 @@ class ContrastInterpreter:
         limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
-                workers.submit(run_cold, self.info.path, text, limit, None, True, self.warm)
+                workers.submit(FreshRuns(self.info.path, self.warm).cold, text, limit)
                 for _ in range(runs)
             ]
             return tuple(run.result() for run in started)
