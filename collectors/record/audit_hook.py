@@ -77,7 +77,7 @@ def install(channel: Channel, folder: str, key: str) -> None:
     send, clock = socket.SocketType.sendall, time.monotonic
     replaced = _watch_functions()
     looked = [clock()]
-    judge = _judging(inside)
+    judge = _make_judge(inside)
 
     def tell(what: str) -> None:
         if what not in told:
@@ -107,7 +107,7 @@ def install(channel: Channel, folder: str, key: str) -> None:
     sys.addaudithook(hear)
 
 
-def _judging(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
+def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
     """What tells by an event what the program reaches for; None for what is no reach or not the
     program's.
     """

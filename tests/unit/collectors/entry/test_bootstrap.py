@@ -35,6 +35,17 @@ def run(spec: Mapping[str, Any], folder: Path, *descriptors: int) -> str:
     return done.stdout
 
 
+def test_the_package_is_loaded_without_a_trace_on_the_path() -> None:
+    before = list(sys.path)
+    try:
+        bootstrap.load_package()
+        module = sys.modules[bootstrap.PACKAGE]
+        assert list(module.__path__) == [str(FOLDER.parent)]
+        assert sys.path == before and module.__name__ != "collectors"
+    finally:
+        sys.modules.pop(bootstrap.PACKAGE, None)
+
+
 def test_it_is_recorded(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as host:
         host.bind(str(tmp_path / "s"))

@@ -15,16 +15,6 @@ from collectors.entry import worker_main
 FOLDER = Path(worker_main.__file__).parent
 
 
-def test_the_package_is_loaded_without_a_trace_on_the_path() -> None:
-    before = list(sys.path)
-    try:
-        module = worker_main.load_package(str(FOLDER), "_private_for_a_test")
-        assert list(module.__path__) == [str(FOLDER)]
-        assert sys.path == before and "collectors" not in module.__name__
-    finally:
-        sys.modules.pop("_private_for_a_test", None)
-
-
 def test_modules_of_the_user_win_over_ours(tmp_path: Path) -> None:
     """A candidate run by the entry point imports the user's ``worker``, not the one next to it."""
     (tmp_path / "worker.py").write_text("name = 'mine'")
