@@ -16,6 +16,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.narrowing import PointChecks, Search, What, describe
 from reporter.bisect.search import between, bracket, turns
 from reporter.check import issue_subject, runs
@@ -37,41 +38,6 @@ from reporter.tracker.preview import Prompt
 
 FOUND, NOTHING = 0, 1
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
-
-
-@dataclass(frozen=True)
-class SearchEnds:
-    """Between which two releases, for what, and how far; None is the oldest or newest one, or the
-    report's.
-    """
-
-    good: str | None = None
-    bad: str | None = None
-    find_fix: bool = False
-    nightly: bool = False
-
-
-@dataclass(frozen=True)
-class SearchBuilds:
-    """The builds to search, which `index` lists; `python` are interpreters to search in instead."""
-
-    python: tuple[str, ...] = ()
-    index: str | None = None
-    backend: str | None = None
-
-
-@dataclass(frozen=True)
-class BisectRequest:
-    """One search as the command line asks for it.
-
-    `trust` runs the program of an issue without a sandbox; `user` is then shown it, and asked.
-    """
-
-    repro: str
-    ends: SearchEnds = SearchEnds()
-    builds: SearchBuilds = SearchBuilds()
-    trust: bool = False
-    user: Prompt | None = None
 
 
 @dataclass(frozen=True)
@@ -147,26 +113,32 @@ def _build(check: CheckResult) -> str:
     )
 
 
-def bisect(request: BisectRequest, options: Options, engine: Engine | None = None) -> BisectResult:
-    """Search for the change.
+def bisect(
+    asked: BisectArguments,
+    options: Options,
+    engine: Engine | None = None,
+    user: Prompt | None = None,
+) -> BisectResult:
+    """Search for the change; `user` is shown the program of an issue that is to run without a
+    sandbox, and asked.
 
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
     """
     with open_progress(options) as progress, open_store() as store, contextlib.ExitStack() as stack:
-        named = issue_subject.subject_named(request.repro, request.trust, request.user)
+        named = issue_subject.subject_named(asked.repro, asked.trust, user)
         subject = with_references([named], store)[0]
-        points = _points(request, options, subject, store)
+        points = _points(asked, options, subject, store)
         if engine is None:
             runner = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(runner), options.jobs)
-        found = _run_search(request, options, subject, points, engine, store, progress)
-        if found.code != FOUND or not request.ends.nightly:
+        found = _run_search(asked, options, subject, points, engine, store, progress)
+        if found.code != FOUND or not asked.nightly:
             return found
-        return _among_nightlies(request, options, found, engine, store, progress)
+        return _among_nightlies(asked, options, found, engine, store, progress)
 
 
 def _run_search(
-    request: BisectRequest,
+    asked: BisectArguments,
     options: WorkOptions,
     subject: CheckSubject,
     points: Sequence[Release],
@@ -180,7 +152,7 @@ def _run_search(
     """
     if len(points) < 2:
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
-    what: What = "fixed" if request.ends.find_fix else "broke"
+    what: What = "fixed" if asked.find_fix else "broke"
     plan = [subject.key, what, *(point.label for point in points)]
     with runs.begin(store, store_path(), plan, "bisect") as run:
         keeper = StoredResultSink(store, run)
@@ -192,10 +164,10 @@ def _run_search(
         if not reason:
             search.narrow()
         runs.finish(store, run.id)
-    return _describe(request, search, reason)
+    return _describe(asked, search, reason)
 
 
-def _describe(request: BisectRequest, search: Search, reason: str) -> BisectResult:
+def _describe(asked: BisectArguments, search: Search, reason: str) -> BisectResult:
     found = bracket(search.known) if not reason else None
     checks = search.checks
     remarks = []
@@ -210,55 +182,55 @@ def _describe(request: BisectRequest, search: Search, reason: str) -> BisectResu
         after=checks[found.after] if found else None,
         points=tuple(checks[point] for point in sorted(checks)),
         unknown=tuple(checks[point] for point in between(search.known)),
-        command=_command(request, search),
+        command=_command(asked, search),
         reason=reason,
         remarks=tuple(remarks),
         code=NOTHING if reason else FOUND,
     )
 
 
-def _command(request: BisectRequest, search: Search) -> str:
+def _command(asked: BisectArguments, search: Search) -> str:
     """What repeats the search."""
-    words = ["bugreport", "bisect", request.repro]
-    for python in request.builds.python:
+    words = ["bugreport", "bisect", asked.repro]
+    for python in asked.python:
         words += ["--python", python]
-    if request.builds.python:
-        ends = (("--good", request.ends.good), ("--bad", request.ends.bad))
+    if asked.python:
+        ends = (("--good", asked.good), ("--bad", asked.bad))
         words += [word for flag, end in ends if end for word in (flag, end)]
     else:
         first, last = search.releases[0].label, search.releases[-1].label
-        good, bad = (last, first) if request.ends.find_fix else (first, last)
+        good, bad = (last, first) if asked.find_fix else (first, last)
         words += ["--good", good, "--bad", bad]
-    words += ["--find-fix"] if request.ends.find_fix else []
-    words += ["--index", request.builds.index] if request.builds.index else []
-    words += ["--torch-backend", request.builds.backend] if request.builds.backend else []
-    words += ["--nightly"] if request.ends.nightly else []
-    words += ["--trust"] if request.trust else []
+    words += ["--find-fix"] if asked.find_fix else []
+    words += ["--index", asked.index] if asked.index else []
+    words += ["--torch-backend", asked.backend] if asked.backend else []
+    words += ["--nightly"] if asked.nightly else []
+    words += ["--trust"] if asked.trust else []
     return shlex.join(words)
 
 
 def _points(
-    request: BisectRequest, options: Options, subject: CheckSubject, store: sqlite3.Connection
+    asked: BisectArguments, options: Options, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
-    if request.builds.python:
-        return _interpreters(request, options)
-    good, bad = request.ends.good, request.ends.bad or _public(subject.torch)
+    if asked.python:
+        return _interpreters(asked, options)
+    good, bad = asked.good, asked.bad or _public(subject.torch)
     if bad is None:
         raise UsageError(
-            f"{request.repro} does not say where it fails; give --bad V, a release in which it does"
+            f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
         )
-    listed = listing.offers(request.builds.index)
+    listed = listing.offers(asked.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     if good is None and finals:
-        good = finals[-1].version if request.ends.find_fix else finals[0].version
+        good = finals[-1].version if asked.find_fix else finals[0].version
     assert good is not None
-    good, bad = _concrete(good, request), _concrete(bad, request)
-    early, late = (bad, good) if request.ends.find_fix else (good, bad)
+    good, bad = _concrete(good, asked), _concrete(bad, asked)
+    early, late = (bad, good) if asked.find_fix else (good, bad)
     if not Version(early) < Version(late):
         wrong, way_out = (
             ("later", "leave out --find-fix")
-            if request.ends.find_fix
+            if asked.find_fix
             else ("earlier", "add --find-fix to look for a fix")
         )
         raise UsageError(f"--good {good} is not {wrong} than --bad {bad}; {way_out}")
@@ -267,17 +239,17 @@ def _points(
         listed = listing.remember(store, listed)
     chosen = listing.between(listed if is_fine else finals, early, late)
     inner = [
-        offer.release(request.builds.backend)
+        offer.release(asked.backend)
         for offer in chosen
         if public(offer.version) not in (public(early), public(late))
     ]
-    ends = [parse(end, request.builds.index, request.builds.backend) for end in (early, late)]
+    ends = [parse(end, asked.index, asked.backend) for end in (early, late)]
     return (ends[0], *inner, ends[1])
 
 
-def _concrete(text: str, request: BisectRequest) -> str:
+def _concrete(text: str, asked: BisectArguments) -> str:
     if listing.is_word(text):
-        return listing.find(text, request.builds.index, request.builds.backend).label
+        return listing.find(text, asked.index, asked.backend).label
     try:
         return str(Version(text))
     except InvalidVersion:
@@ -288,18 +260,18 @@ def _public(version: str | None) -> str | None:
     return public(version) if version else None
 
 
-def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ...]:
+def _interpreters(asked: BisectArguments, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
 
-    found = select_releases(Selection(python=request.builds.python), options)
+    found = select_releases(Selection(python=asked.python), options)
     dated = []
     for release in found:
         assert release.python is not None
         info = probe(Path(release.python))
         dated.append((Version(info.torch), release))
     chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
-    early, late = request.ends.good, request.ends.bad
-    if request.ends.find_fix:
+    early, late = asked.good, asked.bad
+    if asked.find_fix:
         early, late = late, early
     ends = [Version(end) for end in (early, late) if end]
     low, high = min(ends) if early else None, max(ends) if late else None
@@ -313,7 +285,7 @@ def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ..
 
 
 def _among_nightlies(
-    request: BisectRequest,
+    asked: BisectArguments,
     options: Options,
     found: BisectResult,
     engine: Engine,
@@ -322,14 +294,14 @@ def _among_nightlies(
 ) -> BisectResult:
     """The same search between the two neighbours, in what the nightly index has or once had."""
     assert found.before is not None and found.after is not None
-    place = request.builds.index or listing.nightly_index(request.builds.backend)
+    place = asked.index or listing.nightly_index(asked.backend)
     try:
         listed = listing.remember(store, listing.offers(place))
     except CannotJudgeError as error:
         return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
     early, late = found.before.release, found.after.release
     builds = [
-        offer.release(request.builds.backend)
+        offer.release(asked.backend)
         for offer in listing.between(listed, early, late)
         if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
     ]
@@ -342,10 +314,10 @@ def _among_nightlies(
             ),
         )
     # the ends are the same environments, and what they showed has been seen
-    ends = [parse(end, request.builds.index, request.builds.backend) for end in (early, late)]
+    ends = [parse(end, asked.index, asked.backend) for end in (early, late)]
     points = [ends[0], *builds, ends[1]]
     known = (found.before, found.after)
-    finer = _run_search(request, options, found.subject, points, engine, store, progress, known)
+    finer = _run_search(asked, options, found.subject, points, engine, store, progress, known)
     if finer.code != FOUND:
         return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
     news = tuple(check for check in finer.points if check not in found.points)

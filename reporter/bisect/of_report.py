@@ -11,7 +11,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from reporter.bisect.bisect import BisectRequest, SearchEnds, bisect
+from reporter.bisect.arguments import BisectArguments
+from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
@@ -40,7 +41,7 @@ def name_neighbours(result: RunResult, options: Options, engine: Engine | None =
     return replace(result, report=report, lines=(*result.lines, *note))
 
 
-def _request(folder: str, report: Report) -> BisectRequest:
+def _request(folder: str, report: Report) -> BisectArguments:
     """The shortest search that the report's own rows allow: where it broke, if an earlier release
     is right, else where it was fixed, if a later one is.
     """
@@ -52,7 +53,7 @@ def _request(folder: str, report: Report) -> BisectRequest:
     after = [version for version in right if version > own]
     if not before and after:
         bad = max(version for version in fails if version < after[0])
-        return BisectRequest(folder, SearchEnds(str(after[0]), str(bad), find_fix=True))
+        return BisectArguments(folder, str(after[0]), str(bad), find_fix=True)
     good = before[-1] if before else None
     bad = min(version for version in fails if good is None or version > good)
-    return BisectRequest(folder, SearchEnds(str(good) if good else None, str(bad)))
+    return BisectArguments(folder, str(good) if good else None, str(bad))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.check import issue_subject, runs
+from reporter.check.arguments import CheckMode
 from reporter.check.engine import Engine, Local
 from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
@@ -28,26 +29,11 @@ from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)
-class CheckMode:
-    """How each repro is asked.
-
-    `fresh` asks fresh processes only, and `exit_code` ends the command as `git bisect run` reads
-    it. `skip_known` leaves out what cannot have changed since it was judged. `trust` runs programs
-    of issues without a sandbox.
-    """
-
-    fresh: bool = False
-    skip_known: bool = False
-    trust: bool = False
-    exit_code: bool = False
-
-
-@dataclass(frozen=True)
 class CheckRequest:
     """One `check`: `repros`, and with `all` every report of the store besides.
 
-    Of the `shard` (I, N) only the I-th of N parts is done. `user` is shown programs of issues that
-    are to run without a sandbox, and asked.
+    Of the `shard` (I, N) only the I-th of N parts is done. `trust` runs programs of issues without
+    a sandbox; `user` is then shown them, and asked.
     """
 
     repros: tuple[str, ...]
@@ -55,6 +41,7 @@ class CheckRequest:
     all: bool = False
     mode: CheckMode = CheckMode()
     shard: tuple[int, int] | None = None
+    trust: bool = False
     user: Prompt | None = None
 
 
@@ -84,7 +71,7 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
         several = (
             subjects_in([name])
             if is_folder
-            else iter([issue_subject.subject_named(name, request.mode.trust, request.user)])
+            else iter([issue_subject.subject_named(name, request.trust, request.user)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)

@@ -8,76 +8,34 @@ Values arrive as plain text and are read by `setting_sources.resolve`, so a bad 
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from reporter.core.arguments import Argument
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX, resolve
 from reporter.core.settings import Setting, settings
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """An option of one command alone, or with an empty `flag` its arguments.
-
-    Without `metavar` it is a switch; `many` may be repeated. `limits` are the least and the most
-    that a number may be.
-    """
-
-    name: str
-    flag: str
-    metavar: str | None
-    help: str
-    many: bool = False
-    kind: type = str
-    default: Any = None
-    limits: tuple[int | None, int | None] = (None, None)
-
-    def parameter(self) -> inspect.Parameter:
-        """As typer reads it."""
-        info: Any
-        if not self.flag:
-            info = typer.Argument(metavar=self.metavar, help=self.help, show_default=False)
-        elif self.metavar is None:
-            info = typer.Option(self.flag, help=self.help)
-        else:
-            info = typer.Option(
-                self.flag,
-                metavar=self.metavar,
-                help=self.help,
-                show_default=self.default is not None,
-                min=self.limits[0],
-                max=self.limits[1],
-            )
-        if self.metavar is None:
-            annotation, default = Annotated[bool, info], False
-        else:
-            kind: Any = list[self.kind] if self.many else self.kind  # type: ignore[name-defined]
-            annotation, default = (
-                Annotated[kind if self.default else kind | None, info],
-                self.default,
-            )
-        return _keyword(self.name, annotation).replace(default=default)
-
-
 def taking(
-    *names: str, script: bool = False, own: Sequence[Parameter] = ()
+    *names: str, script: bool = False, own: type[Any] | None = None
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
 
     Options and arguments that no other command has are the further parameters of the function,
-    written as typer reads them, or a table of `own` words, which the function takes as `**words`.
+    written as typer reads them; or they are the fields of a dataclass `own`
+    (`reporter.core.arguments`), of which the function is given an instance.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        further = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        own_parameters = [p for p in further if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        own_parameters += [word.parameter() for word in own]
+        further = list(inspect.signature(function, eval_str=True).parameters.values())
+        own_parameters = further[1:] if own is None else _parameters_of(own)
 
         def command(**given: object) -> int:
             more = {parameter.name: given.pop(parameter.name) for parameter in own_parameters}
@@ -87,7 +45,8 @@ def taking(
             _mind(names, rest)
             # typer hands over an empty list for an option that may be repeated and was not given
             spoken = {name: None if value == [] else value for name, value in given.items()}
-            return function(resolve(spoken, first, rest), **more)
+            options = resolve(spoken, first, rest)
+            return function(options, **more) if own is None else function(options, _take(own, more))
 
         parameters = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters
@@ -104,6 +63,40 @@ def taking(
         return command
 
     return decorate
+
+
+def _parameters_of(own: type[Any]) -> list[inspect.Parameter]:
+    """The fields of a command's own options as typer reads them."""
+    kinds = get_type_hints(own)
+    return [_own_parameter(field, kinds[field.name]) for field in dataclasses.fields(own)]
+
+
+def _own_parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
+    said: Argument = field.metadata["argument"]
+    default: Any = inspect.Parameter.empty if field.default is MISSING else field.default
+    if get_origin(kind) is tuple:
+        kind, default = list[get_args(kind)[0]] | None, None  # type: ignore[misc]
+    info: Any
+    if not said.flag:
+        info = typer.Argument(metavar=said.metavar, help=said.help, show_default=False)
+    elif said.metavar is None:
+        info = typer.Option(said.flag, help=said.help)
+    else:
+        info = typer.Option(
+            said.flag,
+            metavar=said.metavar,
+            help=said.help,
+            show_default=default is not None,
+            min=said.limits[0],
+            max=said.limits[1],
+        )
+    return _keyword(field.name, Annotated[kind, info]).replace(default=default)
+
+
+def _take(own: type[Any], words: Mapping[str, Any]) -> object:
+    """What a command line gave; a field that it did not give stays at its default."""
+    given = {name: value for name, value in words.items() if value is not None}
+    return own(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
 
 
 def _split(given: dict[str, object], words: list[str]) -> tuple[Path | None, tuple[str, ...]]:

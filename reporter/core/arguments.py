@@ -1,29 +1,44 @@
-"""The options that one command alone has, in groups."""
+"""The options that one command alone has: each is declared once, as a field of a dataclass.
+
+The command's parameters are made from these fields, in their order (`reporter.cli.parameters`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
-
-Group = TypeVar("Group")
+from dataclasses import MISSING, dataclass, field
+from typing import Any
 
 
-def take_group(group: type[Group], words: Mapping[str, Any]) -> Group:
-    """The group's part of what a command line gave; what it did not give stays at its default.
+@dataclass(frozen=True)
+class Argument:
+    """How a field is spoken about on the command line.
 
-    Args:
-        group: a dataclass; a field that may be given several times is a tuple.
-        words: values by name, None for an option that was not given.
+    Without a `flag` it is what stands there without one, without a `metavar` a switch. `limits` are
+    the least and the most that a number may be. A field that may be given several times is a tuple.
     """
-    given = {
-        field.name: words[field.name]
-        for field in fields(group)  # type: ignore[arg-type]
-        if words.get(field.name) is not None
-    }
-    return group(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in given.items()
-        }
-    )
+
+    flag: str
+    metavar: str | None
+    help: str
+    limits: tuple[int | None, int | None] = (None, None)
+
+
+def argument(metavar: str, help: str, default: Any = MISSING) -> Any:
+    """A field that is given without a flag; without a `default` it has to be."""
+    return field(default=default, metadata={"argument": Argument("", metavar, help)})
+
+
+def switch(flag: str, help: str) -> Any:
+    """A field that is true if its flag was given."""
+    return field(default=False, metadata={"argument": Argument(flag, None, help)})
+
+
+def option(
+    flag: str,
+    metavar: str,
+    help: str,
+    default: Any = None,
+    limits: tuple[int | None, int | None] = (None, None),
+) -> Any:
+    """A field whose flag takes a value."""
+    return field(default=default, metadata={"argument": Argument(flag, metavar, help, limits)})

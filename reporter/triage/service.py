@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from reporter.core.arguments import take_group
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
 from reporter.environments.listing import interpreters
@@ -17,46 +13,13 @@ from reporter.sandbox import bubblewrap
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import IssueAddress, parse_issue, parse_repository
 from reporter.tracker.session import TrackerSession
+from reporter.triage.arguments import TriageArguments
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
 from reporter.triage.many import TriagedSearch, search
 from reporter.triage.posting import post
 from reporter.triage.reading.extract import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
 from reporter.triage.result import Triage
-
-
-@dataclass(frozen=True)
-class TriagedIssues:
-    """Which issues: one, or those that a search finds, `limit` at most."""
-
-    issue: str | None = None
-    search: str | None = None
-    limit: int = 20
-
-
-@dataclass(frozen=True)
-class TriageMode:
-    """How an issue is judged: where, how often, and what follows."""
-
-    pythons: tuple[Path, ...] = ()
-    torch: tuple[str, ...] = ()
-    quick: bool = False
-    runs: int = 3
-    comment: bool = False
-    trust: bool = False
-
-
-@dataclass(frozen=True)
-class TriageArguments:
-    """The command line of `triage`, beside the options that other commands have too."""
-
-    issues: TriagedIssues
-    mode: TriageMode
-
-    @classmethod
-    def of(cls, words: Mapping[str, Any]) -> TriageArguments:
-        """The options that were given, by the names of the groups' fields."""
-        return cls(take_group(TriagedIssues, words), take_group(TriageMode, words))
 
 
 def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | TriagedSearch:
@@ -68,40 +31,38 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Tr
         TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
     """
     _check(options, asked)
-    if asked.issues.search is not None:
+    if asked.search is not None:
         assert options.repo is not None
         repository = parse_repository(options.repo)
         wanted = TriageRequest(
-            options, _interpreters(options, asked), True, asked.mode.trust, asked.mode.runs
+            options, _interpreters(options, asked), True, asked.trust, asked.runs
         )
         with TrackerSession(repository.host, token_needed=False) as session:
-            return search(
-                session, repository, asked.issues.search, asked.issues.limit, wanted, user
-            )
-    assert asked.issues.issue is not None
-    address = parse_issue(asked.issues.issue) if not Path(asked.issues.issue).exists() else None
+            return search(session, repository, asked.search, asked.limit, wanted, user)
+    assert asked.issue is not None
+    address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
     if address is None:
-        thread = _read(asked.issues.issue)
+        thread = _read(asked.issue)
         return _judge(options, asked, thread, user, None)
-    with TrackerSession(address.repository.host, token_needed=asked.mode.comment) as session:
+    with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
         thread = fetch(session, address)
         result = _judge(options, asked, thread, user, session)
-        return post(result, session, user) if asked.mode.comment else result
+        return post(result, session, user) if asked.comment else result
 
 
 def _check(options: Options, asked: TriageArguments) -> None:
-    if (asked.issues.issue is None) == (asked.issues.search is None):
+    if (asked.issue is None) == (asked.search is None):
         raise UsageError(
             "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY"
             " with -R"
         )
-    if asked.issues.search is not None and options.repo is None:
+    if asked.search is not None and options.repo is None:
         raise UsageError("--search needs to know where; give -R OWNER/REPO")
-    if asked.issues.search is not None and asked.mode.comment:
+    if asked.search is not None and asked.comment:
         raise UsageError("--comment posts on one issue; leave it out, or give the issue")
-    if asked.issues.search is not None and asked.mode.trust:
+    if asked.search is not None and asked.trust:
         raise UsageError("--trust is for code that you have read; give one issue, or leave it out")
-    if asked.mode.comment and (asked.issues.issue is None or _address(asked.issues.issue) is None):
+    if asked.comment and (asked.issue is None or _address(asked.issue) is None):
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
@@ -110,8 +71,8 @@ def _interpreters(options: Options, asked: TriageArguments) -> tuple[Interpreter
 
     Raises UsageError, CannotJudgeError.
     """
-    installed = interpreters(asked.mode.torch, options)
-    return probe_interpreters(options, [*asked.mode.pythons, *installed])
+    installed = interpreters(asked.torch, options)
+    return probe_interpreters(options, [*asked.pythons, *installed])
 
 
 def _address(issue: str) -> IssueAddress | None:
@@ -137,9 +98,9 @@ def _judge(
     if isinstance(found, Refusal):
         infos: tuple[InterpreterInfo, ...] = ()
     else:
-        show(found, user) if asked.mode.trust else bubblewrap.program()
+        show(found, user) if asked.trust else bubblewrap.program()
         infos = _interpreters(options, asked)
-    wanted = TriageRequest(options, infos, asked.mode.quick, asked.mode.trust, asked.mode.runs)
+    wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
     if session is None and repository is not None:
         with TrackerSession(repository.host, token_needed=False) as opened:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from reporter.core.settings import Options
+from reporter.triage.arguments import TriageArguments
 from reporter.triage.many import TriagedSearch
 from reporter.triage.result import Triage
-from reporter.triage.service import TriageArguments, TriagedIssues, TriageMode, serve
+from reporter.triage.service import serve
 from tests.support import interpreter
 from tests.support.github.fixtures import tracker, waits
 from tests.support.github.mortal import Mortal, triage_search
@@ -62,9 +63,7 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     tracker.add_issue("compile: no code", NO_CODE)
     tracker.add_issue("compile: half the code", HALF)
     tracker.add_issue("[Feature request]: compile faster", NO_CODE)
-    asked = TriageArguments(
-        TriagedIssues(search="compile", limit=10), TriageMode((interpreter.COLD,))
-    )
+    asked = TriageArguments(search="compile", limit=10, pythons=(interpreter.COLD,))
     options = Options(repo="pytorch/pytorch", no_input=True)
     first = serve(options, asked, RecordedPrompt())
     assert isinstance(first, TriagedSearch) and first.exit_code == 0
@@ -125,10 +124,7 @@ def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> Non
         "[dynamo] a caught AttributeError escapes", f"torch.compile\n```\n{said}\n```\n"
     )
     tracker.add_issue("torch.compile raises AttributeError", "AttributeError: no attribute 'y'")
-    asked = TriageArguments(
-        TriagedIssues("pytorch/pytorch#1"),
-        TriageMode((interpreter.COLD,), quick=True, comment=True),
-    )
+    asked = TriageArguments("pytorch/pytorch#1", (interpreter.COLD,), quick=True, comment=True)
     result = serve(Options(no_input=True), asked, RecordedPrompt(["y"]))
     assert isinstance(result, Triage) and result.status == "reproduces"
     assert result.duplicates and result.duplicates[0].number == 2, result

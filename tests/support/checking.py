@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reporter.bisect import bisect
+from reporter.bisect.arguments import BisectArguments
+from reporter.bisect.bisect import bisect
 from reporter.check.check import carry_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan
@@ -137,9 +138,9 @@ def _check(log: str, stop: str) -> None:
 def _bisect(log: str, stop: str, repro: str) -> Any:
     offers = tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(40))
     index.offers = lambda place=None: offers  # type: ignore[assignment]
-    request = bisect.BisectRequest(repro, bisect.SearchEnds("2.39.0", "2.0.0", find_fix=True))
+    asked = BisectArguments(repro, "2.39.0", "2.0.0", find_fix=True)
     engine = Noting(Path(log), fixed_late, int(stop))
-    return bisect.bisect(request, Options(jobs=1, no_input=True), engine).to_json()
+    return bisect(asked, Options(jobs=1, no_input=True), engine).to_json()
 
 
 def _install(cache: str, _: str, wheel: str) -> int:

@@ -9,19 +9,17 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.bisect import (
-    BisectRequest,
     BisectResult,
-    SearchBuilds,
-    SearchEnds,
     bisect,
 )
 from reporter.check.engine import Keep
 from reporter.check.work import Task
-from reporter.core.arguments import take_group
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
 from reporter.environments import index
@@ -61,13 +59,10 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     repro = tmp_path / "repro.py"
     repro.write_text("import torch\n")
 
-    def run(
-        outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: object
-    ) -> BisectResult:
+    def run(outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: Any) -> BisectResult:
         engine = outcome if isinstance(outcome, Engine) else Engine(outcome)
-        ends, builds = take_group(SearchEnds, wanted), take_group(SearchBuilds, wanted)
-        request = BisectRequest(str(repro), ends, builds)
-        return bisect(request, Options(jobs=jobs, no_input=True, cwd=tmp_path), engine)
+        asked = BisectArguments(str(repro), **wanted)
+        return bisect(asked, Options(jobs=jobs, no_input=True, cwd=tmp_path), engine)
 
     return run
 

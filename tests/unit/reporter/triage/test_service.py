@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reporter.cli.main import run
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
+from reporter.triage.arguments import TriageArguments
 from reporter.triage.result import Triage
-from reporter.triage.service import TriageArguments, serve
+from reporter.triage.service import serve
 from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import TOKEN, Tracker
 
@@ -19,8 +21,8 @@ NO_CODE = "### 🐛 Describe the bug\n\nIt fails since the update."
 HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(batch)\n```\n"
 
 
-def one(issue: str, user: RecordedPrompt, **more: object) -> Triage:
-    result = serve(Options(no_input=True), TriageArguments.of({"issue": issue, **more}), user)
+def one(issue: str, user: RecordedPrompt, **more: Any) -> Triage:
+    result = serve(Options(no_input=True), TriageArguments(issue, **more), user)
     assert isinstance(result, Triage)
     return result
 

@@ -1,0 +1,28 @@
+"""The command line of `bisect`, beside the options that other commands have too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reporter.core.arguments import argument, option, switch
+
+
+@dataclass(frozen=True)
+class BisectArguments:
+    """Between which two releases to search for what, and in which builds."""
+
+    repro: str = argument("REPRO", "A repro file, a report folder, or an issue.")
+    good: str | None = option(
+        "--good", "V", "A release that is right.  [default: the oldest, or newest]"
+    )
+    bad: str | None = option("--bad", "V", "A release that fails.  [default: the report's]")
+    find_fix: bool = switch("--find-fix", "Look for what fixed it, after --bad.")
+    python: tuple[str, ...] = option(
+        "--python", "PATH", "Search in these interpreters instead of releases; repeatable.", ()
+    )
+    nightly: bool = switch("--nightly", "Go on among the nightlies between the two releases.")
+    index: str | None = option("--index", "URL", "Package index that lists the builds to search.")
+    backend: str | None = option("--torch-backend", "NAME", "Build to install: cpu, cu126, ...")
+    trust: bool = switch(
+        "--trust", "Run the program of an issue without a sandbox, since you have read it."
+    )
