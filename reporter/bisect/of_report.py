@@ -5,21 +5,16 @@ The report is written before; whatever goes wrong here costs a line, never the r
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from pathlib import Path
-
 from packaging.version import Version
 
 from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
-from reporter.core.errors import BugreportError
+from reporter.check.releases import add_releases
 from reporter.core.settings import Options
 from reporter.environments.release import public
-from reporter.publish.rerender import with_checks
 from reporter.publish.result import RunResult
-from reporter.report.sections import Report, read_report
+from reporter.report.sections import Report
 
 
 def name_neighbours(result: RunResult, options: Options, engine: Engine | None = None) -> RunResult:
@@ -29,19 +24,16 @@ def name_neighbours(result: RunResult, options: Options, engine: Engine | None =
     """
     if not options.bisect or result.folder is None:
         return result
-    folder = str(result.folder)
-    note: tuple[str, ...]
-    try:
-        found = bisect(_request(folder, result.report), options, engine)
-        note = (*found.summary_lines(), *with_checks((folder,)))
-    except (BugreportError, OSError) as error:
-        note = (f"note: no neighbouring releases are known: {error}",)
-    path = Path(folder) / "report.json"
-    report = read_report(json.loads(path.read_text(encoding="utf-8")), folder)
-    return replace(result, report=report, lines=(*result.lines, *note))
+    asked = _shortest_search(str(result.folder), result.report)
+    return add_releases(
+        result,
+        result.folder,
+        lambda: bisect(asked, options, engine).summary_lines(),
+        "no neighbouring releases are known",
+    )
 
 
-def _request(folder: str, report: Report) -> BisectArguments:
+def _shortest_search(folder: str, report: Report) -> BisectArguments:
     """The shortest search that the report's own rows allow: where it broke, if an earlier release
     is right, else where it was fixed, if a later one is.
     """

@@ -5,7 +5,7 @@ The report is written before; whatever goes wrong here costs a line, never the r
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from reporter.environments.release import public
 from reporter.environments.selection import Selection
 from reporter.publish.rerender import with_checks
 from reporter.publish.result import RunResult
-from reporter.report.sections import Report, read_report
+from reporter.report.folder import load_report
 
 #: The word of `--releases` that asks for none.
 NOWHERE = "none"
@@ -35,13 +35,31 @@ def try_releases(result: RunResult, options: Options) -> RunResult:
     selection = _selection(result.report.torch, options)
     if selection is None:
         return result
+    request = CheckRequest((str(result.folder),), selection)
+    return add_releases(
+        result,
+        result.folder,
+        lambda: check(request, options).summary_lines(),
+        "the other releases were not tried",
+    )
+
+
+def add_releases(
+    result: RunResult, folder: Path, ask: Callable[[], list[str]], trouble: str
+) -> RunResult:
+    """The result with what `ask` finds out of other releases, which its report then knows.
+
+    Args:
+        ask: checks the repro, and returns what is said of that.
+        trouble: says what is missing where that fails.
+    """
     note: tuple[str, ...]
     try:
-        checked = check(CheckRequest((str(result.folder),), selection), options)
-        note = (*checked.summary_lines(), *with_checks((str(result.folder),)))
+        note = (*ask(), *with_checks((str(folder),)))
     except (BugreportError, OSError) as error:
-        note = (f"note: the other releases were not tried: {error}",)
-    return replace(result, report=_need_report(result), lines=(*result.lines, *note))
+        note = (f"note: {trouble}: {error}",)
+    report = load_report(folder) or result.report
+    return replace(result, report=report, lines=(*result.lines, *note))
 
 
 def _selection(own: str, options: Options) -> Selection | None:
@@ -50,9 +68,3 @@ def _selection(own: str, options: Options) -> Selection | None:
     cached = [item for item in Environments(cache_folder()).all() if item.is_whole]
     others = tuple(item.release for item in cached if public(item.torch) != public(own))
     return Selection(releases=others) if others else None
-
-
-def _need_report(result: RunResult) -> Report:
-    assert result.folder is not None
-    path = Path(result.folder) / "report.json"
-    return read_report(json.loads(path.read_text(encoding="utf-8")), str(result.folder))

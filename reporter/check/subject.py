@@ -8,7 +8,6 @@ is moved is not.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,11 +21,10 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind, read_word
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, sign_assertion
-from reporter.report.sections import Report, read_report
+from reporter.report.folder import REPORT, REPRO, load_report
+from reporter.report.sections import Report
 from reporter.store.reports import key_of
 from reporter.triage.reading.stated import StatedException, StatedFailure
-
-_REPORT, _REPRO = "report.json", "repro.py"
 
 
 @dataclass(frozen=True)
@@ -127,9 +125,9 @@ def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
 
 def _subject_names(text: str) -> Iterable[str]:
     path = Path(text)
-    if not path.is_dir() or (path / _REPORT).exists() or (path / _REPRO).exists():
+    if not path.is_dir() or (path / REPORT).exists() or (path / REPRO).exists():
         return [text]
-    reports = sorted(str(found.parent) for found in path.rglob(_REPORT))
+    reports = sorted(str(found.parent) for found in path.rglob(REPORT))
     lone = sorted(
         str(found)
         for found in path.rglob("*.py")
@@ -147,21 +145,21 @@ def subjects_in_store(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     for row in store.execute("SELECT * FROM reports ORDER BY created, key"):
         text = str(row["repro"])
         folder = Path(row["folder"])
-        document = _document(folder)
-        wanted = failure_of(document) if document else _of_row(row)
-        seen = document.verdict.reproduced if document else (0, 0)
+        report = load_report(folder)
+        wanted = failure_of(report) if report else _of_row(row)
+        seen = report.verdict.reproduced if report else (0, 0)
         yield CheckSubject(
             row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
         )
 
 
 def _of_report(folder: Path, name: str) -> CheckSubject:
-    text = _text(folder / _REPRO)
-    document = _document(folder)
-    if document is None:
+    text = _text(folder / REPRO)
+    report = load_report(folder)
+    if report is None:
         return CheckSubject(name, key_of(text), text)
-    seen, torch = document.verdict.reproduced, document.torch or None
-    return CheckSubject(name, key_of(text), text, failure_of(document), seen, torch)
+    seen, torch = report.verdict.reproduced, report.torch or None
+    return CheckSubject(name, key_of(text), text, failure_of(report), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -172,17 +170,6 @@ def _text(path: Path) -> str:
         raise UsageError(
             f"{path} cannot be read ({why}); give a repro file or a report folder"
         ) from None
-
-
-def _document(folder: Path) -> Report | None:
-    """The report of a folder, None where there is none. Raises UsageError for words not known."""
-    try:
-        document = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict) or not isinstance(document.get("verdict"), dict):
-        return None
-    return read_report(document, str(folder))
 
 
 def failure_of(report: Report) -> Signature | None:

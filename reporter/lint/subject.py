@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
+from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
 from templates import forms
 from templates.forms import IssueForm
 from templates.text import fences
@@ -36,7 +37,7 @@ class LintSubject:
     repro: str | None = None
     test: str | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
-    name: str = "repro.py"
+    name: str = REPRO
 
     @property
     def kind(self) -> str | None:
@@ -107,20 +108,20 @@ def read(path: Path, form: IssueForm | None = None) -> LintSubject:
 
 
 def _folder(path: Path, form: IssueForm | None) -> LintSubject:
-    if not (path / "issue.md").is_file():
+    if not (path / ISSUE).is_file():
         raise UsageError(f"{path} has no issue.md, so it is not a report folder; name one")
     try:
-        report = json.loads(_text(path / "report.json"))
+        report = json.loads(_text(path / REPORT))
     except ValueError:
-        raise UsageError(f"{path / 'report.json'} is not JSON; create the report anew") from None
+        raise UsageError(f"{path / REPORT} is not JSON; create the report anew") from None
     name = str((report.get("issue") or {}).get("form") or "pytorch")
     if form is None:
         form = forms.load(name) if name in forms.names() else IssueForm(name)
-    test = path / "test_repro.py"
+    test = path / TEST
     return collect_texts(
         form,
-        _text(path / "issue.md"),
-        _text(path / "repro.py"),
+        _text(path / ISSUE),
+        _text(path / REPRO),
         _text(test) if test.exists() else "",
         report,
     )

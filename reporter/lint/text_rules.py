@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
+from reporter.report.folder import ISSUE, REPORT, TEST
 from templates.text import headings, open_fence
 
 _TITLE_LIMIT = 256
@@ -19,7 +20,7 @@ _DISCLOSED = "written by the tool bugreport"
 def _title(subject: LintSubject) -> Iterator[Hit]:
     title = subject.title
     if title is not None and not 10 <= len(title) <= _TITLE_LIMIT:
-        yield "issue.md", 1, f"the title has {len(title)} characters"
+        yield ISSUE, 1, f"the title has {len(title)} characters"
 
 
 def _headings(subject: LintSubject) -> Iterator[Hit]:
@@ -27,13 +28,13 @@ def _headings(subject: LintSubject) -> Iterator[Hit]:
         return
     found = headings(subject.body)
     if found != list(subject.form.headings):
-        yield "issue.md", None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
+        yield ISSUE, None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
 
 
 def _length(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and len(subject.body) > subject.form.limit:
         yield (
-            "issue.md",
+            ISSUE,
             None,
             f"the body has {len(subject.body):,} characters of {subject.form.limit:,}",
         )
@@ -41,50 +42,50 @@ def _length(subject: LintSubject) -> Iterator[Hit]:
 
 def _fence(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and (opened := open_fence(subject.body)):
-        yield "issue.md", None, f"a code block is opened by {opened} and never closed"
+        yield ISSUE, None, f"a code block is opened by {opened} and never closed"
 
 
 def _repro_inside(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None:
         return
     if subject.repro is None:
-        yield "issue.md", None, "there is no Python code block"
+        yield ISSUE, None, "there is no Python code block"
     elif subject.repro.strip() not in subject.body:
-        yield "issue.md", None, "the repro in the issue is not the text of repro.py"
+        yield ISSUE, None, "the repro in the issue is not the text of repro.py"
 
 
 def _marker(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _MARKER not in subject.body:
-        yield "issue.md", None, "there is no marker that finds the issue again"
+        yield ISSUE, None, "there is no marker that finds the issue again"
 
 
 def _disclosure(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _DISCLOSED not in " ".join(subject.body.split()):
-        yield "issue.md", None, "nothing says that a tool wrote this"
+        yield ISSUE, None, "nothing says that a tool wrote this"
 
 
 def _human_words(subject: LintSubject) -> Iterator[Hit]:
     words = (subject.report.get("issue") or {}).get("human_words")
     if subject.report and not words:
-        yield "issue.md", None, "no person has added words of their own"
+        yield ISSUE, None, "no person has added words of their own"
 
 
 def _labels(subject: LintSubject) -> Iterator[Hit]:
     for label in subject.report.get("labels") or ():
         if subject.form.forbids(str(label)):
-            yield "report.json", None, f"the label {label!r} is for the maintainers to give"
+            yield REPORT, None, f"the label {label!r} is for the maintainers to give"
 
 
 def _find_visible(subject: LintSubject) -> Iterator[Hit]:
     seen, of = (subject.report.get("verdict") or {}).get("reproduced") or (3, 3)
     if of < 3:
-        yield "report.json", None, f"the repro was run {of} times"
+        yield REPORT, None, f"the repro was run {of} times"
     elif not seen:
-        yield "report.json", None, f"the failure was seen in none of {of} runs"
+        yield REPORT, None, f"the failure was seen in none of {of} runs"
 
 
 def _find_hidden(subject: LintSubject) -> Iterator[Hit]:
-    files = {"issue.md": subject.body, subject.name: subject.repro, "test_repro.py": subject.test}
+    files = {ISSUE: subject.body, subject.name: subject.repro, TEST: subject.test}
     for name, text in files.items():
         for number, line in enumerate((text or "").split("\n"), 1):
             for character in line:

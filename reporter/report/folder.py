@@ -1,4 +1,5 @@
-"""Writing the report folder: all of it or none of it, and never over something that is not ours.
+"""The report folder: its files by name, its report read back, and writing it, all of it or none of
+it, and never over something that is not ours.
 
 Everything is written into a hidden sibling, flushed to the disk, and renamed into place. A full
 disk, Ctrl-C or a lost machine leaves either the old folder or the new one, never a mixture.
@@ -15,8 +16,33 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
+from reporter.report.sections import Report, read_report
 
+#: What may leave.
+REPORT, ISSUE, PAGE = "report.json", "issue.md", "report.html"
+REPRO, TEST = "repro.py", "test_repro.py"
+#: The folder of what stays.
 PRIVATE = "private"
+
+
+def load_report(folder: Path) -> Report | None:
+    """The report of a folder; None where there is none.
+
+    Raises:
+        UsageError: it is of another schema.
+    """
+    document = _document(folder)
+    return None if document is None else read_report(document, str(folder))
+
+
+def _document(folder: Path) -> Json | None:
+    try:
+        document = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_report = isinstance(document, dict) and isinstance(document.get("verdict"), dict)
+    return document if is_report else None
 
 
 def write_report(
@@ -76,7 +102,7 @@ def check_output(output: Path, *, replace: bool = False) -> None:
         names = {entry.name for entry in output.iterdir()}
     if not names or names == {PRIVATE}:
         return
-    if not _is_report(output):
+    if _document(output) is None:
         raise UsageError(
             f"{output} holds files that are not a report; choose an empty folder with --output"
         )
@@ -85,14 +111,6 @@ def check_output(output: Path, *, replace: bool = False) -> None:
             f"{output} holds an earlier report; choose another folder with --output or ask to"
             " replace it"
         )
-
-
-def _is_report(folder: Path) -> bool:
-    try:
-        document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and "schema_version" in document and "verdict" in document
 
 
 def _find_kept(output: Path, names: Collection[str]) -> list[Path]:

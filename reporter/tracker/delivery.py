@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reporter.core.errors import BugreportError, Interruption, TrackerError
+from reporter.report.folder import PRIVATE
 from reporter.store.database import open_store, store_path
 from reporter.store.filings import Filing, State, filing, first_sent, move
 from reporter.store.locks import lock, lock_beside
@@ -78,7 +79,7 @@ class SubmissionService:
             BugreportError: the tracker refused; nothing was created.
         """
         path = self.store or store_path()
-        private = self.folder / "private"
+        private = self.folder / PRIVATE
         # the folder's lock is for two processes with different stores
         paths = [private / "filing.lock"] if private.is_dir() else []
         paths.append(lock_beside(path, self.key, delivery.address))

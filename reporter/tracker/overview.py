@@ -12,6 +12,7 @@ from pathlib import Path
 from reporter.core.errors import AuthenticationError, BugreportError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.plain import Json
+from reporter.report.folder import REPORT, REPRO
 from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
@@ -96,7 +97,7 @@ class ReportOverview:
     @property
     def is_there(self) -> bool:
         """Whether the folder still is where it was written."""
-        return (Path(self.report.folder) / "report.json").is_file()
+        return (Path(self.report.folder) / REPORT).is_file()
 
     def to_json(self) -> Json:
         """The entry of the document."""
@@ -244,7 +245,7 @@ def _find(store: sqlite3.Connection, name: str) -> StoredReport:
     path = Path(name)
     if name and path.is_dir():
         try:
-            key = key_of((path / "repro.py").read_text(encoding="utf-8"))
+            key = key_of((path / REPRO).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             raise UsageError(
                 f"{name} is not a report folder; name one, or a key of `bugreport list`"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.plain import Json
+from reporter.publish.result import RECORDING
+from reporter.report.folder import PRIVATE
 from reporter.report.sections import Report
 from reporter.tracker.public_models import ChainUse, find_chain
 
@@ -110,7 +112,7 @@ def _sites(folder: Path) -> Iterator[Path]:
 
 
 def _interpreter(folder: Path) -> Path | None:
-    recording = folder / "private" / "recording.json"
+    recording = folder / PRIVATE / RECORDING
     try:
         if recording.stat().st_size > _LARGEST_RECORDING:
             return None

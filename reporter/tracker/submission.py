@@ -8,7 +8,6 @@ limit gives up its log, never its repro.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,8 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG, TRACE
-from reporter.report.sections import Report, read_report
+from reporter.report.folder import ISSUE, REPORT, REPRO, load_report
+from reporter.report.sections import Report
 from reporter.store.reports import StoredReport, describe
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.recognisable import Recognisable
@@ -76,7 +76,7 @@ class Submission:
         """Everything that leaves, by name; the names are those that a finding of the leak check
         gives.
         """
-        found = {"issue.md": f"{self.text.title}\n\n{self.text.body}"}
+        found = {ISSUE: f"{self.text.title}\n\n{self.text.body}"}
         if self.text.log:
             found[ERROR_LOG] = self.text.log
         return found
@@ -95,20 +95,20 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
             log.
     """
     report = _report(folder)
-    issue, repro = written or _text(folder, "issue.md"), _text(folder, "repro.py")
+    issue, repro = written or _text(folder, ISSUE), _text(folder, REPRO)
     title, _, body = issue.replace("\r\n", "\n").partition("\n")
     title, body = title.strip(), body.strip()
     if not title or not body:
-        raise UsageError(f"{folder / 'issue.md'} must have a title line and a body; correct it")
+        raise UsageError(f"{folder / ISSUE} must have a title line and a body; correct it")
     if len(title) > TITLE_LIMIT:
         raise UsageError(
-            f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are"
+            f"the title in {folder / ISSUE} has {len(title)} characters, but {TITLE_LIMIT} are"
             " allowed; shorten it"
         )
     stored = describe(folder, report, title, repro)
     body, notes = _mark(body, stored, folder)
     if repro.strip() not in body:
-        notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
+        notes += (f"{folder / ISSUE} does not show the repro as repro.py has it",)
     if (folder / TRACE).is_file():
         notes += (f"attach {folder / TRACE} in the browser; GitHub takes no files from programs",)
     log_file = folder / ERROR_LOG
@@ -207,7 +207,7 @@ def _fit(draft: Submission) -> Submission:
         draft = replace(draft, text=replace(draft.text, body=body, log=log))
     if size(draft.text.body) > BODY_LIMIT:
         raise UsageError(
-            f"the text of {draft.folder / 'issue.md'} has {size(draft.text.body):,} bytes, but the"
+            f"the text of {draft.folder / ISSUE} has {size(draft.text.body):,} bytes, but the"
             f" tracker takes {BODY_LIMIT:,}; shorten it"
         )
     return draft
@@ -225,7 +225,7 @@ def _mark(body: str, stored: StoredReport, folder: Path) -> tuple[str, tuple[str
     notes: tuple[str, ...] = ()
     keys = set(_KEY.findall(body))
     if keys - {stored.key}:
-        notes = (f"{folder / 'repro.py'} was changed after the report was written",)
+        notes = (f"{folder / REPRO} was changed after the report was written",)
     body = _KEY.sub("", body).rstrip()
     marks = [f"<!-- bugreport-key: {stored.key} -->"]
     if stored.fingerprint:
@@ -256,18 +256,13 @@ def _split_at_repro(body: str) -> tuple[str, str, str]:
 
 
 def _report(folder: Path) -> Report:
-    text = _text(folder, "report.json")
-    try:
-        document = json.loads(text)
-        if not isinstance(document, dict) or not isinstance(document["verdict"], dict):
-            raise ValueError
-    except (ValueError, KeyError):
-        raise UsageError(
-            f"{folder / 'report.json'} is not a report; name a report folder"
-        ) from None
-    if not document.get("repro"):
+    report = load_report(folder)
+    if report is None:
+        _text(folder, REPORT)  # says so where there is none
+        raise UsageError(f"{folder / REPORT} is not a report; name a report folder")
+    if report.repro is None:
         raise UsageError(f"{folder} holds a verdict without a repro, so there is nothing to file")
-    return read_report(document, str(folder))
+    return report
 
 
 def _text(folder: Path, name: str) -> str:

@@ -18,9 +18,8 @@ from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution.compiler_cache import place_of
 from reporter.pipeline import create as flow
+from reporter.report.folder import ISSUE, REPRO, TEST
 from reporter.triage.verdict import MARK
-
-_FILES = ("repro.py", "test_repro.py", "issue.md")
 
 
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
@@ -44,7 +43,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     try:
         result = flow.diagnose(options) if verb == "diagnose" else flow.create(options)
         answer = {"exit_code": result.exit_code, "document": result.to_json()}
-        files = {name: output / name for name in _FILES}
+        files = {name: output / name for name in (REPRO, TEST, ISSUE)}
         answer["files"] = {
             name: path.read_text(encoding="utf-8")[:65536]
             for name, path in files.items()

@@ -21,6 +21,7 @@ from reporter.core.plain import Json
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import place_of
 from reporter.execution.interpreter import InterpreterInfo
+from reporter.report.folder import REPRO
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
@@ -183,7 +184,7 @@ def read(answer: object, seconds: float = 0.0) -> CommandVerdict:
         labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
         operators=tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
         statements=_count(repro.get("statements")),
-        repro=plain(str(files.get("repro.py", "")))[:20000] if repro else "",
+        repro=plain(str(files.get(REPRO, "")))[:20000] if repro else "",
         signature=_line(verdict.get("signature"), 500),
         fingerprint=_mapping(document.get("fingerprint")) or None,
         exception=str(verdict["exception"]) if _is_name(verdict.get("exception"), 100) else "",

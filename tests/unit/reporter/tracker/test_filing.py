@@ -358,11 +358,12 @@ def test_a_text_that_cannot_fit_is_refused_and_its_repro_never_cut(
     assert tracker.log == []
 
 
+ROUNDING = {"kind": "rounding", "layer": "none", "is_bug": False, "summary": "It is rounding."}
 BROKEN = [
     ("report.json", None, "is not a report folder"),
     ("issue.md", None, "is not a report folder"),
     ("report.json", "{", "is not a report"),
-    ("report.json", '{"verdict": {"kind": "rounding"}}', "without a repro"),
+    ("report.json", json.dumps({"schema_version": 2, "verdict": ROUNDING}), "without a repro"),
     ("issue.md", "\n\n", "must have a title"),
     ("issue.md", "t" * 300 + "\n\nbody", "300 characters"),
 ]
