@@ -4,7 +4,6 @@ recognise it by that.
 
 from __future__ import annotations
 
-import json
 import os
 import site
 import sys
@@ -12,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from reporter.core.errors import UsageError
 from reporter.core.plain import Json
 from reporter.publish.result import RECORDING
+from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE
 from reporter.report.sections import Report
 from reporter.tracker.public_models import ChainUse, find_chain
@@ -116,8 +117,8 @@ def _interpreter(folder: Path) -> Path | None:
     try:
         if recording.stat().st_size > _LARGEST_RECORDING:
             return None
-        return Path(json.loads(recording.read_text(encoding="utf-8"))["python"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return Path(CapturedCall.load(recording).surroundings.python)
+    except (OSError, UsageError):
         return None
 
 

@@ -10,6 +10,7 @@ import pytest
 from reporter.report.sections import read_report
 from reporter.tracker.public_models import COMMON, find_chain
 from reporter.tracker.recognisable import find_recognisable
+from tests.support.places import DATA
 
 MODEL = """
 import torch
@@ -50,6 +51,23 @@ def test_a_chain_is_counted_in_public_models(
 def test_packages_that_are_not_public_are_not_looked_at(tmp_path: Path) -> None:
     found = find_chain(("torch.softmax",), (site(tmp_path, 3, "falconridge"),))
     assert found.commonness is None and found.functions == 0
+
+
+def test_the_packages_of_the_interpreter_that_ran_the_program_are_looked_at(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site(tmp_path / "env" / "lib" / "python3.12" / "site-packages", 3)
+    recording = json.loads((DATA / "recordings" / "foobar.json").read_text())
+    recording["call"]["surroundings"]["python"] = str(tmp_path / "env" / "bin" / "python")
+    (report / "private" / "recording.json").write_text(json.dumps(recording))
+    document = json.loads((report / "report.json").read_text())
+    document["repro"]["operators"] = ["torch.softmax", "cumsum"]
+    monkeypatch.setattr("site.getsitepackages", list)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    chain = find_recognisable(report, read_report(document, "here")).chain
+    assert (chain.packages, chain.functions) == (("torchvision",), 3)
 
 
 def test_a_file_that_is_no_python_is_passed_over(tmp_path: Path) -> None:
