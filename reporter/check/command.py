@@ -23,7 +23,7 @@ from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.publish.rerender import with_checks
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import parse_issue
+from reporter.tracker.repository import issue_named
 
 
 def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
@@ -88,7 +88,7 @@ def _refuse_contradictions(asked: CheckArguments) -> None:
 
 def _addresses(asked: CheckArguments) -> list[str]:
     """The issues that are named on the command line."""
-    found = (parse_issue(name) for name in asked.repros if not Path(name).exists())
+    found = map(issue_named, asked.repros)
     return [str(address) for address in found if address is not None]
 
 

@@ -23,7 +23,7 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.store.reports import key_of
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import parse_issue
+from reporter.tracker.repository import issue_named
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, RunLimits, run
 from reporter.triage.cpu_port import on_cpu
@@ -53,7 +53,7 @@ def is_issue(name: str) -> bool:
     holds one.
     """
     path = Path(name)
-    return path.suffix.lower() in _TEXTS if path.exists() else parse_issue(name) is not None
+    return path.suffix.lower() in _TEXTS if path.exists() else issue_named(name) is not None
 
 
 def subject_named(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
@@ -73,7 +73,7 @@ def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> C
     Raises as `subject_named`.
     """
 
-    address = None if Path(name).exists() else parse_issue(name)
+    address = issue_named(name)
     if address is None:
         return subject_of_thread(read_file(Path(name)), trust, user)
     with TrackerSession(address.repository.host, token_needed=False) as session:

@@ -171,7 +171,6 @@ def tell(
     store: sqlite3.Connection,
     tracker: Tracker,
     comments: Sequence[Comment],
-    hear: Callable[[Notification], None] = lambda _: None,
 ) -> list[Notification]:
     """Say what is due, one after the other, and remember each one at once; what could not be said
     is said the next time.
@@ -188,7 +187,6 @@ def tell(
         except BugreportError as error:
             found = Notification(comment, trouble=str(error))
         told.append(found)
-        hear(found)
     return told
 
 

@@ -7,10 +7,8 @@ Everything is shown before it is sent, and sent after a yes, or with --yes where
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from reporter.check.notifications import Comment, Notification, Standing, addresses, due, tell
@@ -22,7 +20,7 @@ from reporter.store.database import open_store, store_path
 from reporter.store.locks import lock, lock_beside
 from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.posts import CommentPost
-from reporter.tracker.preview import Prompt
+from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.repository import need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 
@@ -56,14 +54,9 @@ def notify_issues(
         store = stack.enter_context(open_store())
         tracker = GitHub(user.say, stack)
         comments = due(store, tracker, results, user.say)
-        for comment in comments:
-            user.show(f"this would be posted on {comment.address}#{comment.number}:")
-            for line in ("", *audit_text(comment).rstrip().split("\n"), ""):
-                user.show(line)
-        if comments and not is_sure:
-            if user.choose("post it?", {"y": "yes", "n": "no"}) != "y":
-                user.say("nothing was posted")
-                return []
+        texts = [(f"{each.address}#{each.number}", audit_text(each)) for each in comments]
+        if texts and not agree_to_comments(texts, user, is_sure):
+            return []
         return tell(store, tracker, comments)
 
 
@@ -72,14 +65,11 @@ def audit_text(comment: Comment) -> str:
     user. Raises LeakError.
     """
     try:
-        return _clean(comment.text)
+        refuse_if_private(comment.text)
+        return comment.text
     except LeakError:
-        return _clean(comment.bare_text)
-
-
-def _clean(text: str) -> str:
-    refuse_if_private(text)
-    return text
+        refuse_if_private(comment.bare_text)
+        return comment.bare_text
 
 
 class GitHub:
@@ -89,7 +79,6 @@ class GitHub:
         self._say, self._stack = say, stack
         self._sessions: dict[str, TrackerSession] = {}
         self._projects: Json = {}
-        self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
     def read_standing(self, address: str, number: int, since: datetime) -> Standing:
         """See `notifications.Tracker`."""
@@ -112,9 +101,7 @@ class GitHub:
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.said}/{comment.check.outcome}"
         post = CommentPost(session, project, address, comment.number, comment.mark, lambda: text)
-        return (
-            SubmissionService(comment.key, self._folder, session.pace, self._say).deliver(post).url
-        )
+        return SubmissionService(comment.key, session.pace, self._say).deliver(post).url
 
     @contextlib.contextmanager
     def alone(self, comment: Comment) -> Iterator[None]:

@@ -60,15 +60,14 @@ class Delivery(Protocol):
 
 @dataclass(frozen=True)
 class SubmissionService:
-    """What all deliveries of a run share: the report's key and folder, the pace, and who is told
-    what is going on.
+    """What all deliveries of a run share: the report's key, the pace, who is told what is going on,
+    and the report's folder where there is one.
     """
 
     key: str
-    folder: Path
     pace: Pace
     say: Callable[[str], None]
-    store: Path | None = None
+    folder: Path | None = None
 
     def deliver(self, delivery: Delivery) -> Arrival:
         """Sends it, unless it is there already.
@@ -78,22 +77,21 @@ class SubmissionService:
                 runs go on from here.
             BugreportError: the tracker refused; nothing was created.
         """
-        path = self.store or store_path()
-        private = self.folder / PRIVATE
-        # the folder's lock is for two processes with different stores
-        paths = [private / "filing.lock"] if private.is_dir() else []
-        paths.append(lock_beside(path, self.key, delivery.address))
+        paths = [lock_beside(store_path(), self.key, delivery.address)]
+        if self.folder is not None and (self.folder / PRIVATE).is_dir():
+            # this one is for two processes with different stores
+            paths.insert(0, self.folder / PRIVATE / "filing.lock")
         with lock(paths, lambda: self.say("another process is sending this report; waiting")):
-            return self._deliver(delivery, path)
+            return self._deliver(delivery)
 
-    def _deliver(self, delivery: Delivery, path: Path) -> Arrival:
-        with open_store(path) as store:
+    def _deliver(self, delivery: Delivery) -> Arrival:
+        with open_store() as store:
             row = filing(store, self.key, delivery.address)
             since = _moment(first_sent(store, self.key, delivery.address))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Arrival(row.number, row.url, already=True)
         if row is None:
-            self._move(path, delivery, State.PLANNED)
+            self._move(delivery, State.PLANNED)
         landed = delivery.look(since)
         if landed is None and row is not None and row.state.is_open_question:
             self.say(
@@ -101,42 +99,40 @@ class SubmissionService:
             )
             landed = self._watch(delivery, since, self._rest(row))
         if landed is not None:
-            return self._confirm(path, delivery, replace(landed, already=True), "found by its mark")
-        return self._attempt(delivery, path)
+            return self._confirm(delivery, replace(landed, already=True), "found by its mark")
+        return self._attempt(delivery)
 
-    def _attempt(self, delivery: Delivery, path: Path) -> Arrival:
+    def _attempt(self, delivery: Delivery) -> Arrival:
         """At most two requests: the second one only after a refusal that says how soon to come
         again.
         """
         for is_last in (False, True):
-            self._move(path, delivery, State.SENT)
+            self._move(delivery, State.SENT)
             started = datetime.now(timezone.utc)
             try:
-                return self._confirm(path, delivery, delivery.send(), "created")
+                return self._confirm(delivery, delivery.send(), "created")
             except KeyboardInterrupt:
                 raise Interruption(
                     f"interrupted while {delivery.what} was being sent; {_AGAIN}"
                 ) from None
             except TrackerError as error:
                 if error.may_have_happened:
-                    return self._find_out(delivery, path, started, error)
-                self._move(path, delivery, State.PLANNED, detail=str(error))
+                    return self._find_out(delivery, started, error)
+                self._move(delivery, State.PLANNED, detail=str(error))
                 if is_last or error.wait is None or error.wait > LONGEST_WAIT:
                     raise
                 self.say(f"{error}; waiting {error.wait:.0f} s")
                 self.pace.sleep(error.wait)
                 landed = delivery.look(started)
                 if landed is not None:
-                    return self._confirm(path, delivery, landed, "found by its mark")
+                    return self._confirm(delivery, landed, "found by its mark")
             except BugreportError as error:
-                self._move(path, delivery, State.PLANNED, detail=str(error))
+                self._move(delivery, State.PLANNED, detail=str(error))
                 raise
         raise AssertionError("the second attempt returns or raises")
 
-    def _find_out(
-        self, delivery: Delivery, path: Path, started: datetime, error: TrackerError
-    ) -> Arrival:
-        self._move(path, delivery, State.UNKNOWN, detail=str(error))
+    def _find_out(self, delivery: Delivery, started: datetime, error: TrackerError) -> Arrival:
+        self._move(delivery, State.UNKNOWN, detail=str(error))
         self.say(f"{error}; looking for {delivery.what} for up to {self.pace.settle:.0f} s")
         try:
             landed = self._watch(delivery, started, self.pace.settle)
@@ -147,7 +143,7 @@ class SubmissionService:
                 f"{error}; {delivery.what} was still not there after {self.pace.settle:.0f}"
                 f" seconds; {_AGAIN}"
             )
-        return self._confirm(path, delivery, landed, f"found by its mark after: {error}")
+        return self._confirm(delivery, landed, f"found by its mark after: {error}")
 
     def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Arrival | None:
         """Looks until `seconds` are over, and once more then.
@@ -174,9 +170,9 @@ class SubmissionService:
         age = (datetime.now(timezone.utc) - sent).total_seconds() if sent else 0.0
         return min(self.pace.settle, max(0.0, self.pace.settle - age))
 
-    def _confirm(self, path: Path, delivery: Delivery, landed: Arrival, detail: str) -> Arrival:
+    def _confirm(self, delivery: Delivery, landed: Arrival, detail: str) -> Arrival:
         try:
-            self._move(path, delivery, State.CONFIRMED, landed, detail)
+            self._move(delivery, State.CONFIRMED, landed, detail)
         except BugreportError as error:
             # it is there, and the next run finds it by its mark: saying where is worth more than
             # failing
@@ -185,13 +181,12 @@ class SubmissionService:
 
     def _move(
         self,
-        path: Path,
         delivery: Delivery,
         state: State,
         landed: Arrival | None = None,
         detail: str = "",
     ) -> None:
-        with open_store(path) as store:
+        with open_store() as store:
             move(
                 store,
                 self.key,

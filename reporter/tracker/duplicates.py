@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from github.Issue import Issue
 
@@ -94,7 +93,6 @@ def find_duplicates(
     session: TrackerSession | None,
     repository: Repository,
     failure: ReportedFailure,
-    store: Path | None = None,
 ) -> Duplicates:
     """Searches the store, and the tracker where there is a session.
 
@@ -103,7 +101,7 @@ def find_duplicates(
     found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []
     try:
-        found.update((item.url, item) for item in _in_store(failure, repository, store))
+        found.update((item.url, item) for item in _in_store(failure, repository))
     except BugreportError as error:
         trouble.append(str(error))
     for query in queries(repository, failure) if session is not None else ():
@@ -142,14 +140,12 @@ def queries(repository: Repository, failure: ReportedFailure) -> list[str]:
     return asked
 
 
-def _in_store(
-    failure: ReportedFailure, repository: Repository, path: Path | None
-) -> Iterator[PossibleDuplicate]:
+def _in_store(failure: ReportedFailure, repository: Repository) -> Iterator[PossibleDuplicate]:
     """Reports of one's own with the same fingerprint, filed or not."""
     reason = (
         "your own report of the same failure: layer, exception and torch frames or operators agree"
     )
-    with open_store(path) as store:
+    with open_store() as store:
         for report in alike(store, failure.stored):
             known = [
                 item

@@ -19,8 +19,8 @@ from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check, choose
 from reporter.publish.recheck import RecheckResult, recheck
 from reporter.publish.rerender import in_form
-from reporter.store.database import now, open_store
-from reporter.store.filings import KnownIssue, State, filing, remember_issue
+from reporter.store.database import open_store
+from reporter.store.filings import State, filing, remember_issue
 from reporter.store.reports import record
 from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
@@ -44,6 +44,7 @@ from reporter.tracker.submission import (
     read_submission,
     with_words,
 )
+from reporter.tracker.sync import known_issue
 
 #: Priorities are the maintainers' to give.
 _THEIRS = re.compile(r"high priority|triaged|sev\s*\d*", re.IGNORECASE)
@@ -144,7 +145,7 @@ class _Filer:
 
     def file(self, draft: Submission, notes: tuple[str, ...]) -> FilingResult | PreviewResult:
         options = self.wanted.options
-        submitter = SubmissionService(draft.key, draft.folder, self.session.pace, self.user.say)
+        submitter = SubmissionService(draft.key, self.session.pace, self.user.say, draft.folder)
         labels, unknown = self._labels(draft)
         notes = (*notes, *unknown)
         assignees = self._assignees()
@@ -335,20 +336,11 @@ class _Filer:
     def _read_back(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         with self.session.calling(f"read issue #{number} back"):
             issue = self.project.get_issue(number)
-            labels = tuple(plain_line(label.name) for label in issue.labels)
             people = tuple(plain_line(user.login) for user in issue.assignees)
-            known = KnownIssue(
-                str(self.repository),
-                number,
-                plain_line(issue.title),
-                plain_line(issue.state),
-                plain_line(issue.state_reason or ""),
-                labels,
-                now(),
-            )
+            known = known_issue(self.repository, issue)
         with open_store() as store:
             remember_issue(store, known)
-        return labels, people
+        return known.labels, people
 
     def _labels(self, draft: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels to ask for, and notes on those left out: a label that a project lacks would be

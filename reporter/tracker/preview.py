@@ -1,8 +1,10 @@
-"""Two ways of filing that send nothing: show what would leave, and hand it to a person to paste."""
+"""What is shown before anything leaves, and two ways of filing that send nothing: show what would
+leave, and hand it to a person to paste.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from reporter.core.settings import FilingOptions
@@ -39,6 +41,19 @@ class Prompt(Protocol):
 
     def open(self, url: str) -> bool:
         """Shows a page in the browser; False if there is none."""
+
+
+def agree_to_comments(comments: Iterable[tuple[str, str]], user: Prompt, is_sure: bool) -> bool:
+    """Shows comments, each an address and its text, and asks whether they are to be posted, unless
+    that `is_sure`.
+    """
+    for address, text in comments:
+        for line in ("", f"this would be posted on {address}:", "", *text.rstrip().split("\n")):
+            user.show(line)
+    if is_sure or user.choose("post it?", {"y": "yes", "n": "no"}) == "y":
+        return True
+    user.say("nothing was posted")
+    return False
 
 
 def dry_run(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from reporter.core import tokens
@@ -105,6 +106,13 @@ def parse_issue(text: str) -> IssueAddress | None:
     found = _ISSUE.fullmatch(text.strip())
     repository = _parts(found["place"]) if found else None
     return IssueAddress(repository, int(found["number"])) if found and repository else None
+
+
+def issue_named(word: str) -> IssueAddress | None:
+    """The issue that a word of the command line means; None where it is a path that exists, or no
+    issue's address.
+    """
+    return None if Path(word).exists() else parse_issue(word)
 
 
 def _parts(text: str) -> Repository | None:

@@ -4,6 +4,7 @@ for by its mark.
 
 from __future__ import annotations
 
+from github.Issue import Issue
 from github.Repository import Repository as Project
 
 from reporter.store.database import now, open_store
@@ -72,20 +73,24 @@ def _state(
     session: TrackerSession, project: Project, repository: Repository, number: int
 ) -> list[str]:
     with session.calling(f"read {repository}#{number}"):
-        issue = project.get_issue(number)
-        fresh = KnownIssue(
-            str(repository),
-            number,
-            plain_line(issue.title, 200),
-            plain_line(issue.state),
-            plain_line(issue.state_reason or ""),
-            tuple(plain_line(label.name) for label in issue.labels),
-            now(),
-        )
+        fresh = known_issue(repository, project.get_issue(number))
     with open_store() as store:
         before = load_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
     return _differences(f"{repository}#{number}", before, fresh)
+
+
+def known_issue(repository: Repository, issue: Issue) -> KnownIssue:
+    """What the tracker says of an issue now; call it inside `TrackerSession.calling`."""
+    return KnownIssue(
+        str(repository),
+        issue.number,
+        plain_line(issue.title, 200),
+        plain_line(issue.state),
+        plain_line(issue.state_reason or ""),
+        tuple(plain_line(label.name) for label in issue.labels),
+        now(),
+    )
 
 
 def _differences(name: str, before: KnownIssue | None, fresh: KnownIssue) -> list[str]:

@@ -11,7 +11,7 @@ from reporter.environments.listing import interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import IssueAddress, parse_issue, parse_repository
+from reporter.tracker.repository import issue_named, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.arguments import TriageArguments
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
@@ -40,7 +40,7 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Tr
         with TrackerSession(repository.host, token_needed=False) as session:
             return search(session, repository, asked.search, asked.limit, wanted, user)
     assert asked.issue is not None
-    address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
+    address = issue_named(asked.issue)
     if address is None:
         thread = _read(asked.issue)
         return _judge(options, asked, thread, user, None)
@@ -62,7 +62,7 @@ def _check(options: Options, asked: TriageArguments) -> None:
         raise UsageError("--comment posts on one issue; leave it out, or give the issue")
     if asked.search is not None and asked.trust:
         raise UsageError("--trust is for code that you have read; give one issue, or leave it out")
-    if asked.comment and (asked.issue is None or _address(asked.issue) is None):
+    if asked.comment and (asked.issue is None or issue_named(asked.issue) is None):
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
@@ -73,10 +73,6 @@ def _interpreters(options: Options, asked: TriageArguments) -> tuple[Interpreter
     """
     installed = interpreters(asked.torch, options)
     return probe_interpreters(options, [*asked.pythons, *installed])
-
-
-def _address(issue: str) -> IssueAddress | None:
-    return None if Path(issue).exists() else parse_issue(issue)
 
 
 def _read(issue: str) -> Thread:
