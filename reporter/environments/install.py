@@ -66,7 +66,6 @@ class Installer:
 
     uv: Path | None
     cache: Path
-    offline: bool = False
 
     def create(self, python: str, folder: Path) -> None:
         """Make an empty environment. Raises CannotJudgeError."""
@@ -103,8 +102,6 @@ class Installer:
         if release.index is not None:
             # torch from there, the rest from wherever it is found
             command += ["--index", release.index, "--index-strategy", "unsafe-best-match"]
-        if self.offline:
-            command.append("--offline")
         if _is_prerelease(release.label):
             command += ["--prerelease", "allow"]  # a nightly needs nightlies of other packages
         return [*command, *what]

@@ -94,9 +94,9 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
     return Release(text, version=text, index=index, backend=backend)
 
 
-def at(python: Path, label: str | None = None) -> Release:
+def at(python: Path) -> Release:
     """The torch of an interpreter that is there already."""
-    return Release(label or str(python), python=str(python))
+    return Release(str(python), python=str(python))
 
 
 def _wheel_version(location: str) -> str:
