@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from reporter.check.engine import Keep
 from reporter.check.runs import Cell
 from reporter.check.work import CheckResult, Task, perform_here
@@ -113,7 +115,7 @@ class Cluster:
     def _submit(self, client: Any, flight: _Flight, cell: Cell, **where: Any) -> None:
         number = flight.copies[cell] = flight.copies.get(cell, -1) + 1
         key = f"check-{cell[0]}-{abs(hash(cell[1])):x}-{number}-{time.monotonic_ns()}"
-        task = flight.tasks[cell].to_json()
+        task = msgspec.to_builtins(flight.tasks[cell])
         future = client.submit(perform_here, task, self._given, key=key, pure=False, **where)
         flight.futures[key] = (cell, future)
         future.add_done_callback(lambda done: flight.done.put(done.key))
@@ -126,7 +128,7 @@ class Cluster:
         cell, future = entry
         if future.status == "finished":
             try:
-                check = CheckResult.from_json(future.result(timeout=self._patience))
+                check = msgspec.convert(future.result(timeout=self._patience), CheckResult)
             except Exception:  # the result went with its worker, or the scheduler with both
                 return self._again(client, flight, cell)
             del flight.tasks[cell]

@@ -84,7 +84,7 @@ class CheckSummary:
         comments = self.told
         return CheckDocument(
             schema_version=CHECK_VERSION,
-            results=tuple(section(CheckRow, check.to_json()) for check in self.results),
+            results=tuple(section(CheckRow, check) for check in self.results),
             changes=tuple(change.section() for change in self.changes),
             comments=(
                 tuple(told.section() for told in comments) if comments is not None else UNSET

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -24,6 +24,10 @@ from reporter.core.signature import Signature
 from reporter.store.database import now, transaction
 
 Cell = tuple[str, str]
+#: The fields of a result that are columns by their name.
+_PLAIN = tuple(
+    field.name for field in fields(CheckResult) if field.name not in ("runs", "signature")
+)
 #: Days after which an unfinished run is no longer gone on with.
 _STALE = 7
 
@@ -91,26 +95,9 @@ def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
     shown = json.dumps(check.signature.to_json()) if check.signature else None
     with transaction(store):
         cursor = store.execute(
-            "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome,"
-            " detail, seconds, hits, runs, build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?,"
-            " ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                run,
-                check.time,
-                check.repro,
-                check.key,
-                check.release,
-                check.torch,
-                check.python,
-                check.outcome,
-                check.detail,
-                check.seconds,
-                *check.runs,
-                check.build,
-                check.git,
-                shown,
-                check.issue,
-            ),
+            f"INSERT OR IGNORE INTO checks (run, hits, runs, shown, {', '.join(_PLAIN)})"
+            f" VALUES (?, ?, ?, ?{', ?' * len(_PLAIN)})",
+            (run, *check.runs, shown, *(getattr(check, name) for name in _PLAIN)),
         )
         return cursor.rowcount > 0
 
@@ -180,19 +167,5 @@ def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
 
 def _check(row: sqlite3.Row) -> CheckResult:
     shown = Signature.from_json(json.loads(row["shown"])) if row["shown"] else None
-    return CheckResult(
-        repro=row["repro"],
-        key=row["key"],
-        release=row["release"],
-        torch=row["torch"],
-        python=row["python"],
-        outcome=row["outcome"],
-        detail=row["detail"],
-        seconds=row["seconds"],
-        runs=(row["hits"], row["runs"]),
-        build=row["build"],
-        git=row["git"],
-        signature=shown,
-        issue=row["issue"],
-        time=row["time"],
-    )
+    plain = {name: row[name] for name in _PLAIN}
+    return CheckResult(**plain, runs=(row["hits"], row["runs"]), signature=shown)

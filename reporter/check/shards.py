@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
@@ -45,7 +47,7 @@ def _sort(checks: Iterable[CheckResult]) -> list[CheckResult]:
 def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        checks = [CheckResult.from_json(row) for row in document["results"]]
+        checks = msgspec.convert(document["results"], list[CheckResult])
         known = {(check.repro, check.release): check for check in checks}
         changes = [
             OutcomeChange(row["before"], known[row["repro"], row["release"]])

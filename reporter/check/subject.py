@@ -7,24 +7,21 @@ is moved is not.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind, read_word
-from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.folder import REPORT, REPRO, load_report
 from reporter.report.sections import Report
 from reporter.store.reports import key_of
-from reporter.triage.reading.stated import StatedException, StatedFailure
+from reporter.triage.reading.stated import StatedFailure
 
 
 @dataclass(frozen=True)
@@ -43,15 +40,6 @@ class IssueOrigin:
     problem: str = ""
     trust: bool = False
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> IssueOrigin:
-        """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
-
-        said = data["stated"]
-        raised = tuple(StatedException(**item) for item in said["raised"])
-        stated = StatedFailure(**{**said, "raised": raised})
-        return cls(**{**data, "stated": stated, "modules": tuple(data["modules"])})
-
 
 @dataclass(frozen=True)
 class CheckSubject:
@@ -69,20 +57,6 @@ class CheckSubject:
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
     origin: IssueOrigin | None = None
-
-    def to_json(self) -> Json:
-        """A JSON-able dictionary, which `from_json` reads."""
-        return {
-            **dataclasses.asdict(self),
-            "wanted": self.wanted.to_json() if self.wanted else None,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
-        """The subject of a `to_json` document; raises KeyError, TypeError, ValueError."""
-        wanted = Signature.from_json(data["wanted"]) if data["wanted"] else None
-        origin = IssueOrigin.from_json(data["origin"]) if data["origin"] else None
-        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "origin": origin})
 
     @property
     def needs_cuda(self) -> bool:

@@ -13,8 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
 
 from collectors.protocol import Isolation
 from reporter.check.issue_subject import judge_issue
@@ -58,23 +60,6 @@ class Task:
         """What the result is known by: the repro's key and the release's label."""
         return self.subject.key, self.release.label
 
-    def to_json(self) -> Json:
-        """A JSON-able dictionary, which `from_json` reads."""
-        return {
-            **asdict(self),
-            "subject": self.subject.to_json(),
-            "release": self.release.to_json(),
-            "alike": [check.to_json() for check in self.alike],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Task:
-        """The task of a `to_json` document; raises KeyError, TypeError, ValueError."""
-        subject = CheckSubject.from_json(data["subject"])
-        release = Release.from_json(data["release"])
-        alike = tuple(CheckResult.from_json(check) for check in data["alike"])
-        return cls(**{**data, "subject": subject, "release": release, "alike": alike})
-
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -106,15 +91,9 @@ class CheckResult:
         return self.key, self.release
 
     def to_json(self) -> Json:
-        """A row of `check --json`."""
-        shown = self.signature.to_json() if self.signature else None
-        return {**asdict(self), "runs": list(self.runs), "signature": shown}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> CheckResult:
-        """The check of a `to_json` document; raises KeyError, TypeError, ValueError."""
-        shown = Signature.from_json(data["signature"]) if data.get("signature") else None
-        return cls(**{**data, "runs": tuple(data["runs"]), "signature": shown})
+        """A row of `check --json`, which `msgspec.convert` reads."""
+        document: Json = msgspec.to_builtins(self)
+        return document
 
 
 @dataclass
@@ -310,4 +289,4 @@ def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> Json:
 
             _HOME = TaskRunner.here(jobs=os.cpu_count() or 1, **options)
             atexit.register(_HOME.pools.close)
-    return _HOME.perform(Task.from_json(data)).to_json()
+    return _HOME.perform(msgspec.convert(data, Task)).to_json()

@@ -304,7 +304,7 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
         for path in folder.glob("env/lib/*/site-packages/torch/lib/libtorch*.so")
     ]
     data = {
-        "release": release.to_json(),
+        "release": asdict(release),
         "place": {**asdict(environment), "python": str(environment.python.relative_to(folder))},
         "files": {name: os.stat(folder / name).st_size for name in watched},
     }
@@ -317,7 +317,7 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
 def _describe(folder: Path) -> CachedEnvironment:
     try:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
-        release = Release.from_json(data["release"])
+        release = Release(**data["release"])
         environment, used = data["place"], (folder / _MARKER).stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         rest = Release(folder.name)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
 
@@ -51,15 +48,6 @@ class Release:
             return not Version(self.version).is_prerelease
         except InvalidVersion:
             return False
-
-    def to_json(self) -> Json:
-        """A JSON-able dictionary, which `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Release:
-        """The release of a `to_json` document; raises TypeError."""
-        return cls(**data)
 
     @property
     def folder_name(self) -> str:

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reporter.check.issue_subject import is_issue, judge_issue, subject_of_thread
@@ -32,7 +33,7 @@ def test_what_is_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_it_travels_as_plain_data() -> None:
     subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
     task = Task(subject, Release("2.6.0"))
-    assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
+    assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(task))), Task) == task
     assert subject.origin is not None and subject.origin.stated.raised
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reporter.check.pools import Pools
@@ -38,7 +39,7 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     homes = Environments(tmp_path)
     homes._known[release] = place
     task = Task(CheckSubject("r", "k", "pass"), release, fresh=True, alike=(seen,))
-    assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
+    assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(task))), Task) == task
     with TaskRunner(homes, Pools()) as bench:
         found = bench.perform(task)
     if is_twin:

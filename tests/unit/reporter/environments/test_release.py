@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
         Release("a", version="2.6.0", index="https://x").folder_name,
         parse(url).folder_name,
     }
-    assert len(names) == 4 and Release.from_json(parse(url).to_json()) == parse(url)
+    assert len(names) == 4 and Release(**asdict(parse(url))) == parse(url)
 
 
 def test_a_wheel_that_was_built_anew_is_another_one(tmp_path: Path) -> None:
