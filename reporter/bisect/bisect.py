@@ -20,11 +20,11 @@ from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.narrowing import PointChecks, Search, What, describe
 from reporter.bisect.search import between, bracket, turns
 from reporter.check import issue_subject, runs
-from reporter.check.engine import Engine, Local
+from reporter.check.engine import Engine, open_local
 from reporter.check.plan import with_references
 from reporter.check.result_sink import StoredResultSink
 from reporter.check.subject import CheckSubject
-from reporter.check.work import CheckResult, TaskRunner
+from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
@@ -88,9 +88,7 @@ class BisectResult:
 
     def summary_lines(self) -> list[str]:
         """What a person reads at the end."""
-        told = [
-            f"  torch {c.build or c.torch}: {describe(c)} [{c.seconds:.1f} s]" for c in self.points
-        ]
+        told = [f"  torch {c.exact_torch}: {describe(c)} [{c.seconds:.1f} s]" for c in self.points]
         if self.code != FOUND or self.before is None or self.after is None:
             return [*told, self.reason, *self.remarks, f"again: {self.command}"]
         last, first = (
@@ -108,9 +106,7 @@ class BisectResult:
 
 
 def _build(check: CheckResult) -> str:
-    return (
-        f"{check.build or check.torch} ({check.git})" if check.git else check.build or check.torch
-    )
+    return f"{check.exact_torch} ({check.git})" if check.git else check.exact_torch
 
 
 def bisect(
@@ -129,8 +125,7 @@ def bisect(
         subject = with_references([named], store)[0]
         points = _points(asked, options, subject, store)
         if engine is None:
-            runner = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
-            engine = Local(stack.enter_context(runner), options.jobs)
+            engine = stack.enter_context(open_local(options, progress.note))
         found = _run_search(asked, options, subject, points, engine, store, progress)
         if found.code != FOUND or not asked.nightly:
             return found

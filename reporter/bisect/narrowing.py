@@ -103,7 +103,7 @@ class Search:
 
         def keep(check: CheckResult) -> None:
             self.how.keeper.keep(check)
-            self.how.progress.note(f"torch {check.build or check.torch}: {describe(check)}")
+            self.how.progress.note(f"torch {check.exact_torch}: {describe(check)}")
 
         self.how.engine.run(tasks, keep)
         for cell, point in cells.items():

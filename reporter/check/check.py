@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from reporter.check import issue_subject, runs
 from reporter.check.arguments import CheckMode
-from reporter.check.engine import Engine, Local
+from reporter.check.engine import Engine, open_local
 from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.runs import Cell
 from reporter.check.subject import CheckSubject, subjects_in, subjects_in_store
-from reporter.check.work import CheckResult, TaskRunner
+from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
@@ -54,10 +54,7 @@ def check(request: CheckRequest, options: Options, engine: Engine | None = None)
         plan = make_plan(request, options, store)
         with contextlib.ExitStack() as stack:
             if engine is None:
-                runner = TaskRunner.here(
-                    options.jobs, options.memory, options.workers, progress.note
-                )
-                engine = Local(stack.enter_context(runner), options.jobs)
+                engine = stack.enter_context(open_local(options, progress.note))
             return carry_out(plan, engine, store, progress, request.shard)
 
 

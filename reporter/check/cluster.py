@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from reporter.check.engine import Keep
+from reporter.check.judging import Decision
 from reporter.check.runs import Cell
-from reporter.check.work import CheckResult, Task, perform_here
+from reporter.check.work import CheckResult, Task, perform_here, result_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import WorkOptions
 
@@ -150,17 +151,7 @@ class Cluster:
             return self._again(client, flight, cell)
         task = flight.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
-        keep(
-            CheckResult(
-                task.subject.name,
-                *cell,
-                torch=cell[1],
-                python="",
-                outcome="cannot_judge",
-                detail=why,
-                seconds=0.0,
-            )
-        )
+        keep(result_of(task, None, Decision("cannot_judge", why)))
         return True
 
     def _again(self, client: Any, flight: _Flight, cell: Cell) -> bool:

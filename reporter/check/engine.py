@@ -7,11 +7,13 @@ in any order; whoever asked keeps the first one of each cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 from reporter.check.work import CheckResult, Task, TaskRunner
+from reporter.core.settings import WorkOptions
 
 Keep = Callable[[CheckResult], None]
 
@@ -48,3 +50,10 @@ class Local:
             self._runner.stop()  # threads cannot be ended, only what they wait for
             raise
         threads.shutdown()
+
+
+@contextlib.contextmanager
+def open_local(options: WorkOptions, say: Callable[[str], None]) -> Iterator[Local]:
+    """The engine of this machine, with its cache and workers of its own."""
+    with TaskRunner.here(options.jobs, options.memory, options.workers, say) as runner:
+        yield Local(runner, options.jobs)

@@ -126,20 +126,23 @@ def judge_issue(
     except UsageError as error:
         raise CannotJudgeError(str(error)) from None
     if missing:
-        return _cannot_judge(f"it needs packages that are not there: {', '.join(missing)}")
+        return Decision(
+            "cannot_judge", f"it needs packages that are not there: {', '.join(missing)}"
+        )
     needed, text = devices(subject.text), subject.text
     is_moved = bool(needed) and not (origin.trust and info.has_cuda and needed == ("cuda",))
     if is_moved:
         on_this = on_cpu(text)
         if on_this is None:
-            return _cannot_judge(
-                f"it needs {', '.join(needed)}, and the sandbox shows no such device"
+            return Decision(
+                "cannot_judge",
+                f"it needs {', '.join(needed)}, and the sandbox shows no such device",
             )
         text = on_this
     runs, verdict = _run_and_judge(text, origin, info, timeout, memory, jobs, stopped)
     status, sentence = decide(origin.stated, [runs], verdict)
     if is_moved and status != "reproduces":
-        return _cannot_judge(f"it needs {', '.join(needed)}; on the CPU: {sentence}")
+        return Decision("cannot_judge", f"it needs {', '.join(needed)}; on the CPU: {sentence}")
     return _decision(status, sentence, runs)
 
 
@@ -180,10 +183,6 @@ def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     # where no run failed and the verdict alone tells, that is one run which showed it
     shown = (hits, runs.of) if hits else (1, 1)
     return Decision(outcome, (failure or sentence)[:300], None, shown)
-
-
-def _cannot_judge(why: str) -> Decision:
-    return Decision("cannot_judge", why, None, (0, 0))
 
 
 def _version(said: str | None) -> str | None:

@@ -68,8 +68,8 @@ class Decision:
 
     outcome: CheckOutcome
     detail: str
-    signature: Signature | None
-    runs: tuple[int, int]
+    signature: Signature | None = None
+    runs: tuple[int, int] = (0, 0)
 
 
 def observe(

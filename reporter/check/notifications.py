@@ -25,6 +25,7 @@ from reporter.core.kinds import CheckOutcome
 from reporter.core.version import VERSION
 from reporter.report.sections import CommentRow
 from reporter.store.database import now, transaction
+from reporter.store.filings import filings
 from templates import render
 
 #: What somebody said this long ago is not recent any more.
@@ -135,11 +136,7 @@ class Tracker(Protocol):
 
 def addresses(store: sqlite3.Connection) -> list[str]:
     """The projects in which reports were filed."""
-    rows = store.execute(
-        "SELECT DISTINCT repository FROM filings WHERE number IS NOT NULL AND instr(repository,"
-        " '#') = 0 ORDER BY repository"
-    )
-    return [str(row["repository"]) for row in rows]
+    return sorted({item.address for item in filings(store) if item.is_issue})
 
 
 def due(
@@ -254,12 +251,7 @@ def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tup
     if check.issue:
         address, _, number = check.issue.rpartition("#")
         found[address] = int(number)
-    for row in store.execute(
-        "SELECT repository, number FROM filings WHERE key = ? AND number IS NOT NULL "
-        "AND instr(repository, '#') = 0",  # with # it is a comment
-        (key,),
-    ):
-        found[str(row["repository"])] = int(row["number"])
+    found |= {i.address: i.number for i in filings(store, key) if i.is_issue and i.number}
     return list(found.items())
 
 

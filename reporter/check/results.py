@@ -149,7 +149,7 @@ def _line(check: CheckResult) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
-    where = f"torch {check.build or check.torch}"
+    where = f"torch {check.exact_torch}"
     return (
         f"{check.repro} on {where}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
     )

@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 from reporter.core.errors import UsageError
-from reporter.core.kinds import CRASHES, Kind, read_word
+from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.folder import REPORT, REPRO, load_report
 from reporter.report.sections import Report
-from reporter.store.reports import key_of
+from reporter.store.reports import key_of, reports
 from reporter.triage.reading.stated import StatedFailure
 
 
@@ -116,15 +116,13 @@ def subjects_in_store(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
     """
-    for row in store.execute("SELECT * FROM reports ORDER BY created, key"):
-        text = str(row["repro"])
-        folder = Path(row["folder"])
+    for stored in sorted(reports(store), key=lambda item: (item.created, item.key)):
+        folder = Path(stored.folder)
         report = load_report(folder)
-        wanted = failure_of(report) if report else _of_row(row)
+        wanted = failure_of(report) if report else _of_text(stored.kind, stored.signature)
         seen = report.verdict.reproduced if report else (0, 0)
-        yield CheckSubject(
-            row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
-        )
+        name = stored.title or folder.name
+        yield CheckSubject(name, stored.key, stored.repro, wanted, seen, stored.torch)
 
 
 def _of_report(folder: Path, name: str) -> CheckSubject:
@@ -161,11 +159,6 @@ def failure_of(report: Report) -> Signature | None:
     if verdict.kind == Kind.HANG:
         return Signature(verdict.kind)
     return sign_assertion(str(verdict.message)) or _of_text(verdict.kind, verdict.signature)
-
-
-def _of_row(row: sqlite3.Row) -> Signature | None:
-    kind = read_word(Kind, row["kind"], f"the report {row['key']} of the store")
-    return _of_text(kind, row["signature"])
 
 
 def _of_text(kind: Kind | None, text: str) -> Signature | None:

@@ -86,6 +86,11 @@ class CheckResult:
     time: str = field(default_factory=now)
 
     @property
+    def exact_torch(self) -> str:
+        """The whole version of torch, as far as it is known."""
+        return self.build or self.torch
+
+    @property
     def cell(self) -> tuple[str, str]:
         """The repro's key and the release's label."""
         return self.key, self.release
@@ -139,8 +144,8 @@ class TaskRunner:
         environment: Environment | None = None
         origin = task.subject.origin
         if origin is not None and origin.problem:  # which takes no environment to know
-            decision = Decision("cannot_judge", origin.problem, None, (0, 0))
-            return _check(task, None, decision, 0.0)
+            decision = Decision("cannot_judge", origin.problem)
+            return result_of(task, None, decision)
         try:
             environment = self.environments.provide(task.release)
             known = _same_commit(task, environment)
@@ -157,8 +162,8 @@ class TaskRunner:
                 environment = self.environments.provide(task.release, again=True)
                 decision = self._decide(replace(task, fresh=True), environment)
         except (CannotJudgeError, OSError) as error:
-            decision = Decision("cannot_judge", str(error), None, (0, 0))
-        return _check(task, environment, decision, time.monotonic() - started)
+            decision = Decision("cannot_judge", str(error))
+        return result_of(task, environment, decision, time.monotonic() - started)
 
     def _decide(self, task: Task, environment: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
@@ -196,7 +201,7 @@ class TaskRunner:
             return found
         if self._stopped.is_set():
             raise CancelledError
-        return Decision("cannot_judge", describe_control(control), None, found.runs)
+        return Decision("cannot_judge", describe_control(control), runs=found.runs)
 
     def _warm(self, task: Task, environment: Environment) -> Observation:
         with self.pools.borrow(environment.python) as pool:
@@ -253,9 +258,10 @@ def _cannot_import_torch(answer: Answer) -> bool:
     return is_import and not answer.frames
 
 
-def _check(
-    task: Task, environment: Environment | None, decision: Decision, seconds: float
+def result_of(
+    task: Task, environment: Environment | None, decision: Decision, seconds: float = 0.0
 ) -> CheckResult:
+    """The result of a task; without an `environment` it never ran."""
     build = environment.torch if environment else ""
     return CheckResult(
         repro=task.subject.name,

@@ -57,6 +57,11 @@ class Filing:
     detail: str
     updated: str
 
+    @property
+    def is_issue(self) -> bool:
+        """Whether it is an issue that has arrived, and no comment on one."""
+        return self.number is not None and "#" not in self.address
+
 
 @dataclass(frozen=True)
 class KnownIssue:

@@ -275,14 +275,3 @@ def _text(folder: Path, name: str) -> str:
         ) from None
     except UnicodeDecodeError:
         raise UsageError(f"{folder / name} is not a text in UTF-8; correct it") from None
-
-
-__all__ = [
-    "Submission",
-    "comment_with_environment",
-    "has_words",
-    "log_comment",
-    "log_needs_gist",
-    "read_submission",
-    "with_words",
-]

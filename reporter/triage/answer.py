@@ -13,7 +13,7 @@ from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
 from reporter.report.labels import labels
 from reporter.tracker.plain_text import plain
-from reporter.triage.decide import best
+from reporter.triage.decide import best, numbers_of
 from reporter.triage.observers import fails_without
 from reporter.triage.result import Triage
 from reporter.triage.verdict import MARK
@@ -68,16 +68,10 @@ def _is_regression(result: Triage) -> bool:
         outcome: str = runs.decisive.outcome
         if result.minimal is not None:
             outcome = result.minimal.seen.get(runs.torch, "cannot_judge")
-        rows.append((_order(runs.torch), outcome))
+        rows.append((numbers_of(runs.torch), outcome))
     right = [release for release, outcome in rows if outcome == "passes"]
     wrong = [release for release, outcome in rows if outcome in ("fails", "dies", "hangs")]
     return bool(right and wrong) and min(right) < max(wrong)
-
-
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(
-        int(part) if part.isdigit() else 0 for part in version.split("+")[0].split(".")[:3]
-    )
 
 
 def mark(result: Triage) -> str:

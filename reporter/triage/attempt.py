@@ -59,6 +59,11 @@ class Attempt:
     detail: str = ""
     exit: int | None = None
 
+    @property
+    def rank(self) -> int:
+        """Its place among the runs to show: one that failed as stated is the first."""
+        return ("same", "unclear", "different", None).index(self.match)
+
 
 @dataclass(frozen=True)
 class Attempts:
@@ -86,8 +91,7 @@ class Attempts:
     @property
     def decisive(self) -> Attempt:
         """The run to show: one that failed as stated, else one that failed, else the first."""
-        order = ("same", "unclear", "different", None)
-        return min(self.attempts, key=lambda attempt: order.index(attempt.match))
+        return min(self.attempts, key=lambda attempt: attempt.rank)
 
     def to_json(self) -> Json:
         """The entry of the document."""

@@ -114,18 +114,18 @@ def best(runs: Sequence[Attempts]) -> int:
     """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else
     the first.
     """
-    order = ("same", "unclear", "different", None)
     ranked = sorted(
         range(len(runs)),
         key=lambda i: (
-            order.index(runs[i].decisive.match),
-            [-part for part in _release(runs[i].torch)],
+            runs[i].decisive.rank,
+            [-part for part in numbers_of(runs[i].torch)],
             i,
         ),
     )
     return ranked[0] if runs[ranked[0]].decisive.match is not None else 0
 
 
-def _release(version: str) -> tuple[int, ...]:
+def numbers_of(version: str) -> tuple[int, ...]:
+    """The numbers of a release, in the order of time: (2, 6, 0)."""
     numbers = version.partition("+")[0].split(".")
     return tuple(int(part) if part.isdigit() else 0 for part in numbers[:3])

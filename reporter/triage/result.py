@@ -1,6 +1,4 @@
-"""What triage found out about one issue, as data: the document, the lines for people, the row of a
-table.
-"""
+"""What triage found out about one issue, as data: the document, and the lines for people."""
 
 from __future__ import annotations
 
@@ -154,15 +152,6 @@ class Triage:
         if self.posted:
             lines += ["", f"posted: {self.posted}"]
         return lines
-
-    def row(self) -> tuple[str, str, str, str]:
-        """Number, status, verdict and title, for the table of many."""
-        address = self.thread.address
-        verdict: str = self.refusal.kind if self.refusal else ""
-        if self.judged is not None and self.judged.kind:
-            verdict = f"{self.judged.kind} {self.judged.layer}"
-        name = f"#{address.number}" if address else self.thread.name
-        return name, self.status, verdict, plain_line(self.thread.title, 70)
 
 
 def _describe(runs: Attempts) -> str:
