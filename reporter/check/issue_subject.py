@@ -17,7 +17,6 @@ from reporter.check.judging import Decision
 from reporter.check.subject import CheckSubject, IssueOrigin, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
-from reporter.core.plain import Json
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
@@ -30,7 +29,7 @@ from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import decide
 from reporter.triage.flow import lacks
 from reporter.triage.reading.extract import Refusal, devices, extract
-from reporter.triage.reading.stated import read_stated
+from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
 from reporter.triage.service import show
@@ -105,20 +104,17 @@ def subject_of_thread(
 def judge_issue(
     subject: CheckSubject,
     python: Path,
-    timeout: float,
-    memory: float,
-    jobs: int,
+    limits: RunLimits,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Decision:
-    """What an issue's program shows in one interpreter; `timeout` is in seconds per run, `memory`
-    in GiB.
+    """What an issue's program shows in one interpreter.
 
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
 
     origin = subject.origin
     assert origin is not None
-    if not origin.trust:
+    if not limits.trust:
         bubblewrap.program()
     try:
         info = interpreter.probe(python)
@@ -130,7 +126,7 @@ def judge_issue(
             "cannot_judge", f"it needs packages that are not there: {', '.join(missing)}"
         )
     needed, text = devices(subject.text), subject.text
-    is_moved = bool(needed) and not (origin.trust and info.has_cuda and needed == ("cuda",))
+    is_moved = bool(needed) and not (limits.trust and info.has_cuda and needed == ("cuda",))
     if is_moved:
         on_this = on_cpu(text)
         if on_this is None:
@@ -139,7 +135,7 @@ def judge_issue(
                 f"it needs {', '.join(needed)}, and the sandbox shows no such device",
             )
         text = on_this
-    runs, verdict = _run_and_judge(text, origin, info, timeout, memory, jobs, stopped)
+    runs, verdict = _run_and_judge(text, origin.stated, info, limits, stopped)
     status, sentence = decide(origin.stated, [runs], verdict)
     if is_moved and status != "reproduces":
         return Decision("cannot_judge", f"it needs {', '.join(needed)}; on the CPU: {sentence}")
@@ -148,19 +144,15 @@ def judge_issue(
 
 def _run_and_judge(
     text: str,
-    origin: IssueOrigin,
+    says: StatedFailure,
     info: InterpreterInfo,
-    timeout: float,
-    memory: float,
-    jobs: int,
+    limits: RunLimits,
     stopped: Callable[[], bool],
 ) -> tuple[Attempts, CommandVerdict | None]:
     """The runs of the program as it was posted, and the tool's verdict where they do not say it
     all.
     """
-
-    says, trust = origin.stated, origin.trust
-    runs = run(info, text, says, RunLimits(timeout, memory, trust))
+    runs = run(info, text, says, limits)
     if stopped():
         raise CancelledError
     shown = runs.decisive
@@ -168,8 +160,7 @@ def _run_and_judge(
     enough = shown.match == "same" and not shown.failure.startswith("AssertionError")
     if enough or shown.outcome in ("stopped", "cannot_judge"):
         return runs, None
-    options: Json = {"jobs": jobs, "timeout": timeout, "memory": memory}
-    verdict = judge("diagnose", info, text, **options, limit=3 * timeout, trust=trust)
+    verdict = judge("diagnose", info, text, limits)
     if stopped():
         raise CancelledError
     return runs, verdict

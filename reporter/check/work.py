@@ -35,6 +35,7 @@ from reporter.execution.control import describe_control, needs_control, run_cont
 from reporter.execution.fresh_process import run_cold, stop_all
 from reporter.sandbox import run as sandbox
 from reporter.store.database import now
+from reporter.triage.attempt import RunLimits
 
 
 @dataclass(frozen=True)
@@ -169,15 +170,9 @@ class TaskRunner:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, observations = task.subject, list[Observation]()
         if subject.origin is not None:
-            pools = self.pools
-            return judge_issue(
-                subject,
-                environment.python,
-                task.timeout,
-                pools.memory,
-                pools.jobs,
-                self._stopped.is_set,
-            )
+            trust = subject.origin.trust
+            limits = RunLimits(task.timeout, self.pools.memory, self.pools.jobs, trust)
+            return judge_issue(subject, environment.python, limits, self._stopped.is_set)
         skip = task.few and is_ready(self.pools.warm(environment.python))
         if not (task.fresh or skip or subject.needs_cuda):
             observations.append(self._warm(task, environment))

@@ -112,12 +112,13 @@ class Attempts:
 
 @dataclass(frozen=True)
 class RunLimits:
-    """What runs of a posted program may take: `timeout` in seconds and `memory` in GiB for each;
-    with `trust` there is no sandbox.
+    """What runs of a posted program may take: `timeout` in seconds and `memory` in GiB for each,
+    `jobs` at a time; with `trust` there is no sandbox.
     """
 
     timeout: float
     memory: float
+    jobs: int
     trust: bool = False
 
 

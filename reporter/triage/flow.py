@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from reporter.core.settings import InterpreterOptions, WorkOptions
 from reporter.execution import interpreter
@@ -58,6 +58,12 @@ class TriageRequest:
     trust: bool = False
     runs: int = 3
 
+    @property
+    def limits(self) -> RunLimits:
+        """What each run may take."""
+        options = self.options
+        return RunLimits(options.timeout, options.memory, options.jobs, self.trust)
+
 
 def probe_interpreters(
     options: InterpreterOptions, pythons: Sequence[Path]
@@ -95,7 +101,7 @@ def triage(
     runs = []
     for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
-        runs.append(_run(info, found.text, says, wanted, wanted.runs))
+        runs.append(run(info, found.text, says, wanted.limits, wanted.runs))
     judged = _verdict(found, runs, wanted, user)
     runs, control = _observe(found, says, runs, judged, wanted, user)
     status, sentence = decide(says, runs, judged, control)
@@ -132,9 +138,9 @@ def _verdict(
     number = best(runs)
     if runs[number].decisive.outcome == "stopped":
         return None
-    verb = "diagnose" if wanted.quick else "create"
+    verb: Literal["diagnose", "create"] = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
-    return _judge(verb, wanted.interpreters[number], repro.text, wanted)
+    return judge(verb, wanted.interpreters[number], repro.text, wanted.limits)
 
 
 def _observe(
@@ -154,13 +160,13 @@ def _observe(
     info = wanted.interpreters[number]
     for _ in range(_MORE_RUNS):
         if ends_otherwise(found[number], judged):
-            more = _run(info, repro.text, says, wanted)
+            more = run(info, repro.text, says, wanted.limits, 1)
             attempts = (*found[number].attempts, *more.attempts)
             found[number] = replace(found[number], attempts=attempts)
     if found[number].decisive.outcome not in ("fails", "dies"):
         return found, None
     user.say(f"running the repro with torch {info.torch}, without the compiler")
-    control = _run(info, repro.text, says, wanted, compiled=False)
+    control = run(info, repro.text, says, wanted.limits, 1, compiled=False)
     return found, control
 
 
@@ -211,32 +217,6 @@ def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _run(
-    info: InterpreterInfo,
-    text: str,
-    says: StatedFailure,
-    wanted: TriageRequest,
-    times: int = 1,
-    compiled: bool = True,
-) -> Attempts:
-    limits = RunLimits(wanted.options.timeout, wanted.options.memory, wanted.trust)
-    return run(info, text, says, limits, times, compiled)
-
-
-def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> CommandVerdict:
-    options = wanted.options
-    return judge(
-        verb,
-        info,
-        text,
-        jobs=options.jobs,
-        timeout=options.timeout,
-        memory=options.memory,
-        limit=(3 if verb == "diagnose" else 8) * options.timeout,
-        trust=wanted.trust,
-    )
-
-
 def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
@@ -246,7 +226,7 @@ def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minim
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = _run(info, judged.repro, StatedFailure("unknown"), wanted).decisive
+        shown = run(info, judged.repro, StatedFailure("unknown"), wanted.limits, 1).decisive
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():

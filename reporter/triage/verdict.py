@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
@@ -25,7 +25,7 @@ from reporter.report.folder import REPRO
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
-from reporter.triage.attempt import SEED
+from reporter.triage.attempt import SEED, RunLimits
 from reporter.triage.sentences import Errors, describe
 
 #: The line of the document begins with it (`inside`).
@@ -33,6 +33,8 @@ MARK = "bugreport-triage:"
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 #: The variations that the tool itself makes; others would be words of the run's.
 _RUNG_NAMES = frozenset({*RUNGS, CUSTOM, *(name for names in RUNGS_OF.values() for name in names)})
+#: How many times the limit of one run the whole command may take.
+_SHARES = {"diagnose": 3, "create": 8}
 #: The outcomes of rungs that say something.
 _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
 
@@ -98,36 +100,28 @@ class CommandVerdict:
 
 
 def judge(
-    verb: str,
-    info: InterpreterInfo,
-    text: str,
-    *,
-    jobs: int,
-    timeout: float,
-    memory: float,
-    limit: float,
-    trust: bool,
+    verb: Literal["diagnose", "create"], info: InterpreterInfo, text: str, limits: RunLimits
 ) -> CommandVerdict:
-    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox; `limit` is for all of it,
-    in seconds, `memory` in GiB.
+    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox.
 
     Raises CannotJudgeError if there is no sandbox.
     """
     warm = _warm_folder(info.path)
+    jobs, timeout, memory = limits.jobs, limits.timeout, limits.memory
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
     with prepare(
         [sys.executable, str(Path(__file__).resolve().with_name("inside_main.py")), *arguments],
         python=info.path,
         files={"repro.py": text},
         limits=Limits(
-            seconds=limit,
+            seconds=_SHARES[verb] * timeout,
             memory=int((jobs + 1) * memory + 6) * GIB,
             disk=6 * GIB,
             output=16 * MIB,
         ),
-        folders={SEED: warm} if warm is not None and not trust else {},
+        folders={SEED: warm} if warm is not None and not limits.trust else {},
         with_tool=True,
-        trust=trust,
+        trust=limits.trust,
     ) as sandbox:
         result = sandbox.run()
     if result.detail:

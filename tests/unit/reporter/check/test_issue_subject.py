@@ -13,6 +13,7 @@ from reporter.check.issue_subject import is_issue, judge_issue, subject_of_threa
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError
 from reporter.environments.release import Release
+from reporter.triage.attempt import RunLimits
 from reporter.triage.reading.thread import read_file
 from tests.support.github.submitter import RecordedPrompt
 from tests.support.places import DATA
@@ -51,4 +52,4 @@ def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("shutil.which", lambda name: None)
     subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
     with pytest.raises(CannotJudgeError, match="bubblewrap is missing"):
-        judge_issue(subject, Path(sys.executable), timeout=60, memory=4, jobs=1)
+        judge_issue(subject, Path(sys.executable), RunLimits(60, 4, 1))
