@@ -126,40 +126,77 @@ def bisect(
         points = _points(asked, options, subject, store)
         if engine is None:
             engine = stack.enter_context(open_local(options, progress.note))
-        found = _run_search(asked, options, subject, points, engine, store, progress)
+        search = _Bisection(asked, options, engine, store, progress)
+        found = search.run(subject, points)
         if found.code != FOUND or not asked.nightly:
             return found
-        return _among_nightlies(asked, options, found, engine, store, progress)
+        return search.among_nightlies(found)
 
 
-def _run_search(
-    asked: BisectArguments,
-    options: WorkOptions,
-    subject: CheckSubject,
-    points: Sequence[Release],
-    engine: Engine,
-    store: sqlite3.Connection,
-    progress: Progress,
-    known: Sequence[CheckResult] = (),
-) -> BisectResult:
-    """One search among `points`, kept in the store under its own run; `known` was found out
-    before.
-    """
-    if len(points) < 2:
-        raise UsageError("a search needs two ends; give --good and --bad, or several --python")
-    what: What = "fixed" if asked.find_fix else "broke"
-    plan = [subject.key, what, *(point.label for point in points)]
-    with runs.begin(store, store_path(), plan, "bisect") as run:
-        keeper = StoredResultSink(store, run)
-        for check in known:
-            keeper.keep(check)
-        how = PointChecks(engine, keeper, options.jobs, options.timeout, progress)
-        search = Search(subject, points, what, how)
-        reason = search.ends()
-        if not reason:
-            search.narrow()
-        runs.finish(store, run.id)
-    return _describe(asked, search, reason)
+@dataclass(frozen=True)
+class _Bisection:
+    """One `bisect`, with what its searches have in common."""
+
+    asked: BisectArguments
+    options: WorkOptions
+    engine: Engine
+    store: sqlite3.Connection
+    progress: Progress
+
+    def run(
+        self, subject: CheckSubject, points: Sequence[Release], known: Sequence[CheckResult] = ()
+    ) -> BisectResult:
+        """One search among `points`, kept in the store under its own run; `known` was found out
+        before.
+        """
+        if len(points) < 2:
+            raise UsageError("a search needs two ends; give --good and --bad, or several --python")
+        what: What = "fixed" if self.asked.find_fix else "broke"
+        plan = [subject.key, what, *(point.label for point in points)]
+        with runs.begin(self.store, store_path(), plan, "bisect") as run:
+            keeper = StoredResultSink(self.store, run)
+            for check in known:
+                keeper.keep(check)
+            options = self.options
+            how = PointChecks(self.engine, keeper, options.jobs, options.timeout, self.progress)
+            search = Search(subject, points, what, how)
+            reason = search.ends()
+            if not reason:
+                search.narrow()
+            runs.finish(self.store, run.id)
+        return _describe(self.asked, search, reason)
+
+    def among_nightlies(self, found: BisectResult) -> BisectResult:
+        """The same search between the two neighbours, in what the nightly index has or once had."""
+        assert found.before is not None and found.after is not None
+        place = self.asked.index or listing.nightly_index(self.asked.backend)
+        try:
+            listed = listing.remember(self.store, listing.offers(place))
+        except CannotJudgeError as error:
+            return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
+        early, late = found.before.release, found.after.release
+        builds = [
+            offer.release(self.asked.backend)
+            for offer in listing.between(listed, early, late)
+            if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
+        ]
+        if not builds:
+            return replace(
+                found,
+                remarks=(
+                    *found.remarks,
+                    f"the index {place} lists no nightly between torch {early} and torch {late}",
+                ),
+            )
+        # the ends are the same environments, and what they showed has been seen
+        ends = [parse(end, self.asked.index, self.asked.backend) for end in (early, late)]
+        points = [ends[0], *builds, ends[1]]
+        known = (found.before, found.after)
+        finer = self.run(found.subject, points, known)
+        if finer.code != FOUND:
+            return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
+        news = tuple(check for check in finer.points if check not in found.points)
+        return replace(finer, points=(*found.points, *news), command=found.command)
 
 
 def _describe(asked: BisectArguments, search: Search, reason: str) -> BisectResult:
@@ -210,7 +247,7 @@ def _points(
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if asked.python:
         return _interpreters(asked, options)
-    good, bad = asked.good, asked.bad or _public(subject.torch)
+    good, bad = asked.good, asked.bad or (public(subject.torch) if subject.torch else None)
     if bad is None:
         raise UsageError(
             f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
@@ -251,10 +288,6 @@ def _concrete(text: str, asked: BisectArguments) -> str:
         raise UsageError(f"{text!r} is no torch release; give a version such as 2.6.0") from None
 
 
-def _public(version: str | None) -> str | None:
-    return public(version) if version else None
-
-
 def _interpreters(asked: BisectArguments, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
 
@@ -277,43 +310,3 @@ def _interpreters(asked: BisectArguments, options: Options) -> tuple[Release, ..
         if (low is None or versions[release.label] >= low)
         and (high is None or versions[release.label] <= high)
     )
-
-
-def _among_nightlies(
-    asked: BisectArguments,
-    options: Options,
-    found: BisectResult,
-    engine: Engine,
-    store: sqlite3.Connection,
-    progress: Progress,
-) -> BisectResult:
-    """The same search between the two neighbours, in what the nightly index has or once had."""
-    assert found.before is not None and found.after is not None
-    place = asked.index or listing.nightly_index(asked.backend)
-    try:
-        listed = listing.remember(store, listing.offers(place))
-    except CannotJudgeError as error:
-        return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
-    early, late = found.before.release, found.after.release
-    builds = [
-        offer.release(asked.backend)
-        for offer in listing.between(listed, early, late)
-        if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
-    ]
-    if not builds:
-        return replace(
-            found,
-            remarks=(
-                *found.remarks,
-                f"the index {place} lists no nightly between torch {early} and torch {late}",
-            ),
-        )
-    # the ends are the same environments, and what they showed has been seen
-    ends = [parse(end, asked.index, asked.backend) for end in (early, late)]
-    points = [ends[0], *builds, ends[1]]
-    known = (found.before, found.after)
-    finer = _run_search(asked, options, found.subject, points, engine, store, progress, known)
-    if finer.code != FOUND:
-        return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
-    news = tuple(check for check in finer.points if check not in found.points)
-    return replace(finer, points=(*found.points, *news), command=found.command)
