@@ -1,5 +1,5 @@
 """The command-line parameters of a command, derived from the one declaration in
-`reporter.core.settings`.
+`reporter.core.settings`, and for what one command alone has in its dataclass of arguments.
 
 A command is written as a function of `Options`; `taking` gives it the signature that typer reads.
 Values arrive as plain text and are read by `setting_sources.resolve`, so a bad `--jobs` and a bad

@@ -44,6 +44,13 @@ def test_a_filed_report_is_followed_until_it_is_closed(tracker: Tracker, report:
     )
 
 
+def test_a_long_title_is_no_change(tracker: Tracker, report: Path) -> None:
+    text = (report / "issue.md").read_text()
+    (report / "issue.md").write_text("word " * 30 + text[text.index("\n") :])
+    run_file(report)
+    assert sync().changes == ("1 of 1 filings asked about, 0 changed",)
+
+
 def test_show_takes_a_folder_a_key_or_its_beginning(
     tracker: Tracker, report: Path, tmp_path: Path
 ) -> None:
