@@ -21,10 +21,11 @@ from reporter.pipeline.run import Run, open_run
 from reporter.pipeline.torch_program import TorchProgram, attach_program
 from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
-from reporter.publish.result import NO_BUG, RECORDING, RunResult
+from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Outgoing, publish
 from reporter.recording.attached import AttachedSession
 from reporter.recording.entry_points import check_early
+from reporter.report.folder import PRIVATE, RECORDING
 
 
 def create(options: Options, as_whole: bool = False) -> RunResult:
@@ -78,7 +79,7 @@ def _resumable(program: TorchProgram, run: Run) -> RunResult | None:
     try:
         return go_through_stages(program, run)
     except KeyboardInterrupt:
-        if run.output is not None and (run.output / "private" / RECORDING).exists():
+        if run.output is not None and (run.output / PRIVATE / RECORDING).exists():
             raise Interruption(
                 f"interrupted; go on with `bugreport create --resume {run.output}`"
             ) from None

@@ -22,6 +22,7 @@ from reporter.core.plain import Json
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import passes
 from reporter.reduce.workers import WorkerSet
+from reporter.report.folder import TEST
 from reporter.report.sections import PictureSection, TestSection, section
 from reporter.verify.plain import PlainRepro
 from templates.regression import failing_text, render_tests
@@ -31,8 +32,6 @@ from templates.regression import failing_text, render_tests
 MOST_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
 POSITIONS = 8
-#: The regression test below the report folder.
-TEST = "test_repro.py"
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,9 @@ from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.execution.fresh_process import run_cold
-from reporter.publish.result import RECORDING
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.report.captured_call import CapturedCall
-from reporter.report.folder import write_private
+from reporter.report.folder import PRIVATE, RECORDING, write_private
 
 _MOST = 6
 
@@ -54,14 +53,14 @@ class ReplayResult:
 
 def replay(report: Path, options: Options) -> ReplayResult:
     """Runs the programs of a report's recording until one shows the failure. Raises UsageError."""
-    captured = CapturedCall.load(report / "private" / RECORDING)
+    captured = CapturedCall.load(report / PRIVATE / RECORDING)
     if captured.verdict.signature is None or captured.material.check is None:
         raise UsageError(
             f"{report} holds a recording without a failure; there is nothing to replay"
         )
     python = interpreter.find(options) if options.python else Path(captured.surroundings.python)
     interpreter.probe(python)
-    folder = report / "private" / "replay"
+    folder = report / PRIVATE / "replay"
     folder.mkdir(mode=0o700, exist_ok=True)
     rows: list[Json] = []
     interesting = matcher(captured.verdict.signature)

@@ -15,10 +15,10 @@ from reporter.core.settings import IssueOptions, Options, ProgramOptions, WorkOp
 from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
-from reporter.publish.result import RECORDING
 from reporter.publish.write import Destination
 from reporter.recording.entry_points import entry_point_of
 from reporter.report.captured_call import CapturedCall
+from reporter.report.folder import PRIVATE, RECORDING
 
 #: So many fresh processes are to show the failure of a program before it is reported.
 FRESH_PROCESSES = 3
@@ -96,7 +96,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     """A run with its working folder and its display. Raises UsageError for unusable options."""
     started = time.monotonic()
     is_resumed = output is not None and options.resume
-    resumed = CapturedCall.load(output / "private" / RECORDING) if output and is_resumed else None
+    resumed = CapturedCall.load(output / PRIVATE / RECORDING) if output and is_resumed else None
     others: tuple[interpreter.InterpreterInfo, ...] = ()
     if output is None:
         info = prepare(options)

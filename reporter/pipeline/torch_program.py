@@ -28,14 +28,7 @@ from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram
 from reporter.pipeline.run import Run
 from reporter.pipeline.verify import Verification, VerifiedRepro
-from reporter.publish.result import (
-    EVIDENCE,
-    JOURNAL,
-    NO_BUG,
-    RECORDING,
-    BuiltRepro,
-    RunResult,
-)
+from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
 from reporter.publish.torch_report import check_torch_report
 from reporter.publish.write import Outgoing
 from reporter.recording.attached import AttachedSession, attach
@@ -45,6 +38,7 @@ from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
+from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
 from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
@@ -142,7 +136,7 @@ class TorchProgram:
                 "no single call of the script shows it again, and a program is made of such a call"
             )
         assert self.run.output is not None
-        journal = Journal(self.run.output / "private" / JOURNAL, subject)
+        journal = Journal(self.run.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
         assert self._early is not None
         smaller = self._early.smaller
@@ -206,7 +200,7 @@ class TorchProgram:
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
         assert self.run.output is not None
-        private = self.run.output / "private" / EVIDENCE
+        private = self.run.output / PRIVATE / EVIDENCE
         found = extras.measure(
             "evidence",
             "torch's own tools on the repro and on the call",
@@ -252,7 +246,7 @@ class TorchProgram:
 
 
 def _private_folder(output: Path) -> Path:
-    private = output / "private"
+    private = output / PRIVATE
     try:
         private.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(private, 0o700)

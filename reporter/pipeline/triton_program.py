@@ -28,6 +28,7 @@ from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Outgoing
+from reporter.report.folder import MAPPING, REPRO, TEST
 from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, Verdict
 from templates.kernel import render_kernel_test, render_repro
 
@@ -212,7 +213,7 @@ class TritonProgram:
         )
         lines = len([line for line in verified.text.splitlines() if line.strip()])
         seconds = round(time.monotonic() - self.run.started, 1)
-        repro = ReproInfo("repro.py", kernel.statements, lines, (), True, self.tried, seconds)
+        repro = ReproInfo(REPRO, kernel.statements, lines, (), True, self.tried, seconds)
         report = replace(
             found.report,
             verdict=replace(
@@ -229,13 +230,13 @@ class TritonProgram:
                 "pass": self.wanted.get("pass"),
                 "launch": kernel.launch,
             },
-            test=TestSection(path="test_repro.py", fails_here=fails),
+            test=TestSection(path=TEST, fails_here=fails),
             reduction=tuple(self.history),
         )
         mapping = {"names": {value: key for key, value in verified.reduced.names.items()}}
         compiled = found.answers.compiled
         private = {
-            "mapping.json": json.dumps(mapping, indent=2),
+            MAPPING: json.dumps(mapping, indent=2),
             "kernels.json": json.dumps(compiled["launches"], indent=2),
         }
         texts = KernelTexts(verified.text, test, verified.hits[0].stderr)

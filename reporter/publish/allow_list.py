@@ -21,18 +21,12 @@ from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
 from reporter.report import sections
-from reporter.report.folder import write_private
+from reporter.report.folder import PRIVATE, write_private
 from templates import own_text
 from templates.wording import ALL_SUMMARIES
 
-#: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
-GATE = "gate.json"
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"
-#: Beside issue.md, where the log did not fit into it.
-ERROR_LOG = "error_log.txt"
-#: The structured trace of the repro, for PyTorch's form.
-TRACE = "trace.log"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
@@ -108,7 +102,7 @@ def refuse_leaks(findings: Sequence[Leak], lost: str, folder: Path | None = None
         return
     where = ""
     if folder is not None:
-        private = folder / "private"
+        private = folder / PRIVATE
         with contextlib.suppress(OSError):
             private.mkdir(mode=0o700, parents=True, exist_ok=True)
             rows = [asdict(finding) for finding in findings]

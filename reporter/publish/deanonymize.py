@@ -13,6 +13,7 @@ from pathlib import Path
 from anonymizer.restore import NameMapping
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
+from reporter.report.folder import MAPPING, PRIVATE
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Translation:
 
 def deanonymize(report: Path, source: str | None) -> Translation:
     """Translates a file, or standard input where `source` is `-` or None. Raises UsageError."""
-    path = report / "private" / "mapping.json"
+    path = report / PRIVATE / MAPPING
     try:
         names = NameMapping.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

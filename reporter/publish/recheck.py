@@ -15,9 +15,9 @@ from pathlib import Path
 
 from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
 from reporter.core.plain import Json
-from reporter.publish.allow_list import GATE, AllowList, check_outgoing, refuse_leaks
+from reporter.publish.allow_list import AllowList, check_outgoing, refuse_leaks
+from reporter.report.folder import GATE, MAPPING, PRIVATE, REPRO
 
-MAPPING = "mapping.json"
 _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 
@@ -47,7 +47,7 @@ def recheck(
         LeakError: something private was found. The sentence quotes nothing; `private/leaks.json`
             does.
     """
-    private = folder / "private"
+    private = folder / PRIVATE
     allowing = AllowList.load(private / GATE) or _by_mapping(folder)
     terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
@@ -66,10 +66,10 @@ def _by_mapping(folder: Path) -> AllowList | None:
     """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public
     twin.
     """
-    repro = folder / "repro.py"
+    repro = folder / REPRO
     # without torch's vocabulary, a name that the repro uses counts as torch's
     shown = set(re.findall(r"\w+", repro.read_text(encoding="utf-8"))) if repro.is_file() else set()
-    names = set(_strings(_object(folder / "private" / MAPPING)))
+    names = set(_strings(_object(folder / PRIVATE / MAPPING)))
     own = sorted(name for name in names - shown if name.isidentifier())
     if not own:
         return None

@@ -24,13 +24,21 @@ from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
 from reporter.report.environment import public_environment
-from reporter.report.folder import PRIVATE, write_private
+from reporter.report.folder import (
+    ISSUE,
+    PAGE,
+    PRIVATE,
+    REPORT,
+    REPRO,
+    TEST,
+    load_report,
+    write_private,
+)
 from reporter.report.sections import (
     IssueSection,
     LintSection,
     ReleaseRow,
     Report,
-    read_report,
     section,
 )
 from reporter.store.database import open_store
@@ -44,7 +52,6 @@ from templates.releases import is_right, regressions
 #: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
 #: written.
 TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
-_DOCUMENT, _ISSUE, _REPRO, _PAGE = "report.json", "issue.md", "repro.py", "report.html"
 _REGRESSION = "module: regression"
 #: Digits of a commit that people read.
 _COMMIT = 10
@@ -53,7 +60,7 @@ _COMMIT = 10
 def for_later(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
     """What `private/` keeps of a report so that it can be written again."""
     own = {TEMPLATE: str(form.folder.absolute())} if form.folder is not None else {}
-    return {**own, WRITTEN: _digest(files[_ISSUE])}
+    return {**own, WRITTEN: _digest(files[ISSUE])}
 
 
 def in_form(folder: Path, form: IssueForm) -> str:
@@ -90,7 +97,7 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
     notes = []
     for name in names:
         folder = Path(name)
-        if (folder / _DOCUMENT).is_file() and (folder / _ISSUE).is_file():
+        if (folder / REPORT).is_file() and (folder / ISSUE).is_file():
             try:
                 notes += _add_checks(folder)
             except (BugreportError, OSError) as error:
@@ -114,28 +121,28 @@ def _add_checks(folder: Path) -> list[str]:
     )
     files = {}
     if form is not None and is_ours:
-        files[_ISSUE] = render_issue(fresh.to_json(), repro, form)
-        test = folder / "test_repro.py"
+        files[ISSUE] = render_issue(fresh.to_json(), repro, form)
+        test = folder / TEST
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
-        result = lint(collect_texts(form, files[_ISSUE], repro, text, fresh.to_json()))
+        result = lint(collect_texts(form, files[ISSUE], repro, text, fresh.to_json()))
         fresh = replace(fresh, lint=section(LintSection, result.brief()))
-    files[_PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
-    files[_DOCUMENT] = fresh.dumps()
+    files[PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
+    files[REPORT] = fresh.dumps()
     public = public_values(issue.environment, issue.environment.get("git"))
     commits = [row.git for row, _ in rows if row.git]
     recheck(folder, files, allowed=[key_of(repro), *public, *commits])
     for name, text in files.items():
         write_atomically(folder / name, text)
     if not is_ours:
-        return [f"{folder / _ISSUE} was edited and stays as it is; {_PAGE} has the releases"]
-    write_private(folder / PRIVATE / WRITTEN, _digest(files[_ISSUE]))
-    return [f"{folder / _ISSUE} and {_PAGE} have the releases now"]
+        return [f"{folder / ISSUE} was edited and stays as it is; {PAGE} has the releases"]
+    write_private(folder / PRIVATE / WRITTEN, _digest(files[ISSUE]))
+    return [f"{folder / ISSUE} and {PAGE} have the releases now"]
 
 
 def _is_untouched(folder: Path) -> bool:
     try:
         written = (folder / PRIVATE / WRITTEN).read_text(encoding="utf-8").strip()
-        return written == _digest((folder / _ISSUE).read_text(encoding="utf-8"))
+        return written == _digest((folder / ISSUE).read_text(encoding="utf-8"))
     except OSError:
         return False
 
@@ -188,16 +195,13 @@ def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None)
 def _read(folder: Path) -> tuple[Report, str, IssueSection]:
     """The report with an environment that is public, its repro and its issue."""
     try:
-        document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
-        repro = (folder / _REPRO).read_text(encoding="utf-8")
+        report, repro = load_report(folder), (folder / REPRO).read_text(encoding="utf-8")
     except (OSError, ValueError):
-        raise UsageError(
-            f"{folder} is not a report folder; name one that `bugreport create` wrote"
-        ) from None
-    if not isinstance(document, dict) or not document.get("repro") or not document.get("issue"):
+        report = None
+    if report is None:
+        raise UsageError(f"{folder} is not a report folder; name one that `bugreport create` wrote")
+    if report.repro is None or report.issue is None:
         raise UsageError(f"{folder} holds no report that could be written again; create it anew")
-    report = read_report(document, str(folder))
-    assert report.issue is not None
     issue = replace(report.issue, environment=public_environment(report.issue.environment))
     return replace(report, issue=issue), repro, issue
 

@@ -29,10 +29,6 @@ from reporter.whole_model.source_model import Difference
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Files and folders below `private/` that a resumed run or the owner of the program finds again.
-RECORDING = "recording.json"
-JOURNAL = "journal.jsonl"
-EVIDENCE = "evidence"
 #: Exit code of `create` and `diagnose` where there is nothing to report.
 NO_BUG = 1
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reporter.report.folder import ISSUE, PAGE, PRIVATE, REPORT, REPRO, TEST
 from reporter.report.sections import Report
 from templates import tables, wording
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 _STYLES = {"ok": "green", "skipped": "dim", "no end in time": "dim", "–": "dim"}
 _FILES = {
-    "issue.md": "the issue as it would be filed",
-    "repro.py": "exit 0: the bug is gone",
-    "test_repro.py": "the same as a regression test",
-    "report.html": "the pictures",
-    "report.json": "all the numbers",
-    "private/": "stays here: mapping, log, recording",
+    ISSUE: "the issue as it would be filed",
+    REPRO: "exit 0: the bug is gone",
+    TEST: "the same as a regression test",
+    PAGE: "the pictures",
+    REPORT: "all the numbers",
+    f"{PRIVATE}/": "stays here: mapping, log, recording",
 }
 
 
@@ -71,7 +72,7 @@ class Summary:
     def commands(self) -> list[str]:
         """What to run next, to be pasted as it is."""
         folder = shlex.quote(self._short(self.output))
-        repro = shlex.quote(self._short(self.output / "repro.py"))
+        repro = shlex.quote(self._short(self.output / REPRO))
         return [
             f"{shlex.quote(self.python)} {repro}",
             f"bugreport file {folder} -R {self.repository}",

@@ -21,14 +21,15 @@ from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import checksums
 from reporter.execution import control
-from reporter.publish.allow_list import TRACE, AllowList, public_values
+from reporter.publish.allow_list import AllowList, public_values
 from reporter.publish.form import choose
 from reporter.publish.private_terms import collect_terms, find_left_over
-from reporter.publish.result import EVIDENCE, JOURNAL, RECORDING, BuiltRepro
+from reporter.publish.result import BuiltRepro
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.reduce.source_candidates import Rewritten, statements
 from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, fingerprint
+from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
 from reporter.report.labels import labels
 from reporter.report.sections import (
     ContrastSection,
@@ -169,7 +170,7 @@ def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: Is
 def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> ReproInfo:
     text, count = built.program.text, built.program.operations
     return ReproInfo(
-        path="repro.py",
+        path=REPRO,
         statements=statements(built.candidate) if count is None else count,
         lines=len([line for line in text.splitlines() if line.strip()]),
         operators=name_operators(built.program.harness, captured.verdict.layer),
@@ -323,7 +324,7 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
         names = mapping(captured)
         classes = names["classes"]
     if names:
-        private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
+        private[MAPPING] = json.dumps(names, indent=2, ensure_ascii=False)
     if captured.material.whole is not None:
         private["side_by_side.html"] = side_by_side(
             built.program.text, classes, captured.material.sources, _facts(captured, built)

@@ -21,12 +21,12 @@ from reporter.core.version import VERSION
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.allow_list import ERROR_LOG, GATE, AllowList, check_outgoing, refuse_leaks
+from reporter.publish.allow_list import AllowList, check_outgoing, refuse_leaks
 from reporter.publish.form import refusal_of
 from reporter.publish.rerender import for_later
 from reporter.publish.result import RunResult
 from reporter.publish.summary import Summary
-from reporter.report.folder import write_report
+from reporter.report.folder import ERROR_LOG, GATE, ISSUE, PAGE, REPORT, REPRO, TEST, write_report
 from reporter.report.sections import (
     AuditSummary,
     IssueSection,
@@ -191,22 +191,22 @@ def _render(
         lint=section(LintSection, result.brief()),
     )
     return report, {
-        "repro.py": draft.repro,
-        "test_repro.py": draft.test,
-        "issue.md": issue,
+        REPRO: draft.repro,
+        TEST: draft.test,
+        ISSUE: issue,
         # what the tracker's limit left no room for; `file` puts it beside the issue
         **({ERROR_LOG: log} if _LEFT_OUT.search(issue) else {}),
-        "report.html": render_page(document, draft.repro, draft.cells),
-        "report.json": report.dumps(),
+        PAGE: render_page(document, draft.repro, draft.cells),
+        REPORT: report.dumps(),
         **draft.others,
     }
 
 
 def _remember(output: Path, report: Report, files: Mapping[str, str]) -> list[str]:
     """Notes the report in the store; a store that cannot be used costs a line, never the report."""
-    title = files["issue.md"].partition("\n")[0]
+    title = files[ISSUE].partition("\n")[0]
     try:
-        record(describe(output, report, title, files["repro.py"]))
+        record(describe(output, report, title, files[REPRO]))
     except UsageError as error:
         return [f"note: `bugreport list` will not know this report: {error}"]
     return []

@@ -22,8 +22,18 @@ from reporter.report.sections import Report, read_report
 #: What may leave.
 REPORT, ISSUE, PAGE = "report.json", "issue.md", "report.html"
 REPRO, TEST = "repro.py", "test_repro.py"
+#: Beside issue.md, where the log did not fit into it.
+ERROR_LOG = "error_log.txt"
+#: The structured trace of the repro, for PyTorch's form.
+TRACE = "trace.log"
 #: The folder of what stays.
 PRIVATE = "private"
+#: In `private/`: what a resumed run or the owner of the program finds again.
+RECORDING, JOURNAL, EVIDENCE = "recording.json", "journal.jsonl", "evidence"
+#: In `private/`: the names of the private program by those that stand for them.
+MAPPING = "mapping.json"
+#: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
+GATE = "gate.json"
 
 
 def load_report(folder: Path) -> Report | None:

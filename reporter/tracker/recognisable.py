@@ -13,9 +13,8 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
-from reporter.publish.result import RECORDING
 from reporter.report.captured_call import CapturedCall
-from reporter.report.folder import PRIVATE
+from reporter.report.folder import PRIVATE, RECORDING
 from reporter.report.sections import Report
 from reporter.tracker.public_models import ChainUse, find_chain
 

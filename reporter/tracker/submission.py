@@ -14,8 +14,7 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
-from reporter.publish.allow_list import ERROR_LOG, TRACE
-from reporter.report.folder import ISSUE, REPORT, REPRO, load_report
+from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE, load_report
 from reporter.report.sections import Report
 from reporter.store.reports import StoredReport, describe
 from reporter.tracker.failure import FailureFacts, ReportedFailure
