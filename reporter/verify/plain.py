@@ -133,7 +133,8 @@ class PlainSearch:
         if check.kind != Kind.HANG and not self.keeps_names:
             body, operations = self._plainer(body, check, form)
             if body != parts[0]:  # only the random inputs may have needed the form
-                form = self._form(body, check, forms[: forms.index(form)]) or form
+                plainer = self._form(body, check, forms[: forms.index(form)])
+                form = form if plainer is None else plainer
             form = self._unseeded(body, check, form)
             check = self._spelled(body, check, form)
         text = self._text(body, check, form)
