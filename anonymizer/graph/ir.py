@@ -83,6 +83,10 @@ class Recipe:
     shape: tuple[int, ...] = ()
 
 
+#: How a tensor's values are made, by its metadata and statistics.
+ChooseRecipe = Callable[[TensorMeta, Json], Recipe]
+
+
 @dataclass(frozen=True)
 class Alias:
     """The tensor is a view of another input's storage, `offset` elements in."""
@@ -122,7 +126,7 @@ class Node:
 
     `meta`: of its result(s), if known.
 
-    `stand_in` is how to make values like its result's, for a graph in which the result is an input;
+    `recipe` is how to make values like its result's, for a graph in which the result is an input;
     `symbols` are the sizes of that input, as `Input` has them.
     """
 
@@ -134,7 +138,7 @@ class Node:
     meta: Any = None
     block: tuple[int, ...] = ()
     layer: StockLayer | None = None
-    stand_in: Recipe | None = field(default=None, compare=False)
+    recipe: Recipe | None = field(default=None, compare=False)
     symbols: tuple[Any, ...] = field(default=(), compare=False)
 
     @property

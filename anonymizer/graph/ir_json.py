@@ -4,7 +4,7 @@ statistics meet the IR.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import (
     Alias,
     Atom,
+    ChooseRecipe,
     Graph,
     Input,
     Json,
     Node,
-    Recipe,
     Ref,
     Seq,
     StockLayer,
@@ -73,12 +73,38 @@ def meta_from_json(data: Any) -> Any:
     )
 
 
+def operation_from_json(item: Json, meta: Any) -> Node:
+    """One operation, with the metadata of its results, from its JSON form: {"name", "op", "target",
+    "args", "kwargs"}.
+    """
+    return Node(
+        item["name"],
+        item["op"],
+        item["target"],
+        tuple(value_from_json(value) for value in item["args"]),
+        tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
+        meta,
+    )
+
+
+def layer_from_json(data: Json, training: bool) -> StockLayer:
+    """A stock layer from its JSON form: {"class", "kwargs"}; a list among these becomes a tuple."""
+    kwargs = tuple((key, _layer_argument(value)) for key, value in data["kwargs"].items())
+    return StockLayer(data["class"], kwargs, training)
+
+
+def _layer_argument(value: Any) -> Value:
+    if isinstance(value, list):
+        return Seq("tuple", tuple(map(_layer_argument, value)))
+    return value  # type: ignore[no-any-return]
+
+
 def _freeze(stats: Json) -> Iterator[tuple[str, Any]]:
     for key, value in stats.items():
         yield key, tuple(value) if isinstance(value, list) else value
 
 
-def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
+def from_json(data: Json, recipe: ChooseRecipe) -> Graph:
     """A captured graph from the JSON that `collectors.dynamo` made.
 
     Args:
@@ -91,53 +117,43 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
     Raises:
         NotPublic: the graph needs what an opaque operator returns besides tensors.
     """
-    inputs = []
-    for item in data["inputs"]:
-        meta = meta_from_json(item["meta"])
-        alias = item.get("alias")
-        inputs.append(
-            Input(
-                item["name"],
-                item["kind"],
-                meta,
-                recipe(meta, item.get("stats") or {}),
-                Alias(alias["of"], alias["offset"]) if alias else None,
-                tuple(item.get("symbols") or ()),
-                tuple(sorted(_freeze(item.get("stats") or {}))),
-            )
-        )
-    nodes = []
-    for item in data["nodes"]:
-        module = item.get("module")
-        layer = None
-        if module:
-            kwargs = tuple((key, json_value(value)) for key, value in module["kwargs"].items())
-            layer = StockLayer(module["class"], kwargs, module["training"])
-        meta = meta_from_json(item.get("meta"))
-        known = isinstance(meta, TensorMeta) and bool(item.get("stats"))
-        nodes.append(
-            Node(
-                item["name"],
-                item["op"],
-                item["target"],
-                tuple(value_from_json(value) for value in item["args"]),
-                tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
-                meta,
-                tuple(item.get("block") or ()),
-                layer,
-                recipe(meta, {**item["stats"], "intermediate": True}) if known else None,
-                tuple(item.get("symbols") or ()),
-            )
-        )
+    inputs = tuple(_input(item, recipe) for item in data["inputs"])
+    nodes = tuple(_node(item, recipe) for item in data["nodes"])
     outputs = tuple(
         value for value in map(value_from_json, data["outputs"]) if isinstance(value, Ref)
     )
     runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
-    graph = Graph(tuple(inputs), tuple(nodes), outputs, runs)
+    graph = Graph(inputs, nodes, outputs, runs)
     return prune(fold_scalars(_without_opaque(graph, recipe)))
 
 
-def _without_opaque(graph: Graph, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
+def _input(item: Json, recipe: ChooseRecipe) -> Input:
+    meta, stats, alias = meta_from_json(item["meta"]), item.get("stats") or {}, item.get("alias")
+    return Input(
+        item["name"],
+        item["kind"],
+        meta,
+        recipe(meta, stats),
+        Alias(alias["of"], alias["offset"]) if alias else None,
+        tuple(item.get("symbols") or ()),
+        tuple(sorted(_freeze(stats))),
+    )
+
+
+def _node(item: Json, recipe: ChooseRecipe) -> Node:
+    meta, stats = meta_from_json(item.get("meta")), item.get("stats") or {}
+    module = item.get("module")
+    known = isinstance(meta, TensorMeta) and bool(stats)
+    return replace(
+        operation_from_json(item, meta),
+        block=tuple(item.get("block") or ()),
+        layer=layer_from_json(module, module["training"]) if module else None,
+        recipe=recipe(meta, {**stats, "intermediate": True}) if known else None,
+        symbols=tuple(item.get("symbols") or ()),
+    )
+
+
+def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
     """The graph with the results of operators that nobody can look into as inputs.
 
     Raises NotPublic if it needs more of them.
@@ -159,7 +175,7 @@ def _without_opaque(graph: Graph, recipe: Callable[[TensorMeta, Json], Recipe]) 
             kept.append(node)
         elif _is_tensor(node):
             meta = replace(node.meta, requires_grad=node.meta.requires_grad and node.meta.is_float)
-            made = node.stand_in or recipe(meta, {})
+            made = node.recipe or recipe(meta, {})
             fresh.append(Input(node.name, "input", meta, made, symbols=node.symbols))
     outputs = tuple(ref for ref in graph.outputs if any(ref.name == node.name for node in kept))
     if not outputs:
@@ -169,10 +185,3 @@ def _without_opaque(graph: Graph, recipe: Callable[[TensorMeta, Json], Recipe]) 
 
 def _is_tensor(node: Node) -> bool:
     return isinstance(node.meta, TensorMeta)
-
-
-def json_value(value: Any) -> Value:
-    """A constructor argument of a stock layer from its JSON form; a list becomes a tuple."""
-    if isinstance(value, list):
-        return Seq("tuple", tuple(json_value(item) for item in value))
-    return value  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import Json, Recipe, TensorMeta
+from anonymizer.graph.ir import ChooseRecipe, Json, Recipe, TensorMeta
 
 LEVELS = ("plain", "positive", "moments", "range", "close")
 #: Tensors that hold a NaN or an infinity hold nothing else, and masks hold what most of their
@@ -102,7 +102,7 @@ def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     return Recipe("randint", low, high + 1)
 
 
-def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
+def recipe_for(level: str) -> ChooseRecipe:
     """The function that chooses a recipe at one of `levels`.
 
     Returns:

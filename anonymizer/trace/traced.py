@@ -9,12 +9,17 @@ nothing of it can show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import Json, Node, Recipe, StockLayer, TensorMeta
-from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
+from anonymizer.graph.ir import ChooseRecipe, Json, Node
+from anonymizer.graph.ir_json import (
+    layer_from_json,
+    meta_from_json,
+    operation_from_json,
+    value_from_json,
+)
 from anonymizer.trace.flow import connect, prune, readers, splice, unpack
 from anonymizer.trace.functions import function
 from anonymizer.trace.tree import (
@@ -28,7 +33,7 @@ from anonymizer.trace.tree import (
 )
 
 
-def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedProgram:
+def program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
     """A traced call from the JSON that `collectors.trace` made.
 
     Args:
@@ -61,10 +66,7 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedP
 
 
 def _module(item: Json) -> Module:
-    layer = None
-    if item["stock"]:
-        kwargs = tuple((key, json_value(value)) for key, value in item["stock"]["kwargs"].items())
-        layer = StockLayer(item["stock"]["class"], kwargs, item["training"])
+    layer = layer_from_json(item["stock"], item["training"]) if item["stock"] else None
     state = tuple((name, label) for name, label in item["state"])
     return Module(item["id"], layer, item["sequential"], item["training"], state)
 
@@ -106,14 +108,7 @@ class _Reader:
         return ModuleCall(module, tuple(read), state)
 
     def _step(self, item: Json) -> Step:
-        node = Node(
-            item["name"],
-            item["op"],
-            item["target"],
-            tuple(value_from_json(value) for value in item["args"]),
-            tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
-            meta_from_json(item["meta"]),
-        )
+        node = operation_from_json(item, meta_from_json(item["meta"]))
         if item["op"] == "apply":
             return self._apply(item, node)
         if "stand_in" in item:

@@ -27,13 +27,13 @@ def is_tensor(graph: Graph, name: str) -> bool:
     return isinstance(graph.meta_of(name), TensorMeta)
 
 
-def stand_in(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
+def _recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the
-    range of its origin.
+    range of the input that it comes from.
     """
     node = graph.node(name)
-    if node is not None and node.stand_in is not None:
-        return node.stand_in
+    if node is not None and node.recipe is not None:
+        return node.recipe
     if meta.is_float or meta.dtype.startswith("complex"):
         return Recipe("randn")
     if meta.dtype == "bool":
@@ -56,7 +56,7 @@ def as_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
     node = graph.node(name)
     meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
     symbols = node.symbols if node is not None else ()
-    return Input(name, "input", meta, stand_in(graph, name, meta), symbols=symbols)
+    return Input(name, "input", meta, _recipe(graph, name, meta), symbols=symbols)
 
 
 def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
