@@ -53,7 +53,7 @@ class Circumstances:
 
     Attributes:
         exact: the call in float64.
-        origin: the dtype that the program had, as text.
+        computed_in: the dtype that the program had, as text.
         baseline: the inputs before the call.
         ties: what an index output indexes, by the number of the output.
         random: whether the program draws random numbers.
@@ -61,7 +61,7 @@ class Circumstances:
     """
 
     exact: Optional[Snapshot] = None
-    origin: Optional[str] = None
+    computed_in: Optional[str] = None
     baseline: Mapping[str, torch.Tensor] = field(default_factory=dict)
     ties: Mapping[int, IndexedValues] = field(default_factory=dict)
     random: bool = False
@@ -69,8 +69,8 @@ class Circumstances:
 
     @property
     def dtype(self) -> Optional[torch.dtype]:
-        """`origin` as torch has it."""
-        return getattr(torch, self.origin.split(".")[-1]) if self.origin else None
+        """`computed_in` as torch has it."""
+        return getattr(torch, self.computed_in.split(".")[-1]) if self.computed_in else None
 
 
 @dataclass

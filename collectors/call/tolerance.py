@@ -113,16 +113,16 @@ def _own(
     actual: torch.Tensor,
     off: Optional[float],
     eager_off: Optional[float],
-    origin: Optional[torch.dtype],
+    computed_in: Optional[torch.dtype],
 ) -> bool:
-    """The same rule from our own numbers; `origin` is a coarser dtype that the computation ran
+    """The same rule from our own numbers; `computed_in` is a coarser dtype that the computation ran
     in.
     """
     if _within(actual, reference, TOLERANCE, TOLERANCE):
         return True
     if off is None or eager_off is None or math.isnan(off):
         return False
-    lenient = reference.dtype in _COARSE or origin in _COARSE or reference.numel() < 1000
+    lenient = reference.dtype in _COARSE or computed_in in _COARSE or reference.numel() < 1000
     return off <= (3.0 if lenient else 2.0) * eager_off + TOLERANCE / 10.0
 
 
@@ -130,7 +130,7 @@ def judge_values(
     reference: torch.Tensor,
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
-    origin: Optional[torch.dtype] = None,
+    computed_in: Optional[torch.dtype] = None,
     tie: Optional[IndexedValues] = None,
     random: bool = False,
 ) -> TensorJudgement:
@@ -138,16 +138,16 @@ def judge_values(
 
     `same` is the receiving side's rule, `tight` assert_close's.
 
-    `exact` is the float64 result; `origin` the dtype the computation ran in, where that is coarser
-    than the output's; `tie` what the output indexes (see `probe`), if it is an index. Errors are
-    absolute; `error_vs_fp64` and `eager_error_vs_fp64` are root mean squares, for integers and
-    booleans the share of unequal elements. A program that draws random numbers may draw others in
-    float64: then only a float64 result near eager's is a judge.
+    `exact` is the float64 result; `computed_in` the dtype the computation ran in, where that is
+    coarser than the output's; `tie` what the output indexes (see `probe`), if it is an index.
+    Errors are absolute; `error_vs_fp64` and `eager_error_vs_fp64` are root mean squares, for
+    integers and booleans the share of unequal elements. A program that draws random numbers may
+    draw others in float64: then only a float64 result near eager's is a judge.
     """
     if "float8" in str(reference.dtype):
         reference, actual = reference.float(), actual.float()
         exact = exact.float() if exact is not None else None
-        origin = origin or torch.bfloat16
+        computed_in = computed_in or torch.bfloat16
     equal = alike(reference, actual)
     if bool(equal.all()):
         return {"equal": True, "same": True, "tight": True, "max_abs_error": 0.0}
@@ -176,7 +176,7 @@ def judge_values(
         if tie is not None and is_tied(reference, actual, tie):
             found["same"] = found["tied"] = True
         return found
-    return _judge_floats(reference, actual, exact if usable else None, origin, found)
+    return _judge_floats(reference, actual, exact if usable else None, computed_in, found)
 
 
 def _is_exact(reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor) -> bool:
@@ -218,12 +218,12 @@ def _overflowed(
     reference: torch.Tensor,
     actual: torch.Tensor,
     exact: torch.Tensor,
-    origin: Optional[torch.dtype],
+    computed_in: Optional[torch.dtype],
 ) -> torch.Tensor:
     """Where eager is infinite or NaN for want of range, and the compiled value is float64's: what
     an intermediate result in half precision does, and one in float32 does not.
     """
-    eps = max(torch.finfo(dtype).eps for dtype in (reference.dtype, origin) if dtype)
+    eps = max(torch.finfo(dtype).eps for dtype in (reference.dtype, computed_in) if dtype)
     near = max(1e-3, 10 * eps)
     over = ~torch.isfinite(reference) & torch.isfinite(actual) & torch.isfinite(exact)
     return over & torch.isclose(wide(actual), wide(exact), rtol=near, atol=near)
@@ -233,7 +233,7 @@ def _judge_floats(
     reference: torch.Tensor,
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
-    origin: Optional[torch.dtype],
+    computed_in: Optional[torch.dtype],
     found: TensorJudgement,
 ) -> TensorJudgement:
     nan = [int(torch.isnan(t).sum().item()) for t in (reference, actual)]
@@ -247,7 +247,7 @@ def _judge_floats(
     off = eager_off = None
     off_there = 0.0
     if exact is not None:
-        over = _overflowed(reference, actual, exact, origin)
+        over = _overflowed(reference, actual, exact, computed_in)
         if bool(over.any()):
             found["overflowed"] = int(over.sum().item())
             off_there = _rmse(actual[over], exact[over])
@@ -261,8 +261,8 @@ def _judge_floats(
         if exact.numel():
             found["scale"] = float(wide(exact).abs().square().mean().sqrt().item())
     same = _receiving(reference, actual, exact)
-    if same is None or not same and origin in _COARSE:
-        same = _own(reference, actual, off, eager_off, origin)
+    if same is None or not same and computed_in in _COARSE:
+        same = _own(reference, actual, off, eager_off, computed_in)
     found["same"] = bool(same) and not found["nan_moved"]
     if found.get("overflowed"):
         found["eager_error_vs_fp64"] = math.inf

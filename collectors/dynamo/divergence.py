@@ -236,15 +236,15 @@ class PrefixRun:
         eager = self.perform(self.plain, self.inputs, self.tensors, self.state)
         random = not torch.equal(torch.get_rng_state(), self.rng)
         actual = self.perform(compiled, self.inputs, self.tensors, self.state)
-        origin = torch.bfloat16 if coarse or self._coarse() else None
-        found = _worst(eager, actual, None, origin)
+        computed_in = torch.bfloat16 if coarse or self._coarse() else None
+        found = _worst(eager, actual, None, computed_in)
         if found["equal"]:
             return found
         try:
             exact = self._exact()
         except Exception:  # not every program has a float64 form
             return found
-        judged = _worst(eager, actual, exact, origin)
+        judged = _worst(eager, actual, exact, computed_in)
         # a float64 run that drew other random numbers is no judge
         off = judged.get("eager_error_vs_fp64") or 0.0
         return found if random and off > 0.05 * (judged.get("scale") or 0.0) else judged
@@ -347,7 +347,7 @@ def _worst(
     eager: List[Optional[torch.Tensor]],
     actual: List[Optional[torch.Tensor]],
     exact: Optional[List[Optional[torch.Tensor]]],
-    origin: Optional[torch.dtype],
+    computed_in: Optional[torch.dtype],
 ) -> TensorJudgement:
     """The comparison of the tensor that is furthest off: one that the rule minds before one that it
     does not.
@@ -357,7 +357,7 @@ def _worst(
     judged: List[TensorJudgement] = []
     for index, (a, b) in enumerate(zip(eager, actual)):
         fine = exact[index] if exact is not None and len(exact) == len(eager) else None
-        judged.append(_judge(a, b, fine, origin))
+        judged.append(_judge(a, b, fine, computed_in))
     if not judged:
         return {"equal": True, "same": True, "elements": 0, "mismatched": 0}
     return max(judged, key=lambda one: (not one["same"], one.get("max_abs_error") or 0.0))
@@ -367,7 +367,7 @@ def _judge(
     a: Optional[torch.Tensor],
     b: Optional[torch.Tensor],
     exact: Optional[torch.Tensor],
-    origin: Optional[torch.dtype],
+    computed_in: Optional[torch.dtype],
 ) -> TensorJudgement:
     if a is None or b is None:  # no gradient and a gradient of zeros mean the same
         given = a if a is not None else b
@@ -385,5 +385,5 @@ def _judge(
         "max_ulp": None,
         "mismatched": 0,
         "elements": a.numel(),
-        **tolerance.judge_values(a, b, exact, origin),
+        **tolerance.judge_values(a, b, exact, computed_in),
     }

@@ -24,15 +24,15 @@ _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"
 
 
-class Origin(NamedTuple):
-    """Where an exported program comes from; `options` are as `call.exporting` takes them."""
+class Exported(NamedTuple):
+    """A module that was exported, and how; `options` are as `call.exporting` takes them."""
 
     function: Any
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]
     options: Dict[str, Any]
 
-    def after(self, step: ExportStep, **options: Any) -> Origin:
+    def after(self, step: ExportStep, **options: Any) -> Exported:
         """The same module, one step further."""
         steps = [*self.options["steps"], step]
         return self._replace(options={**self.options, "steps": steps, **options})
@@ -43,9 +43,9 @@ class Exports:
 
     def __init__(self, recorder: Any) -> None:
         self.recorder = recorder
-        self._programs: weakref.WeakKeyDictionary[Any, Origin] = weakref.WeakKeyDictionary()
+        self._programs: weakref.WeakKeyDictionary[Any, Exported] = weakref.WeakKeyDictionary()
         #: By path, or by the buffer's id.
-        self._files: Dict[Any, Origin] = {}
+        self._files: Dict[Any, Exported] = {}
 
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
@@ -68,7 +68,9 @@ class Exports:
             inductor.aoti_compile_and_package = self._packaging(inductor.aoti_compile_and_package)
             inductor.aoti_load_package = self._loading(inductor.aoti_load_package)
         if hasattr(inductor, "aot_compile"):
-            inductor.aot_compile = self._to_library(inductor.aot_compile, self._origin_of_module)
+            inductor.aot_compile = self._to_library(
+                inductor.aot_compile, self._find_exported_module
+            )
 
     def patch_libraries(self, export: Any) -> None:
         """Patches the module torch._export: AOTInductor without a package, by the names that it had
@@ -97,27 +99,27 @@ class Exports:
             if not isinstance(args, tuple) or _is_called_by_torch():
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
-            origin = Origin(module, args, kwargs, options)
-            program = self._make(origin, lambda: original(*given, **named))
-            self._programs[program] = origin
+            exported = Exported(module, args, kwargs, options)
+            program = self._make(exported, lambda: original(*given, **named))
+            self._programs[program] = exported
             return program
 
         return export
 
-    def _make(self, origin: Origin, make: Callable[[], Any]) -> Any:
+    def _make(self, exported: Exported, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
-        watched = WatchedCallable(origin.function, origin.options)
+        watched = WatchedCallable(exported.function, exported.options)
         watched.makes = True
         self.recorder.compiles += 1
-        return self.recorder.call(watched, lambda *_, **__: make(), origin.args, origin.kwargs)
+        return self.recorder.call(watched, lambda *_, **__: make(), exported.args, exported.kwargs)
 
     def _decomposing(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
-            origin = self._programs.get(program)
-            if origin is None or _is_called_by_torch():
+            exported = self._programs.get(program)
+            if exported is None or _is_called_by_torch():
                 return original(program, *given, **named)
-            after = origin.after("decompose")
+            after = exported.after("decompose")
             made = self._make(after, lambda: original(program, *given, **named))
             self._programs[made] = after
             return made
@@ -127,10 +129,10 @@ class Exports:
     def _save(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def save(program: Any, file: Any, *given: Any, **named: Any) -> Any:
-            origin = self._program(program)
-            if origin is None:
+            exported = self._program(program)
+            if exported is None:
                 return original(program, file, *given, **named)
-            after = origin.after("save")
+            after = exported.after("save")
             done = self._make(after, lambda: original(program, file, *given, **named))
             self._files[_location(file)] = after
             return done
@@ -141,9 +143,9 @@ class Exports:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
             program = original(file, *given, **named)
-            origin = self._files.get(_location(file))
-            if origin is not None:
-                self._programs[program] = origin
+            exported = self._files.get(_location(file))
+            if exported is not None:
+                self._programs[program] = exported
             return program
 
         return load
@@ -151,10 +153,10 @@ class Exports:
     def _unflatten(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def unflatten(program: Any, *given: Any, **named: Any) -> Any:
-            origin = self._program(program)
-            if origin is None:
+            exported = self._program(program)
+            if exported is None:
                 return original(program, *given, **named)
-            after = origin.after("unflatten")
+            after = exported.after("unflatten")
             made = self._make(after, lambda: original(program, *given, **named))
             return self._watch_calls(made, after)
 
@@ -164,21 +166,21 @@ class Exports:
         @functools.wraps(original)
         def module(program: Any, *given: Any, **named: Any) -> Any:
             made = original(program, *given, **named)
-            origin = self._programs.get(program)
-            if origin is None or _is_called_by_torch():
+            exported = self._programs.get(program)
+            if exported is None or _is_called_by_torch():
                 return made
-            return self._watch_calls(made, origin, _changes_state(program))
+            return self._watch_calls(made, exported, _changes_state(program))
 
         return module
 
     def _packaging(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aoti_compile_and_package(program: Any, *given: Any, **named: Any) -> Any:
-            origin = self._program(program)
-            if origin is None:
+            exported = self._program(program)
+            if exported is None:
                 return original(program, *given, **named)
             configs = named.get("inductor_configs")
-            after = origin.after("package", compiler="aoti", inductor_configs=configs)
+            after = exported.after("package", compiler="aoti", inductor_configs=configs)
             path = self._make(after, lambda: original(program, *given, **named))
             self._files[_location(path)] = after
             return path
@@ -189,49 +191,49 @@ class Exports:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
             package = original(path, *given, **named)
-            origin = self._files.get(_location(path))
-            return package if origin is None else self._watch_calls(package, origin)
+            exported = self._files.get(_location(path))
+            return package if exported is None else self._watch_calls(package, exported)
 
         return aoti_load_package
 
     def _to_library(
-        self, original: _Function, find: Callable[[Dict[str, Any]], Optional[Origin]]
+        self, original: _Function, find: Callable[[Dict[str, Any]], Optional[Exported]]
     ) -> _Function:
         signature = inspect.signature(original)
 
         @functools.wraps(original)
         def aot_compile(*given: Any, **named: Any) -> Any:
-            origin = None
+            exported = None
             with contextlib.suppress(TypeError, KeyError, AttributeError):
-                origin = find(dict(signature.bind(*given, **named).arguments))
+                exported = find(dict(signature.bind(*given, **named).arguments))
             inductor = importlib.import_module("torch._inductor")
             can_repeat = hasattr(inductor, "aoti_compile_and_package")
-            if origin is None or not can_repeat or _is_called_by_torch():
+            if exported is None or not can_repeat or _is_called_by_torch():
                 return original(*given, **named)
-            path = self._make(origin, lambda: original(*given, **named))
+            path = self._make(exported, lambda: original(*given, **named))
             if isinstance(path, str):
-                self._files[_location(path)] = origin
+                self._files[_location(path)] = exported
             return path
 
         return aot_compile
 
-    def _origin_of_module(self, values: Dict[str, Any]) -> Optional[Origin]:
-        """Where `torch._inductor.aot_compile` has the module of an exported program from."""
+    def _find_exported_module(self, values: Dict[str, Any]) -> Optional[Exported]:
+        """What the module was exported from that `torch._inductor.aot_compile` is given."""
         watched = values["gm"].__dict__.get(_KEY)
         if watched is None or watched.example is None:
             return None
         args, kwargs = watched.example
-        origin = Origin(watched.function, args, kwargs, dict(watched.options))
-        return origin.after("package", compiler="aoti", inductor_configs=values.get("options"))
+        exported = Exported(watched.function, args, kwargs, dict(watched.options))
+        return exported.after("package", compiler="aoti", inductor_configs=values.get("options"))
 
     def _load_library(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aot_load(path: Any, *given: Any, **named: Any) -> Any:
             made = original(path, *given, **named)
-            origin = self._files.get(_location(path))
-            if origin is None:
+            exported = self._files.get(_location(path))
+            if exported is None:
                 return made
-            watched, recorder = self._watched_calls(origin), self.recorder
+            watched, recorder = self._watched_calls(exported), self.recorder
 
             @functools.wraps(made)
             def call(*args: Any, **kwargs: Any) -> Any:
@@ -246,20 +248,20 @@ class Exports:
 
         @functools.wraps(original)
         def export(*given: Any, **named: Any) -> Any:
-            origin = None
+            exported = None
             with contextlib.suppress(TypeError, KeyError, ValueError):
                 bound = signature.bind(*given, **named)
                 bound.apply_defaults()
-                origin = self._onnx_origin(dict(bound.arguments))
-            if origin is None or _is_called_by_torch():
+                exported = self._find_exported_to_onnx(dict(bound.arguments))
+            if exported is None or _is_called_by_torch():
                 return original(*given, **named)
-            made = self._make(origin, lambda: original(*given, **named))
-            return made if made is None else self._watch_calls(made, origin, makes=True)
+            made = self._make(exported, lambda: original(*given, **named))
+            return made if made is None else self._watch_calls(made, exported, makes=True)
 
         return export
 
-    def _onnx_origin(self, values: Dict[str, Any]) -> Optional[Origin]:
-        """Where a model of ONNX comes from; None for what TorchScript exports."""
+    def _find_exported_to_onnx(self, values: Dict[str, Any]) -> Optional[Exported]:
+        """What a model of ONNX is exported from; None for what TorchScript exports."""
         if not values["dynamo"]:
             return None
         torch = sys.modules["torch"]
@@ -276,28 +278,28 @@ class Exports:
         if args and isinstance(args[-1], dict) and not kwargs:  # torch takes them so, too
             args, kwargs = args[:-1], dict(args[-1])
         options = {"compiler": "onnx", "steps": ["onnx"], **options}
-        return Origin(model, args, kwargs, options)
+        return Exported(model, args, kwargs, options)
 
-    def _program(self, program: Any) -> Optional[Origin]:
+    def _program(self, program: Any) -> Optional[Exported]:
         try:
             return self._programs.get(program)
         except TypeError:  # not a program at all; torch says so
             return None
 
-    def _watched_calls(self, origin: Origin) -> WatchedCallable:
+    def _watched_calls(self, exported: Exported) -> WatchedCallable:
         """What stands for the calls of one thing that was made of a module."""
-        watched = WatchedCallable(origin.function, origin.options)
-        watched.example = (origin.args, origin.kwargs)
+        watched = WatchedCallable(exported.function, exported.options)
+        watched.example = (exported.args, exported.kwargs)
         return watched
 
     def _watch_calls(
-        self, made: Any, origin: Origin, first_only: bool = False, makes: bool = False
+        self, made: Any, exported: Exported, first_only: bool = False, makes: bool = False
     ) -> Any:
         """The same object, whose calls are watched; a copy of it is not.
 
         With `makes` a call is judged by another one, of a program that is made anew.
         """
-        watched = self._watched_calls(origin)
+        watched = self._watched_calls(exported)
         watched.first_only = first_only
         watched.makes = makes
         recorder, base = self.recorder, type(made)
@@ -316,7 +318,7 @@ class Exports:
         return made
 
 
-def _origin_of_library(values: Dict[str, Any]) -> Optional[Origin]:
+def _origin_of_library(values: Dict[str, Any]) -> Optional[Exported]:
     """Where `torch._export.aot_compile` has its module from; None for what is no module, which
     torch.export does not take.
     """
@@ -327,7 +329,7 @@ def _origin_of_library(values: Dict[str, Any]) -> Optional[Origin]:
     options["inductor_configs"] = values.get("options")
     if values.get("dynamic_shapes") is not None:
         options["dynamic_shapes"] = values["dynamic_shapes"]
-    return Origin(module, args, dict(values.get("kwargs") or {}), options)
+    return Exported(module, args, dict(values.get("kwargs") or {}), options)
 
 
 def _is_called_by_torch() -> bool:

@@ -1,9 +1,9 @@
 """Integers that remember where they were read, so that size arithmetic of a traced program stays
 arithmetic.
 
-`x.size(1) // 2` gives a `Size` whose origin says so; only one that a later operation takes becomes
-part of the trace. To everything else it is an `int`: comparing, indexing and counting with it see
-nothing unusual.
+`x.size(1) // 2` gives a `Size` whose derivation says so; only one that a later operation takes
+becomes part of the trace. To everything else it is an `int`: comparing, indexing and counting with
+it see nothing unusual.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable, Tuple
 
-Origin = Tuple[Any, ...]
+Derivation = Tuple[Any, ...]
 
 
 class Size(int):
     """An int read from a tensor.
 
-    `origin`: ("size", tensor's trace name, dimension), ("op", operator's name, operands), or
+    `derivation`: ("size", tensor's trace name, dimension), ("op", operator's name, operands), or
     ("item", trace name).
     """
 
-    origin: Origin
+    derivation: Derivation
 
-    def __new__(cls, value: int, origin: Origin) -> Size:
+    def __new__(cls, value: int, derivation: Derivation) -> Size:
         made = super().__new__(cls, value)
-        made.origin = origin
+        made.derivation = derivation
         return made
 
     def __deepcopy__(self, memo: Any) -> Size:

@@ -59,12 +59,14 @@ def drop_defaults(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
     return kept
 
 
-def origin(value: Any) -> Any:
+def size_key(value: Any) -> Any:
     """Equal for sizes that were read or computed alike."""
     if type(value) is not Size:
         return int(value)
-    kind, *operands = value.origin
-    return (kind, operands[0], tuple(map(origin, operands[1]))) if kind == "op" else value.origin
+    kind, *operands = value.derivation
+    return (
+        (kind, operands[0], tuple(map(size_key, operands[1]))) if kind == "op" else value.derivation
+    )
 
 
 def is_wrapped(tensor: torch.Tensor) -> bool:

@@ -36,7 +36,7 @@ from .torch_functions import (
     is_custom,
     metas,
     new_module,
-    origin,
+    size_key,
 )
 
 Json = Dict[str, Any]
@@ -200,11 +200,11 @@ class Tracer(Registry):
 
     def _size(self, size: Size) -> Any:
         """A reference to the size, read or computed in the block where it is first wanted."""
-        key = origin(size)
+        key = size_key(size)
         found = self.sizes_read.get(key)
         if found is not None and found["block"] in (id(item) for item in self._blocks()):
             return {"ref": found["name"]}
-        kind, *operands = size.origin
+        kind, *operands = size.derivation
         if kind == "item":
             return {"ref": operands[0]}
         if kind == "size":
