@@ -199,6 +199,7 @@ _BOILERPLATE = (
     "plain/forms.py",
     "plain/function.py",
     "plain/script.py",
+    "plain/text.py",
     "plain/values.py",
 )
 

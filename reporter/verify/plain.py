@@ -17,8 +17,9 @@ from typing import TypeVar
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
-from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
+from anonymizer.plain.forms import PlainForm, plain_forms
 from anonymizer.plain.makers import filled_with, sizes_of, with_size
+from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 from anonymizer.source.reduce import without_one_operation
 from reporter.core.answer import Answer

@@ -10,7 +10,8 @@ import pytest
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm, plain_forms, render_plain
+from anonymizer.plain.forms import PlainForm, plain_forms
+from anonymizer.plain.text import render_plain
 
 ONE = ReproBody(
     "def repro(x):\n    return torch.cumsum(x, 0)", "repro", ("return (torch.ones(4),)",), False

@@ -7,7 +7,8 @@ from typing import Any
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm, render_plain
+from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.rewrite import rebuild
 from tests.support.gathered import handmade

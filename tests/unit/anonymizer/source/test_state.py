@@ -8,7 +8,8 @@ import pytest
 
 from anonymizer.graph.repro import SIDE_EFFECT, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm, render_plain
+from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.text import render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew, wrap
 from reporter.core.operators import python_words

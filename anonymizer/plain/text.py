@@ -1,0 +1,388 @@
+"""The complete text of a repro in a plain form.
+
+A crash needs the call alone, wrong values one `torch.testing.assert_close`, wrong metadata an
+assertion on the one property. A file in a plain form fails while the bug is there and passes with
+`TORCHDYNAMO_DISABLE=1`; `reporter.core.signature` reads its assertions back.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from anonymizer.graph.compilation import compile_expression, export_expression
+from anonymizer.graph.imports import list_imports
+from anonymizer.graph.repro import (
+    CACHED,
+    DERIVATIVES,
+    FACTORY,
+    REFUSED,
+    ReproBody,
+    ReproCheck,
+    indent,
+)
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from anonymizer.plain.effects import render_effect
+from anonymizer.plain.forms import OF_PYTHON, PlainForm
+from anonymizer.plain.script import Script, read_script
+
+#: Most characters of a line with arguments written where they are used.
+_WIDTH = 76
+#: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
+_COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
+
+
+def render_plain(
+    body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
+) -> str:
+    """The complete text of a repro in a plain form; valid Python that black has not seen.
+
+    Args:
+        keeps_names: the names of the program stay, since they are translated back.
+
+    Raises:
+        ValueError: the form does not fit the program.
+    """
+    if body.state_calls:
+        return render_effect(body, check, keeps_names)
+    return _Writer(read_script(body, check, keeps_names), check, form).text()
+
+
+class _Writer:
+    """Writes one script; the methods stand in the order of the text."""
+
+    def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
+        #: The program as one expression of its arguments, which needs no function of its own.
+        is_called = check.compiler == Compiler.EAGER and check.backward == "none"
+        self.alone = _expression(script) if is_called else ""
+        self.script = replace(script, definitions="") if self.alone else script
+        self.check = check
+        self.form = form
+        self.names = [name for name, _ in script.arguments]
+
+    def text(self) -> str:
+        """Imports, settings, definitions, seed, module, inputs, call, comparison."""
+        script, check = self.script, self.check
+        prelude_imports, prelude = check.split_prelude()
+        end = self._end()
+        parts = [*check.settings(), *filter(None, (prelude, script.definitions))]
+        is_seeded = any(one.startswith("torch.manual_seed(") for one in script.statements)
+        draws = script.draws_weights or script.draws_inputs and not is_seeded
+        if draws and PlainForm.UNSEEDED not in self.form:
+            end = ["torch.manual_seed(0)", *end]
+        text = "\n".join([*parts, *end])
+        known = [one for one in (*script.imports, *prelude_imports) if _is_used(one, text)]
+        imports = list_imports(text, (*known, *check.setting_imports()))
+        return "\n".join([*imports, "", *parts, "", *end, ""])
+
+    def _end(self) -> list[str]:
+        """Everything after the definitions."""
+        script, check = self.script, self.check
+        lines = [script.setup] if script.setup else []
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
+        if PlainForm.EXPORTED in self.form:
+            return self._with_inputs(lines, [export_expression(check, script.callee, listed)])
+        if check.compiler == Compiler.EAGER:
+            return self._with_inputs(lines, self._eager(listed))
+        compiled = compile_expression(check, script.callee, listed)
+        if not check.calls:
+            return self._with_inputs(lines, self._show(compiled))
+        if script.callee == f"{FACTORY}()":  # each side has one for all its calls
+            lines.append(f"eager = {script.callee}")
+            self.script = replace(script, callee="eager")
+        lines.append(f"compiled = {compiled}")
+        rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
+        inner = self._with_inputs([], self._show("compiled"))
+        each = f"{', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
+        if not script.sizes:
+            each = f"_ in range({len(check.calls)})"
+        return [*lines, f"for {each}:", *indent(inner)]
+
+    def _eager(self, listed: str) -> list[str]:
+        """The program as it is; wrong values beside those that float64 gives, derivatives beside
+        finite differences.
+        """
+        if self.check.backward in DERIVATIVES:
+            checked = DERIVATIVES[self.check.backward]
+            return [checked.format(self.script.callee, listed)]
+        call = self.alone or self._call(self.script.callee)
+        if self.check.kind not in WRONG_VALUES:
+            return [call]
+        wide = [name for name in self.names if not self._is_whole(name)]
+        if self.script.is_module or not wide:
+            raise ValueError("float64 needs a program without weights")
+        exact = re.sub(rf"\b({'|'.join(wide)})\b(?!\()", r"\1.double()", call)
+        lines = [f"actual = {call}", f"expected = {exact}.to(actual.dtype)"]
+        return [*lines, self._close("actual", "expected")]
+
+    def _with_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
+        """The inputs and what follows; what is used once stands where it is used."""
+        made: list[str] = [*lines, *self.script.statements]
+        is_loop = any(re.search(r"\bfor call in\b", line) for line in shown)
+        for name, text in self.script.arguments:
+            others = (other for known, other in self.script.arguments if known != name)
+            uses = sum(len(re.findall(rf"\b{name}\b", line)) for line in (*shown, *others))
+            line = next((one for one in shown if re.search(rf"\b{name}\b", one)), "")
+            if text and not is_loop and uses == 1 and len(line) - len(name) + len(text) <= _WIDTH:
+                at = shown.index(line)
+                before, after = re.split(rf"\b{name}\b", line, maxsplit=1)
+                shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
+            elif text and uses:
+                made.append(f"{name} = {text}")
+        return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._inside(shown))]
+
+    def _inside(self, lines: list[str]) -> list[str]:
+        """Lines in the contexts that the call runs in."""
+        if not self.check.contexts:
+            return lines
+        return [f"with {', '.join(self.check.contexts)}:", *indent(lines)]
+
+    # -- what is called and compared
+    # ----------------------------------------------------------------------------------------------
+
+    def _call(self, callee: str, apart: bool = False) -> str:
+        given = ", ".join(self.names)
+        if not apart:
+            return f"{callee}({given})"
+        model = f"copy.deepcopy({callee})" if self.script.is_module else callee
+        if not self.names:
+            return f"{model}()"
+        if len(self.names) == 1 and not self.script.leaves:
+            return f"{model}({given}.clone())"
+        listed = f"({given},)" if len(self.names) == 1 else f"({given})"
+        return f"{model}(*copy.deepcopy({listed}))"
+
+    def _show(self, compiled: str) -> list[str]:
+        kind, form = self.check.kind, self.form
+        eager, actual = self._call(self.script.callee, PlainForm.APART in form), self._call(
+            compiled
+        )
+        actual += "[0]" if PlainForm.FIRST in form else ""
+        if CACHED in self.check.config and self.check.backward == "sum":  # as training does
+            lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]
+            return lines
+        if kind in WRONG_VALUES and (kind == Kind.WRONG_GRADIENT or self.check.backward != "none"):
+            return self._gradients(compiled, eager, actual)
+        if kind in WRONG_VALUES:
+            return self._values(compiled, eager, actual)
+        if kind == Kind.WRONG_METADATA:
+            return self._metadata(eager, actual)
+        if PlainForm.OUTSIDE in form:
+            return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
+        shown = [self._differentiate(actual)]
+        if kind == Kind.ACCEPTS_INVALID:
+            return [REFUSED, *indent(shown)]
+        if self.check.eager_raises:
+            return ["try:", *indent(shown), "except Exception:", "    pass"]
+        return shown
+
+    def _differentiate(self, call: str) -> str:
+        if self.check.backward == "none":
+            return call
+        return f"{self._add(call)}.backward()"
+
+    def _add(self, call: str) -> str:
+        """The outputs as one number."""
+        if PlainForm.SEVERAL in self.form:
+            return f"sum(out.sum() for out in {call} if out.requires_grad)"
+        return f"{call}.sum()"
+
+    def _close(self, actual: str, expected: str, more: str = "") -> str:
+        more += ", equal_nan=True" if PlainForm.EQUAL_NAN in self.form else ""
+        return f"torch.testing.assert_close({actual}, {expected}{more})"
+
+    def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
+        form, names = self.form, self.names
+        if PlainForm.MUTATED in form:
+            return self._show_mutated(compiled)
+        if PlainForm.EXACT in form:
+            return self._exact(compiled)
+        if PlainForm.RESEED in form:
+            seed = self._seed()
+            first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
+            return [*first, self._close("actual", "expected")]
+        if (
+            PlainForm.APART in form and names
+        ):  # the eager side is first, on copies: the compiled one may write
+            return [f"expected = {eager}", self._close(actual, "expected")]
+        return [self._close(actual, eager)]
+
+    def _show_mutated(self, compiled: str) -> list[str]:
+        """The inputs after the call, those of both sides."""
+        callee, names = self.script.callee, self.names
+        if len(names) == 1:
+            return [
+                f"expected, actual = {names[0]}.clone(), {names[0]}.clone()",
+                f"{callee}(expected)",
+                f"{compiled}(actual)",
+                self._close("actual", "expected"),
+            ]
+        listed = f"({', '.join(names)})"
+        return [
+            f"expected, actual = copy.deepcopy({listed}), {listed}",
+            f"{callee}(*expected)",
+            f"{compiled}(*actual)",
+            self._close("actual", "expected"),
+        ]
+
+    def _exact(self, compiled: str) -> list[str]:
+        """How far both sides are from float64, where no tolerance tells them apart."""
+        if self.script.is_module or not self.names:
+            raise ValueError("float64 needs a program without weights")
+        wide = [name if self._is_whole(name) else f"{name}.double()" for name in self.names]
+        given = ", ".join(self.names)
+        return [
+            f"exact = {self.script.callee}({', '.join(wide)})",
+            "eager, off = [",
+            f"    (call({given}) - exact).abs().max().item() for call in ({self.script.callee},"
+            f" {compiled})",
+            "]",
+            "assert off <= 8 * eager, (",
+            f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
+            ' from float64, compiled by {off:.4g}"',
+            ")",
+        ]
+
+    def _is_whole(self, name: str) -> bool:
+        text = dict(self.script.arguments)[name]
+        return bool(re.search(r"torch\.(?:randint|u?int\d+|bool)\b", text)) and "float" not in text
+
+    def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
+        leaves, form = self.script.leaves, self.form
+        # the parameters of an exported program are its own
+        has_own = self.script.is_module and self.check.compiler not in EXPORTERS
+        if not leaves and not has_own:
+            raise ValueError("no gradient is asked for")
+        of_model = f"{self.script.callee}.parameters()" if has_own else ""
+        if PlainForm.OUTSIDE in form:
+            more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
+            asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
+            return [
+                *self._inside([f"outs = {eager}, {actual}"]),
+                f"expected, actual = ({asked} for out in outs)",
+                self._close("actual", "expected"),
+            ]
+        if PlainForm.IN_TURN in form or self.check.backward == "randn":
+            return self._in_turn(compiled, self._leaves(of_model))
+        if len(leaves) == 1 and not of_model:
+            (leaf,) = leaves
+            close = self._close(f"{leaf}.grad", "expected")
+            lines = [
+                f"{self._add(eager)}.backward()",
+                f"expected, {leaf}.grad = {leaf}.grad, None",
+                f"{self._add(actual)}.backward()",
+                close,
+            ]
+            seed = self._seed()
+            return [seed, *lines[:2], seed, *lines[2:]] if PlainForm.RESEED in form else lines
+        asked = self._leaves(of_model)
+        grads = [
+            f"{name} = torch.autograd.grad({self._add(call)}, {asked})"
+            for name, call in (("expected", eager), ("actual", actual))
+        ]
+        if of_model:
+            grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]
+        if PlainForm.RESEED in form:
+            grads = [line for one in grads for line in (self._seed(), one)]
+        return [*grads, self._close("actual", "expected")]
+
+    def _seed(self) -> str:
+        number = 1 if PlainForm.SEED_1 in self.form else 2 if PlainForm.SEED_2 in self.form else 0
+        return f"torch.manual_seed({number})"
+
+    def _leaves(self, of_model: str) -> str:
+        listed = ", ".join(self.script.leaves)
+        if of_model:
+            return f"[{listed}, *{of_model}]" if listed else f"list({of_model})"
+        return f"({listed})" if len(self.script.leaves) > 1 else listed
+
+    def _in_turn(self, compiled: str, leaves: str) -> list[str]:
+        """Both sides in a loop, each with the same random gradients of its outputs."""
+        call = self._call("call")
+        lines = ["grads = []", f"for call in ({self.script.callee}, {compiled}):"]
+        if PlainForm.RESEED in self.form:
+            lines.append(f"    {self._seed()}")
+        if self.check.backward != "randn":
+            lines.append(f"    out = {self._add(call)}")
+            lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
+        elif PlainForm.SEVERAL in self.form:
+            lines += [
+                f"    outs = [out for out in {call} if out.requires_grad]",
+                "    torch.manual_seed(1)",
+                "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
+                f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents))",
+            ]
+        else:
+            lines += [
+                f"    out = {call}",
+                "    torch.manual_seed(1)",
+                f"    grads.append(torch.autograd.grad(out, {leaves}, torch.randn_like(out)))",
+            ]
+        return [*lines, "torch.testing.assert_close(*grads)"]
+
+    def _metadata(self, eager: str, actual: str) -> list[str]:
+        name = self.check.property or "dtype"
+        if name in _COMPARED and PlainForm.ALONE not in self.form:
+            return [self._close(actual, eager, _COMPARED[name])]
+        if PlainForm.EACH in self.form:
+            return self._each(eager, actual)
+        if name == "structure":
+            return [f"assert len({actual}) == len({eager})"]
+        if name == "python value":
+            values = [f"expected = {eager}", f"actual = {actual}"]
+            return [*values, "assert actual == expected, (actual, expected)"]
+        if name == "type":
+            return [f"assert type({actual}) is type({eager})"]
+        if name == "alias":
+            return self._alias(eager, actual)
+        name = f"{name}()" if name == "stride" else name
+        values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
+        return [*values, "assert actual == expected, (actual, expected)"]
+
+    def _alias(self, eager: str, actual: str) -> list[str]:
+        """Whether the output shares memory with what the program is given."""
+        has_state = self.script.is_module and self.check.compiler not in EXPORTERS
+        state = ["*model.parameters()", "*model.buffers()"] if has_state else []
+        owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
+        if not owners:
+            raise ValueError("there is nothing to share memory with")
+        compared, lines = f"== {address.format(owners[0])}", []
+        if len(owners) > 1:
+            each = f"{address.format('t')} for t in ({', '.join(owners)})"
+            compared, lines = "in owners", [f"owners = [{each}]"]
+        for name, call in (("expected", eager), ("actual", actual)):
+            lines.append(f"{name} = {address.format(call)} {compared}")
+        return [*lines, "assert actual == expected, (actual, expected)"]
+
+    def _each(self, eager: str, actual: str) -> list[str]:
+        """The values that are no tensors in a tuple, or their types."""
+        kept = OF_PYTHON[self.check.property or ""]
+        lines = [f"{name} = [{kept}]" for name in ("expected", "actual")]
+        lines = [line.format(call) for line, call in zip(lines, (eager, actual))]
+        return [*lines, "assert actual == expected, (actual, expected)"]
+
+
+def _is_used(line: str, text: str) -> bool:
+    """Whether a script needs an import; those of settings and torch itself always."""
+    if (
+        line == "import torch"
+        or line.endswith(".config")
+        or not line.startswith(("import ", "from "))
+    ):
+        return True
+    name = re.split(r"\s+as\s+|\s+import\s+|,", line.removeprefix("import "))[-1].strip()
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def _expression(script: Script) -> str:
+    """What a function returns, if that is all that it does; else nothing."""
+    tree = ast.parse(script.definitions).body
+    function = tree[0] if len(tree) == 1 else None
+    if not isinstance(function, ast.FunctionDef) or len(function.body) != 1:
+        return ""
+    returned = function.body[0]
+    given = [name for name, _ in script.arguments]
+    if not isinstance(returned, ast.Return) or returned.value is None:
+        return ""
+    return ast.unparse(returned.value) if [a.arg for a in function.args.args] == given else ""
