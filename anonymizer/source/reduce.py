@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.repro import ReproBody
-from anonymizer.source.edits import PASSES, parameters, simplify
+from anonymizer.source.edits.expressions import simplify
+from anonymizer.source.edits.passes import PASSES, Edit
+from anonymizer.source.edits.signatures import parameters
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
 
@@ -68,9 +70,7 @@ def _key(program: SourceProgram) -> tuple[str, str, str]:
     )
 
 
-def _proposals(
-    program: SourceProgram, edit: Callable[[SourceProgram], Iterator[SourceProgram]]
-) -> Iterator[SourceProgram]:
+def _proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
         found = candidate(
             program,
@@ -135,7 +135,7 @@ def reduce(
 
 def _run(
     program: SourceProgram,
-    edit: Callable[[SourceProgram], Iterator[SourceProgram]],
+    edit: Edit,
     is_interesting: Interesting,
     batch: int,
     seen: set[tuple[str, str, str]],

@@ -1,0 +1,165 @@
+"""Edits of expressions: a part, an earlier value or a number in the place of the whole."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.source.locations import change_each, expressions, nth, put_at
+from anonymizer.source.program import SourceProgram
+
+#: What a number may stand in.
+_TAKES_NUMBERS = (
+    *(ast.Call, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.List),
+    *(ast.Return, ast.Assign),
+)
+
+
+def _parts(node: Any) -> list[ast.expr]:
+    """Expressions that could stand for a whole one: its receiver, its arguments, its operands."""
+    if isinstance(node, ast.Call):
+        receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        plain = [each for each in receiver if not _is_module(each)]
+        return [*node.args, *plain, *(each.value for each in node.keywords)]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Compare):
+        return [node.left]
+    if isinstance(node, ast.BoolOp):
+        return list(node.values)
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Subscript):
+        return [node.value]
+    if isinstance(node, ast.Dict):
+        return node.values
+    return list(node.elts) if isinstance(node, (ast.Tuple, ast.List)) else []
+
+
+def _is_module(node: ast.expr) -> bool:
+    text = ast.unparse(node)
+    return (
+        text.split(".")[0] in ("torch", "nn", "F", "math", "operator", "functools", "self")
+        or text == "super()"
+    )
+
+
+def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Replace a call, an operator or a tuple by one of its parts."""
+    kinds = (
+        ast.Call,
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.Compare,
+        ast.BoolOp,
+        ast.IfExp,
+        ast.Subscript,
+        ast.Tuple,
+        ast.List,
+        ast.Dict,
+    )
+    for index, location in enumerate(expressions(program, kinds)):
+        if isinstance(getattr(location[3], "ctx", None), (ast.Store, ast.Del)) or location[1] in (
+            "targets",
+            "decorator_list",
+            "bases",
+        ):
+            continue
+        for part in range(len(_parts(location[3]))):
+            made, found = nth(program, lambda each: expressions(each, kinds), index)
+            piece = _parts(found[3])[part]
+            if not isinstance(piece, ast.Starred):
+                put_at(found, piece)
+                yield made
+
+
+def elements(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Drop one element of a tuple, list or dictionary, or one keyword of a call."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        found: list[Any] = []
+        roots = (each.definitions, *each.arguments())
+        for node in (part for root in roots for part in ast.walk(root)):
+            if (
+                isinstance(node, (ast.Tuple, ast.List))
+                and isinstance(node.ctx, ast.Load)
+                and len(node.elts) > 1
+            ):
+                found += [((node.elts,), at) for at in range(len(node.elts))]
+            elif isinstance(node, ast.Dict) and len(node.keys) > 1:
+                found += [((node.keys, node.values), at) for at in range(len(node.keys))]
+            elif isinstance(node, ast.Call):
+                found += [((node.keywords,), at) for at in range(len(node.keywords))]
+        return found
+
+    def change(location: Any) -> None:
+        lists, at = location
+        for items in lists:
+            del items[at]
+
+    yield from change_each(program, locate, change)
+
+
+def earlier(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give a variable an earlier value of its function instead of one that is computed: what led to
+    it need not matter.
+    """
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (node, name)
+            for function in ast.walk(each.definitions)
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__"
+            for at, node in enumerate(function.body)
+            if _is_computed(node)
+            for name in _names_before(function, at)
+        ]
+
+    def change(location: Any) -> None:
+        node, name = location
+        node.value = ast.Name(name, ast.Load())
+
+    yield from change_each(program, locate, change)
+
+
+def _names_before(function: ast.FunctionDef, position: int) -> list[str]:
+    """A function's first tensor, and the variables that were set last."""
+    given = [each.arg for each in function.args.args if each.arg != "self"]
+    made = [name for node in function.body[:position] if (name := _target(node))]
+    return list(dict.fromkeys([*given[:1], *reversed(made[-2:])]))
+
+
+def _is_computed(node: ast.stmt) -> bool:
+    """Whether a statement gives one variable a value that is not written there."""
+    if not isinstance(node, ast.Assign) or not _target(node):
+        return False
+    return not isinstance(node.value, (ast.Name, ast.Constant))
+
+
+def _target(node: ast.stmt) -> str:
+    """The variable that a statement sets; empty for other statements."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+def literals(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a number where an attribute or a size is read."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            location
+            for location in expressions(each, (ast.Attribute, ast.Subscript))
+            if isinstance(location[0], _TAKES_NUMBERS)
+            and location[1] != "func"
+            and isinstance(location[3].ctx, ast.Load)
+            and (not _is_module(location[3]) or ast.unparse(location[3]).startswith("self."))
+        ]
+
+    def change(location: Any) -> None:
+        put_at(location, ast.Constant(2))
+
+    yield from change_each(program, locate, change)

@@ -1,0 +1,120 @@
+"""Edits of numbers and of the sizes, layouts and repetitions that they make."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.source.locations import change_each, expressions, nth, put_at
+from anonymizer.source.program import SourceProgram, is_simple
+
+#: Functions that are given nothing but sizes.
+_OF_SIZES = ("torch.ones", "torch.zeros", "torch.rand", "torch.randn")
+
+
+def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks
+    become short.
+    """
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            node
+            for node in ast.walk(each.definitions)
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "range"
+            and len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and node.args[0].value not in (1, 0)
+        ]
+
+    def change(node: ast.Call) -> None:
+        node.args[0] = ast.Constant(1)
+
+    yield from change_each(program, locate, change)
+
+
+def constants(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Simpler numbers, one place at a time."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            node
+            for tree in (each.definitions, each.inputs)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, (int, float))
+            and not isinstance(node.value, bool)
+        ]
+
+    for index, node in enumerate(locate(program)):
+        for value in _simpler(node.value):
+            made, location = nth(program, locate, index)
+            location.value = value
+            yield made
+
+
+def _simpler(value: float) -> list[float]:
+    if isinstance(value, int):
+        return [2] if abs(value) > 2 else []
+    simple = [1.0, 0.5, float(f"{value:.0e}")]
+    return (
+        [] if value in simple and is_simple(value) else [each for each in simple if each != value]
+    )
+
+
+def layouts(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make an input that is laid out in an order of its own contiguous."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        found = expressions(each.inputs, ast.Call)
+        return [
+            location
+            for location in found
+            if isinstance(location[3].func, ast.Attribute)
+            and location[3].func.attr == "as_strided"
+            and isinstance(location[3].func.value, ast.Call)
+            and isinstance(location[3].args[0], ast.Tuple)
+        ]
+
+    def change(location: Any) -> Any:
+        made, sizes = location[3].func.value, location[3].args[0]
+        if ast.unparse(made.func) in _OF_SIZES:
+            made.args = sizes.elts
+        elif made.args and isinstance(made.args[-1], ast.Tuple):
+            made.args[-1] = sizes
+        else:
+            return False
+        put_at(location, made)
+        return True
+
+    yield from change_each(program, locate, change)
+
+
+def dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Every occurrence of a size in inputs and parameters shrinks at once."""
+    found = sorted(
+        {
+            node.value
+            for tree in (program.definitions, program.inputs)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 2
+        },
+        reverse=True,
+    )
+    for value in found:
+        for smaller in dict.fromkeys((2, 4, 8, value // 2)):
+            if smaller < value:
+                made = copy.deepcopy(program)
+                for tree in (made.definitions, made.inputs):
+                    for node in ast.walk(tree):
+                        if (
+                            isinstance(node, ast.Constant)
+                            and type(node.value) is int
+                            and node.value % value == 0
+                            and node.value
+                        ):
+                            node.value = node.value // value * smaller
+                yield made

@@ -1,0 +1,131 @@
+"""Edits of definitions and statements: dropped, unwrapped, or without the names that they set."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.source.edits.absorb import calls_base
+from anonymizer.source.locations import bodies, change_each, nth
+from anonymizer.source.program import SourceProgram, is_state_reader
+
+#: Definitions that a program cannot do without.
+_FIXED = frozenset({"Repro", "repro", "custom_backend"})
+
+
+def definitions(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Drop each definition and each member of a class that the entry is not."""
+    for index, node in enumerate(program.definitions.body):
+        if getattr(node, "name", "") not in _FIXED and not is_state_reader(node):
+            made = copy.deepcopy(program)
+            del made.definitions.body[index]
+            yield made
+    yield from change_each(program, _members, remove)
+
+
+def _members(program: SourceProgram) -> list[Any]:
+    return [
+        (node.body, each)
+        for node in program.definitions.body
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if getattr(each, "name", "") != "forward"
+    ]
+
+
+def remove(location: Any) -> None:
+    """Takes a member, given behind the body that it stands in, out of its class."""
+    body, each = location
+    body.remove(each)
+    if not body:
+        body.append(ast.Pass())
+
+
+def statements(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Delete runs of statements: all, halves, quarters, single ones; the last statements first."""
+    for index, body in enumerate(_blocks(program)):
+        length = len(body)
+        step = length
+        while step:
+            for start in reversed(range(0, length, step)):
+                made, location = nth(program, _blocks, index)
+                gone = location[start : start + step]
+                returns = any(isinstance(each, ast.Return) for each in gone)
+                if returns and (_is_inputs(made, location) or _is_gradient(made, location)):
+                    continue
+                if len(gone) < len(location) and any(calls_base(each) for each in gone):
+                    continue
+                location[start : start + step] = [] if len(location) > step else [ast.Pass()]
+                yield made
+            step //= 2
+
+
+def _is_inputs(program: SourceProgram, body: list[ast.stmt]) -> bool:
+    return body is program.inputs.body
+
+
+def _is_gradient(program: SourceProgram, body: list[ast.stmt]) -> bool:
+    """Whether statements are those of a `backward`, without which there is no gradient to speak
+    of.
+    """
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name == "backward" and node.body is body
+        for node in ast.walk(program.definitions)
+    )
+
+
+def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
+    """Lists of statements; those of classes hold members, which go one by one."""
+    trees = program.definitions.body
+    inside = [body for node in trees for body in bodies(node)]
+    parts = (part for node in trees for part in ast.walk(node))
+    classes = {id(part.body) for part in parts if isinstance(part, ast.ClassDef)}
+    return [body for body in inside if id(body) not in classes] + [program.inputs.body]
+
+
+def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Put the body of an `if`, `for`, `with`, `try` or `while` in its place."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        kinds = (ast.If, ast.For, ast.With, ast.Try, ast.While)
+        return [
+            (body, node, name)
+            for body in bodies(each.definitions)
+            for node in body
+            if isinstance(node, kinds)
+            for name in ("body", "orelse")
+            if getattr(node, name, None)
+        ]
+
+    def change(location: Any) -> None:
+        body, node, name = location
+        at = body.index(node)
+        before: list[ast.stmt] = []
+        if isinstance(node, ast.For) and name == "body":
+            first = ast.Subscript(node.iter, ast.Constant(0), ast.Load())
+            before = [ast.Assign([node.target], first, lineno=1)]
+        body[at : at + 1] = before + getattr(node, name)
+
+    yield from change_each(program, locate, change)
+
+
+def discard(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a statement of an assignment, whose names need not be read any more."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (body, node)
+            for body in bodies(each.definitions)
+            for node in body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, (ast.Call, ast.BinOp, ast.Subscript, ast.Tuple))
+            and all(isinstance(target, (ast.Name, ast.Tuple)) for target in node.targets)
+        ]
+
+    def change(location: Any) -> None:
+        body, node = location
+        body[body.index(node)] = ast.Expr(node.value)
+
+    yield from change_each(program, locate, change)
