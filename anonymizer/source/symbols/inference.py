@@ -8,7 +8,16 @@ import ast
 from typing import Any
 
 from anonymizer.source.symbols.symbol_table import SymbolTable
-from anonymizer.source.symbols.types import PUBLIC, UNKNOWN, Type, Types, elements, is_private
+from anonymizer.source.symbols.types import (
+    PUBLIC,
+    UNKNOWN,
+    Type,
+    Types,
+    elements,
+    is_private,
+    row,
+    sequence,
+)
 
 _SEQUENCES = {
     "zip",
@@ -22,7 +31,30 @@ _SEQUENCES = {
     "map",
     "filter",
 }
+_OF_CONTAINERS = {"items", "values", "keys", "copy", "get", "pop"}
 _DYNAMIC = {"getattr", "vars", "eval", "next", "max", "min"}
+
+
+def _of_builtin(name: str, args: list[Type]) -> Type | None:
+    """What a builtin returns; None where that follows from what is called."""
+    if name in _SEQUENCES:
+        inner = [elements(each) for each in args]
+        if name == "zip":
+            return sequence(row(*inner))
+        if name == "enumerate":
+            return sequence(row(PUBLIC, *inner[:1]))
+        return sequence(frozenset().union(*inner))
+    return UNKNOWN if name in _DYNAMIC else None
+
+
+def _of_method(name: str, receiver: Type) -> Type | None:
+    """What a container's method or `apply` returns; None where that follows from what is called."""
+    if name in _OF_CONTAINERS and any(atom[0] == "seq" for atom in receiver):
+        inner = elements(receiver)
+        if name == "items":
+            return sequence(row(PUBLIC, inner))
+        return inner if name in ("get", "pop") else sequence(inner)
+    return PUBLIC if name == "apply" and any(atom[0] == "cls" for atom in receiver) else None
 
 
 def infer(symbols: SymbolTable) -> Types:
@@ -91,30 +123,13 @@ class _Walk(ast.NodeVisitor):
         for each in node.keywords:
             if not each.arg:
                 self.infer(each.value)
-        if isinstance(node.func, ast.Name) and node.func.id not in self.refs | dict.fromkeys(
-            self.bound
-        ):
-            if node.func.id in _SEQUENCES:
-                inner = [elements(each) for each in args]
-                if node.func.id == "zip":
-                    return frozenset({("seq", frozenset({("row", *inner)}))})
-                if node.func.id == "enumerate":
-                    return frozenset({("seq", frozenset({("row", PUBLIC, *inner[:1])}))})
-                return frozenset({("seq", frozenset().union(*inner))})
-            if node.func.id in _DYNAMIC:
-                return UNKNOWN
-        if isinstance(node.func, ast.Attribute):
+        known = None
+        if isinstance(node.func, ast.Name) and node.func.id not in {*self.refs, *self.bound}:
+            known = _of_builtin(node.func.id, args)
+        elif isinstance(node.func, ast.Attribute):
             receiver = self.types.receivers.get(id(node.func), UNKNOWN)
-            if node.func.attr in ("items", "values", "keys", "copy", "get", "pop") and any(
-                a[0] == "seq" for a in receiver
-            ):
-                inner_ = elements(receiver)
-                if node.func.attr == "items":
-                    return frozenset({("seq", frozenset({("row", PUBLIC, inner_)}))})
-                return inner_ if node.func.attr in ("get", "pop") else frozenset({("seq", inner_)})
-            if node.func.attr == "apply" and any(a[0] == "cls" for a in receiver):
-                return PUBLIC
-        return self.types.call(callee, args, kwargs)
+            known = _of_method(node.func.attr, receiver)
+        return self.types.call(callee, args, kwargs) if known is None else known
 
     def infer_Subscript(self, node: ast.Subscript) -> Type:
         base = self.infer(node.value)
@@ -137,7 +152,7 @@ class _Walk(ast.NodeVisitor):
         return kind
 
     def _collection(self, nodes: list[ast.expr]) -> Type:
-        return frozenset({("seq", frozenset().union(*(self.infer(each) for each in nodes)))})
+        return sequence(frozenset().union(*(self.infer(each) for each in nodes)))
 
     def infer_Tuple(self, node: ast.Tuple) -> Type:
         return self._collection(node.elts)
@@ -156,8 +171,8 @@ class _Walk(ast.NodeVisitor):
                 self.infer(test)
         if isinstance(node, ast.DictComp):
             self.infer(node.key)
-            return frozenset({("seq", self.infer(node.value))})
-        return frozenset({("seq", self.infer(node.elt))})
+            return sequence(self.infer(node.value))
+        return sequence(self.infer(node.elt))
 
     infer_ListComp = infer_SetComp = infer_GeneratorExp = infer_DictComp = _comprehension
 
@@ -181,7 +196,7 @@ class _Walk(ast.NodeVisitor):
                 (self.key, target.id), frozenset(atom for atom in kind if atom[0] != "row")
             )
         elif isinstance(target, ast.Starred):
-            self.assign(target.value, frozenset({("seq", kind)}))
+            self.assign(target.value, sequence(kind))
         elif isinstance(target, (ast.Tuple, ast.List)):
             rows = [atom for atom in kind if atom[0] == "row"]
             inner = elements(kind)

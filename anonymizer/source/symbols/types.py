@@ -24,6 +24,16 @@ UNKNOWN: Type = frozenset()
 _ROUNDS = 8
 
 
+def sequence(element: Type) -> Type:
+    """A list, or whatever else is gone through, of such elements."""
+    return frozenset({("seq", element)})
+
+
+def row(*items: Type) -> Type:
+    """A tuple of items of these types."""
+    return frozenset({("row", *items)})
+
+
 def elements(kind: Type) -> Type:
     """What iterating or indexing gives."""
     found: set[Atom] = set()
@@ -132,7 +142,7 @@ class Types:
         found: set[Atom] = set()
         for each in items:
             found |= self.of(each, depth + 1)
-        return frozenset({("seq", frozenset(found))})
+        return sequence(frozenset(found))
 
     def attribute(self, receiver: Type, name: str) -> Type:
         """The type of `receiver.name`."""
@@ -221,7 +231,7 @@ class Types:
             if index < len(names):
                 self.bind((key, names[index]), kind)
             elif tree.args.vararg is not None:
-                self.bind((key, tree.args.vararg.arg), frozenset({("seq", kind)}))
+                self.bind((key, tree.args.vararg.arg), sequence(kind))
         for name, kind in kwargs.items():
             self.bind((key, name), kind)
         return self.returns.get(result, UNKNOWN)
