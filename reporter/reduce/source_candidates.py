@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.source import reduce, rewrite, state
+from anonymizer.source import rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
 from collectors.protocol import SIDE_EFFECT

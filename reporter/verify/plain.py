@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
+from anonymizer.edits.reduce import without_one_operation
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
@@ -21,7 +22,6 @@ from anonymizer.plain.forms import PlainForm, plain_forms
 from anonymizer.plain.makers import filled_with, sizes_of, with_size
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
-from anonymizer.source.reduce import without_one_operation
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES, Compiler, Kind

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from anonymizer.source.edits.absorb import absorb, single
+from anonymizer.edits.absorb import absorb, single
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import program_of

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.edits.absorb import calls_base
+from anonymizer.edits.absorb import calls_base
 from anonymizer.source.locations import bodies, change_each, nth
 from anonymizer.source.program import SourceProgram, is_state_reader
 

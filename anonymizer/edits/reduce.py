@@ -16,10 +16,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from anonymizer.edits.expressions import simplify
+from anonymizer.edits.passes import PASSES, Edit
+from anonymizer.edits.signatures import parameters
 from anonymizer.graph.repro import ReproBody
-from anonymizer.source.edits.expressions import simplify
-from anonymizer.source.edits.passes import PASSES, Edit
-from anonymizer.source.edits.signatures import parameters
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
 

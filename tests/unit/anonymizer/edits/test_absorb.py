@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.source.edits.absorb import absorb
+from anonymizer.edits.absorb import absorb
 from tests.support.gathered import program_of
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from anonymizer.source.edits.absorb import absorb, single
-from anonymizer.source.edits.expressions import earlier, elements, literals, simplify
-from anonymizer.source.edits.inline import fold, inline, promote, propagate
-from anonymizer.source.edits.signatures import fields, function_arguments, only_items, parameters
-from anonymizer.source.edits.sizes import blocks, constants, dimensions, layouts
-from anonymizer.source.edits.statements import definitions, discard, statements, unwrap
+from anonymizer.edits.absorb import absorb, single
+from anonymizer.edits.expressions import earlier, elements, literals, simplify
+from anonymizer.edits.inline import fold, inline, promote, propagate
+from anonymizer.edits.signatures import fields, function_arguments, only_items, parameters
+from anonymizer.edits.sizes import blocks, constants, dimensions, layouts
+from anonymizer.edits.statements import definitions, discard, statements, unwrap
 from anonymizer.source.program import SourceProgram
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Sequence
 
+from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody
-from anonymizer.source import reduce
 from anonymizer.source.rewrite import SourceProgram, rebuild
 from anonymizer.source.tidy import renumber
 from tests.support.gathered import handmade, long_program, module_text, ones

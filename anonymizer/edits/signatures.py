@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.edits.statements import remove
+from anonymizer.edits.statements import remove
 from anonymizer.source.locations import change_each, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
