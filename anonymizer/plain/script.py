@@ -235,8 +235,9 @@ def _inputs(
     values = last.value.elts
     if any(isinstance(value, ast.Starred) for value in values):
         raise ValueError("the number of inputs is not known")
-    bound = [value.id for value in values if isinstance(value, ast.Name)]
     names = _names(len(values), parameters)
+    statements, values = _named_as_arguments(statements, values, names)
+    bound = [value.id for value in values if isinstance(value, ast.Name)]
     inner = {each.id for one in statements for each in ast.walk(one) if isinstance(each, ast.Name)}
     arguments: list[tuple[str, str]] = []
     for name, value in zip(names, values):
@@ -247,6 +248,21 @@ def _inputs(
             free = name if is_free else f"{name}_"
             arguments.append((free, _by_hand(ast.unparse(value))))
     return _in_line([ast.unparse(each) for each in statements], arguments)
+
+
+def _named_as_arguments(
+    statements: list[ast.stmt], values: list[ast.expr], names: Sequence[str]
+) -> tuple[list[ast.stmt], list[ast.expr]]:
+    """Values that have a statement of their own, by the name of the argument that they are."""
+    inside = [each for one in statements for each in ast.walk(one) if isinstance(each, ast.Name)]
+    taken = {*(each.id for each in inside), *_USED}
+    made = {each.id for each in inside if isinstance(each.ctx, ast.Store)}
+    renamed: dict[str, str] = {}
+    for name, value in zip(names, values):
+        if isinstance(value, ast.Name) and value.id in made and name not in taken:
+            renamed.setdefault(value.id, name)
+    visit = _NameRenaming(renamed).visit
+    return [visit(one) for one in statements], [visit(one) for one in values]
 
 
 def _in_line(

@@ -133,6 +133,14 @@ def test_an_input_that_another_one_lies_in_has_a_name() -> None:
     ]
 
 
+def test_an_input_has_the_name_of_the_argument_that_it_is() -> None:
+    """Source that was made smaller has inputs `x2` and `x4`, and arguments `x` and `y`."""
+    inputs = ("x2 = torch.ones(2)", "x4 = x2.t()", "return (x2, x4)")
+    body = ReproBody("def repro(x, y):\n    return x + y", "repro", inputs, False)
+    text = render_plain(body, ReproCheck("wrong_result"), PlainForm.PLAINEST)
+    assert "x = torch.ones(2)\ny = x.t()\n" in text
+
+
 def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
     check = ReproCheck("wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",))
     first = next(plain_forms(check))
