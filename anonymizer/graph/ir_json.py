@@ -148,7 +148,7 @@ def _node(item: Json, recipe: ChooseRecipe) -> Node:
         operation_from_json(item, meta),
         block=tuple(item.get("block") or ()),
         layer=layer_from_json(module, module["training"]) if module else None,
-        recipe=recipe(meta, {**stats, "intermediate": True}) if known else None,
+        recipe=recipe(meta, stats) if known else None,
         symbols=tuple(item.get("symbols") or ()),
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from anonymizer.graph.ir import ChooseRecipe, Json, Recipe, TensorMeta
 
-LEVELS = ("plain", "positive", "moments", "range", "close")
+LEVELS = ("plain", "moments", "range", "close")
 #: Tensors that hold a NaN or an infinity hold nothing else, and masks hold what most of their
 #: elements are: operators that look at several elements at once may need that, and a share of
 #: random elements does not give it.
@@ -130,15 +130,9 @@ def _float(meta: TensorMeta, stats: Json, level: str) -> Recipe:
         return Recipe("randn")
     # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
     # undefined
-    if not stats.get("cast"):
-        if level in ("plain", *MASKS):
-            # an intermediate that is never negative is often read by what needs that (a root, a
-            # logarithm), and what lies between 0 and 1 by what takes a share or a sample
-            is_share = low >= 0 and high <= 1 and not stats.get("constant")
-            is_positive = bool(stats.get("intermediate")) and low >= 0
-            return Recipe("rand" if is_share or is_positive else "randn")
-        if level == "positive":
-            return Recipe("rand" if low >= 0 else "randn")
+    if level in ("plain", *MASKS) and not stats.get("cast"):
+        # what is never negative may be read by what needs that: a root, a logarithm, a variance
+        return Recipe("rand" if low >= 0 else "randn")
     if level in ONE_SIDED and _crosses_zero(stats):
         low, high = (low, 0.0) if level == "negative" else (0.0, high)
         return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
