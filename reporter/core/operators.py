@@ -19,6 +19,13 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Mod: "torch.remainder",
     ast.Pow: "torch.pow",
 }
+_BITS: dict[type[ast.operator], tuple[str, str]] = {
+    ast.BitAnd: ("&=", "torch.bitwise_and"),
+    ast.BitOr: ("|=", "torch.bitwise_or"),
+    ast.BitXor: ("^=", "torch.bitwise_xor"),
+    ast.LShift: ("<<=", "torch.bitwise_left_shift"),
+    ast.RShift: (">>=", "torch.bitwise_right_shift"),
+}
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
 #: Functions of the repro that every repro has.
 _HARNESS = frozenset(("run", "inputs", "main", "leaves", "held"))
@@ -65,9 +72,18 @@ def python_words(text: str) -> tuple[str, ...]:
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
-    words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
+    words = [word for node in parts if (word := _word(node))]
     called = [_builtin_name(node.func) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
+
+
+def _word(node: ast.AST) -> str:
+    """The statement that a node is; of assignments in place those that sets and dictionaries have,
+    too.
+    """
+    if isinstance(node, ast.AugAssign):
+        return _BITS[type(node.op)][0] if type(node.op) in _BITS else ""
+    return _WORDS.get(type(node), "")
 
 
 def _builtin_name(function: ast.expr) -> str:
@@ -102,6 +118,8 @@ def operators(text: str) -> tuple[str, ...]:
             found[_callee(node.func, layers)] = None
         elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _SIGNS:
             (counted if _counts(node) else found)[_SIGNS[type(node.op)]] = None
+        elif isinstance(node, ast.BinOp) and type(node.op) in _BITS:
+            found[_BITS[type(node.op)][1]] = None
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             found[_assignment_name(node)] = None
         elif isinstance(node, ast.Subscript):

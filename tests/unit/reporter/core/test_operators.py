@@ -65,3 +65,13 @@ def test_names_that_rewriting_made_up_are_none() -> None:
     assert operators(REWRITTEN) == ("nn.Embedding", "torch.func.grad")
     assert "lambda" in python_words(REWRITTEN)
     assert python_words(REWRITTEN.replace("lambda z: helper1(z)", "helper1")) == ()
+
+
+def test_bits_are_named_as_operators_and_in_place_as_statements() -> None:
+    assert operators("def repro(x, y):\n    return (x << y) & 1") == (
+        "torch.bitwise_and",
+        "torch.bitwise_left_shift",
+    )
+    union = "def repro(x, seen):\n    seen |= {1}\n    return x.cos()"
+    assert name_operators(union, Layer.DYNAMO) == ("|=", "cos")
+    assert name_operators(union, Layer.INDUCTOR) == ("cos",)
