@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import (
@@ -17,8 +18,8 @@ from anonymizer.graph.expressions import (
     constructor,
     literal,
 )
-from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer
-from anonymizer.graph.layouts import tensor_text, view
+from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer, TensorMeta, written_inputs
+from anonymizer.graph.layouts import extent, tensor_text, view
 from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import operand
 
@@ -118,28 +119,43 @@ class Emitter:
         return tuple(self.sizes)
 
     def _inputs(self, arguments: list[Input]) -> list[str]:
-        made = {item.name: self._argument(item) for item in arguments}
+        written = written_inputs(self.graph)
         if not any(item.alias for item in arguments):
-            parts = [made[item.name] for item in arguments]
+            parts = [self._with_grad(self._tensor(i), i.meta, i.name in written) for i in arguments]
             return ["return ()"] if not parts else ["return (" + ", ".join(parts) + ",)"]
-        lines = []
-        for item in sorted(arguments, key=lambda item: item.alias is not None):
-            lines.append(f"{self.text[item.name]} = {made[item.name]}")
+        lines: list[str] = []
+        names = {item.name for item in arguments}
+        for owner in arguments:
+            if owner.alias is None or owner.alias.of not in names:
+                views = [item for item in arguments if item.alias and item.alias.of == owner.name]
+                is_written = any(item.name in written for item in (owner, *views))
+                lines += self._storage(owner, views, is_written, f"base{len(lines) or ''}")
         return [*lines, "return (" + ", ".join(self.text[item.name] for item in arguments) + ",)"]
 
-    def _argument(self, item: Input) -> str:
-        if item.alias is not None:
-            owner = self.graph.input(item.alias.of)
-            assert owner is not None
-            return view(
-                self.text.get(owner.name, owner.name), owner.meta, item.meta, item.alias.offset
-            )
-        text = self._tensor(item)
-        return (
-            operand(text) + ".requires_grad_()"
-            if item.meta.requires_grad and item.meta.is_float
-            else text
-        )
+    def _storage(self, owner: Input, views: list[Input], is_written: bool, base: str) -> list[str]:
+        """The statements for an input and those that lie in its storage: views of it, or all of
+        them of a `base` where some of it lies outside of the first.
+        """
+        places = [(owner, 0), *((item, item.alias.offset) for item in views if item.alias)]
+        start = min(offset for _, offset in places)
+        end = max(offset + extent(item.meta) for item, offset in places)
+        if start == 0 and end <= extent(owner.meta):
+            name, of = self.text[owner.name], owner.meta
+            lines = [f"{name} = {self._with_grad(self._tensor(owner), of, is_written)}"]
+            places = places[1:]
+        else:
+            name, of = base, replace(owner.meta, shape=(end - start,), stride=(1,))
+            made = tensor_text(of, owner.recipe, of.shape)
+            lines = [f"{name} = {self._with_grad(made, of, is_written)}"]
+        for item, offset in places:
+            lines.append(f"{self.text[item.name]} = {view(name, of, item.meta, offset - start)}")
+        return lines
+
+    def _with_grad(self, text: str, meta: TensorMeta, is_written: bool) -> str:
+        """A tensor that requires a gradient; a leaf may not be changed in place."""
+        if not meta.requires_grad or not meta.is_float:
+            return text
+        return operand(text) + ".requires_grad_()" + (".clone()" if is_written else "")
 
     # -- forward
     # ------------------------------------------------------------------------------------

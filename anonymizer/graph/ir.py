@@ -89,7 +89,9 @@ ChooseRecipe = Callable[[TensorMeta, Json], Recipe]
 
 @dataclass(frozen=True)
 class Alias:
-    """The tensor is a view of another input's storage, `offset` elements in."""
+    """The tensor lies in another input's storage, `offset` elements behind its beginning; before
+    it, where that is negative.
+    """
 
     of: str
     offset: int
@@ -326,6 +328,30 @@ def impure(node: Node) -> bool:
         return True
     others = ("iadd", "isub", "imul", "_assert_tensor_metadata")
     return node.is_in_place or node.operator in others
+
+
+#: What gives a tensor that lies in the memory of its first argument, or may.
+_VIEWS = frozenset(
+    "alias as_strided chunk detach diagonal expand expand_as flatten getitem movedim narrow permute"
+    " reshape reshape_as select slice split squeeze swapaxes swapdims t tensor_split transpose"
+    " unbind unflatten unfold unsqueeze view view_as".split()
+)
+
+
+def written_inputs(graph: Graph) -> frozenset[str]:
+    """The inputs that the program changes in place, themselves or through a view."""
+    lies_in = {item.name: item.name for item in graph.inputs}
+    found = set()
+    for node in graph.nodes:
+        first = node.args[0] if node.args else None
+        if not isinstance(first, Ref) or first.name not in lies_in:
+            continue
+        changes = impure(node) and node.op in ("function", "method")
+        if changes:
+            found.add(lies_in[first.name])
+        if changes or node.plain_operator in _VIEWS:
+            lies_in[node.name] = lies_in[first.name]
+    return frozenset(found)
 
 
 def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:

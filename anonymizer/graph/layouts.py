@@ -56,8 +56,14 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
         text = values.operand(make(tuple(dims[i] for i in order)))
         back = [order.index(i) for i in range(len(dims))]
         return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.stride))
-    return f"{values.operand(make((extent,)))}.as_strided({meta.shape}, {meta.stride})"
+    flat = values.operand(make((extent(meta),)))
+    return f"{flat}.as_strided({meta.shape}, {meta.stride})"
+
+
+def extent(meta: TensorMeta) -> int:
+    """How many elements lie between the first one of a tensor and the last, both included."""
+    strides = meta.stride or contiguous(meta.shape)
+    return 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, strides))
 
 
 def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
@@ -82,5 +88,5 @@ def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
         start = offset // of.stride[0]
         if start + meta.shape[0] == of.shape[0]:
             return f"{owner}[{start}:]" if start else owner
-        return f"{owner}[{start}:{start + meta.shape[0]}]"
+        return f"{owner}[{start or ''}:{start + meta.shape[0]}]"
     return f"{owner}.as_strided({meta.shape}, {meta.stride}, {offset})"

@@ -247,7 +247,14 @@ def _inputs(
             is_free = name not in inner and name not in bound and name not in _USED
             free = name if is_free else f"{name}_"
             arguments.append((free, _by_hand(ast.unparse(value))))
-    return _in_line([ast.unparse(each) for each in statements], arguments)
+    return _in_line([_statement(each) for each in statements], arguments)
+
+
+def _statement(node: ast.stmt) -> str:
+    """The text of a statement; what it assigns as people write it."""
+    if isinstance(node, ast.Assign):
+        return f"{ast.unparse(node.targets[0])} = {_by_hand(ast.unparse(node.value))}"
+    return ast.unparse(node)
 
 
 def _named_as_arguments(
@@ -285,8 +292,9 @@ def _in_line(
 
 def _by_hand(text: str) -> str:
     """`torch.randn(2, requires_grad=True)` where the harness calls `requires_grad_()`."""
-    made = re.fullmatch(r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)\)\.requires_grad_\(\)", text)
-    return f"{made.group(1)}, requires_grad=True)" if made else text
+    maker = r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)"
+    made = re.fullmatch(maker + r"\)\.requires_grad_\(\)(\.clone\(\))?", text)
+    return f"{made.group(1)}, requires_grad=True){made.group(2) or ''}" if made else text
 
 
 class _Constants(ast.NodeTransformer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 from collections.abc import Collection, Iterable, Mapping
 
@@ -22,6 +23,8 @@ class InputsWriter:
 
     def __init__(self, values: ValueWriter) -> None:
         self.values = values
+        definitions = values.context.definitions.statements.values()
+        self.writes = _writes_in_place(itertools.chain.from_iterable(definitions))
         self.tensors: Mapping[str, TensorSpec] = values.context.symbols.gathered["tensors"]
         #: Expressions of objects: a class may get a function that makes one, and needs it once.
         self.objects: dict[str, str] = {}
@@ -115,13 +118,29 @@ class _Inputs:
             if base is None:
                 base = self.bases[group[0]] = f"storage{len(self.bases)}"
                 self.lines.append(
-                    f"{base} = {storage_expression([tensors[each] for each in group])}"
+                    f"{base} ="
+                    f" {storage_expression([tensors[each] for each in group], self.writer.writes)}"
                 )
-            self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
+            view = view_expression(tensors[key], base, self.writer.writes)
+            self.lines.append(f"{name} = {view}")
         else:
             self.lines.append(f"{name} = {self._alone(key)}")
         return name
 
     def _alone(self, key: str) -> str:
         is_exact = self.writer.values.context.exact or key in self.exact
-        return tensor_expression(self.tensors[key], is_exact)
+        return tensor_expression(self.tensors[key], is_exact, self.writer.writes)
+
+
+def _writes_in_place(statements: Iterable[ast.stmt]) -> bool:
+    """Whether a program may change a tensor that it is given."""
+    return any(
+        isinstance(node, ast.AugAssign)
+        or isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        or isinstance(node, ast.Attribute)
+        and node.attr.endswith("_")
+        and not node.attr.endswith("__")
+        for statement in statements
+        for node in ast.walk(statement)
+    )

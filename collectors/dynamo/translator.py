@@ -218,8 +218,9 @@ class Translator:
             return
         key = value.untyped_storage().data_ptr()
         if key in self.storages:
-            owner, _ = self.storages[key]
-            entry["alias"] = {"of": owner, "offset": int(value.storage_offset())}
+            owner, first = self.storages[key]
+            offset = int(value.storage_offset()) - int(first.storage_offset())
+            entry["alias"] = {"of": owner, "offset": offset}
         else:
             self.storages[key] = (entry["name"], value)
 

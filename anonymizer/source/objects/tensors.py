@@ -15,12 +15,14 @@ TensorSpec = Mapping[str, Any]
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
-def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
+def tensor_expression(spec: TensorSpec, exact: bool = False, is_written: bool = False) -> str:
     """The expression that makes a tensor of the shape, layout, dtype and device of `spec`.
 
     Args:
         spec: sizes, strides and offset in elements; ranges of values where they are known.
         exact: keeps the values of a tiny tensor of small whole numbers.
+        is_written: the program may change it in place, which torch allows of no leaf that requires
+            a gradient.
     """
     if spec.get("layout", "strided") != "strided":
         layout = "sparse" if "sparse" in spec["layout"] else "dense"
@@ -28,6 +30,7 @@ def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
     text, leaf = _lay_out(spec, exact)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
+        text += ".clone()" if is_written and _is_computed(spec) else ""
     return (
         f"nn.Parameter({text}{'' if spec['requires_grad'] else ', requires_grad=False'})"
         if spec.get("is_parameter")
@@ -35,26 +38,34 @@ def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
     )
 
 
-def storage_expression(specs: list[TensorSpec]) -> str:
+def _is_computed(spec: TensorSpec) -> bool:
+    """Whether a tensor requires a gradient as the result of something."""
+    return bool(spec.get("requires_grad")) and not spec.get("is_leaf", True)
+
+
+def storage_expression(specs: list[TensorSpec], is_written: bool = False) -> str:
     """A flat tensor that is long enough for all the tensors that lie in it.
 
-    Its dtype and values are those of the tensor with most elements.
+    Its dtype and values are those of the tensor with most elements. `is_written`: see
+    `tensor_expression`.
     """
     length = max(each.get("offset", 0) + _span(each) for each in specs)
     widest = dict(max(specs, key=lambda each: prod(each["shape"])))
     widest.update(shape=[length], stride=[1], offset=0, requires_grad=False, is_parameter=False)
-    return _values(widest, False)
+    with_grad = is_written and any(_is_computed(each) for each in specs)
+    return _values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
 
 
-def view_expression(spec: TensorSpec, base: str) -> str:
-    """The tensor as a view of a flat base; a grad-requiring one is made so afterwards."""
+def view_expression(spec: TensorSpec, base: str, is_written: bool = False) -> str:
+    """The tensor as a view of a flat base; a grad-requiring leaf is made so afterwards."""
     start, shape = spec.get("offset") or 0, tuple(spec["shape"])
     offset = f", {start}" if start else ""
     text = f"{base}.as_strided({shape}, {tuple(spec['stride'])}{offset})"
     if contiguous(spec) and shape:
         text = f"{base}[{start or ''}:{start + prod(shape)}]"
         text += f".view{shape}" if len(shape) > 1 else ""
-    return text + (".requires_grad_()" if spec.get("requires_grad") else "")
+    has_grad = spec.get("requires_grad") and not (is_written and _is_computed(spec))
+    return text + (".requires_grad_()" if has_grad else "")
 
 
 def contiguous(spec: TensorSpec) -> bool:

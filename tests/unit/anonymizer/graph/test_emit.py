@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from anonymizer.graph import emit
 from anonymizer.graph.expressions import NotPublic
-from anonymizer.graph.ir import Atom, Graph, Ref, Seq
+from anonymizer.graph.ir import Alias, Atom, Graph, Input, Node, Ref, Seq
 from tests.support.graphs import call, tensor
 
 
@@ -51,3 +53,32 @@ def test_an_index_is_written_with_brackets() -> None:
     index = Seq("tuple", (Atom("..."), Seq("slice", (None, 2, None))))
     graph = Graph((tensor("x0"),), (call("y", "operator.getitem", Ref("x0"), index),), (Ref("y"),))
     assert "x[..., :2]" in emit.emit(graph).definitions
+
+
+def windows(offset: int, *nodes: Node, requires_grad: bool = False) -> tuple[str, ...]:
+    """The lines that make two inputs of six elements in one storage, so far apart."""
+
+    def window(name: str) -> Input:
+        made = tensor(name, shape=(6,))
+        meta = replace(made.meta, stride=(1,), requires_grad=requires_grad)
+        return replace(made, meta=meta)
+
+    second = replace(window("x1"), alias=Alias("x0", offset))
+    return emit.emit(Graph((window("x0"), second), nodes, (Ref("x0"), Ref("x1")))).inputs
+
+
+def test_inputs_that_overlap_are_parts_of_what_holds_both() -> None:
+    behind = ("base = torch.randn(10)", "x = base[:6]", "y = base[4:]", "return (x, y)")
+    before = ("base = torch.randn(8)", "x = base[2:]", "y = base[:6]", "return (x, y)")
+    assert [line.replace(",)", ")") for line in windows(4)] == list(behind)
+    assert [line.replace(",)", ")") for line in windows(-2)] == list(before)
+    assert windows(0)[:2] == ("x = torch.randn(6)", "y = x")
+
+
+def test_what_requires_a_gradient_and_is_changed_in_place_is_no_leaf() -> None:
+    write = Node("w", "method", "mul_", (Ref("v"), 2.0))
+    view = Node("v", "method", "view", (Ref("x1"), -1))
+    made = "base = torch.randn(10).requires_grad_()"
+    assert windows(4, view, write, requires_grad=True)[0] == made + ".clone()"
+    assert windows(4, view, requires_grad=True)[0] == made
+    assert windows(4, view, write)[0] == "base = torch.randn(10)"
