@@ -125,6 +125,32 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
+def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a number that is an attribute of a class where the program reads it."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (each, node.targets[0].id, node.value)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef)
+            for node in owner.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Constant)
+        ]
+
+    def change(location: Any) -> Any:
+        made, name, value = location
+        found = [part for part in expressions(made, ast.Attribute) if part[3].attr == name]
+        if any(isinstance(part[3].ctx, ast.Store) for part in found):
+            return False
+        for part in found:
+            put_at(part, copy.deepcopy(value))
+        return bool(found)
+
+    yield from change_each(program, locate, change)
+
+
 def promote(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make one block the whole program, on as many of the inputs as it takes."""
     for index, node in enumerate(program.definitions.body):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorb import absorb, single
-from anonymizer.edits.expressions import earlier, elements, literals, simplify
-from anonymizer.edits.inline import fold, inline, promote, propagate
+from anonymizer.edits.expressions import earlier, elements, literals, own_calls, simplify
+from anonymizer.edits.inline import fold, fold_class_attributes, inline, promote, propagate
 from anonymizer.edits.signatures import fields, function_arguments, only_items, parameters
 from anonymizer.edits.sizes import blocks, constants, dimensions, layouts
 from anonymizer.edits.statements import definitions, discard, statements, unwrap
@@ -24,11 +24,13 @@ PASSES: tuple[Edit, ...] = (
     single,
     absorb,
     simplify,
+    own_calls,
     elements,
     fields,
     inline,
     propagate,
     fold,
+    fold_class_attributes,
     parameters,
     only_items,
     function_arguments,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 
 from anonymizer.graph.repro import ReproBody
 
@@ -29,19 +30,43 @@ def find_makers(tree: ast.AST) -> list[ast.Call]:
     ]
 
 
+def _counted(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
+    """The calls of `torch.arange` whose result is reshaped, and the sizes that it gets."""
+    return [
+        (node.func.value, node.args)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "reshape"
+        and isinstance(node.func.value, ast.Call)
+        and ast.unparse(node.func.value.func) == "torch.arange"
+    ]
+
+
 def sizes_of(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
-    found = [node for maker in find_makers(body.inputs_function()) for node in dimensions(maker)]
+    function = body.inputs_function()
+    found = [node for maker in find_makers(function) for node in dimensions(maker)]
+    found += [node for _, sizes in _counted(function) for node in sizes]
     return sorted({size for node in found if (size := size_of(node)) is not None}, reverse=True)
 
 
 def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of one size has another one."""
     function = body.inputs_function()
-    for maker in find_makers(function):
-        for node in dimensions(maker):
-            if size_of(node) == old and isinstance(node, ast.Constant):
-                node.value = new
+    counted = _counted(function)
+    sizes = [node for maker in find_makers(function) for node in dimensions(maker)]
+    for node in (*sizes, *(node for _, given in counted for node in given)):
+        if size_of(node) == old and isinstance(node, ast.Constant):
+            node.value = new
+    for maker, given in counted:
+        end, shape = maker.args[0], [size_of(node) for node in given]
+        if (
+            isinstance(end, ast.Constant)
+            and isinstance(end.value, (int, float))
+            and None not in shape
+        ):
+            end.value = type(end.value)(math.prod(size for size in shape if size is not None))
     return body.with_inputs(function.body)
 
 
@@ -60,10 +85,9 @@ class _Fill(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         maker, sizes = node, dimensions(node) if ast.unparse(node.func) in MAKERS else []
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
-            counted = node.func.value
-            if isinstance(counted, ast.Call) and ast.unparse(counted.func) == "torch.arange":
-                maker, sizes = counted, node.args
+        for counted, given in _counted(ast.Expression(node)):
+            if given is node.args:
+                maker, sizes = counted, given
         if not sizes or dtype_of(maker) not in FLOATS:
             return self.generic_visit(node)
         made = ast.parse("torch.full", mode="eval").body

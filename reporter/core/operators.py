@@ -50,9 +50,10 @@ _MOST_WORDS = 2
 
 def name_operators(text: str, layer: Layer) -> tuple[str, ...]:
     """What a report names its repro by: the operations, and before them, if Dynamo is at fault,
-    what of Python it has to follow.
+    what of Python it has to follow; then arithmetic is not told.
     """
-    return (*(python_words(text) if layer == Layer.DYNAMO else ()), *operators(text))
+    words, named = python_words(text) if layer == Layer.DYNAMO else (), operators(text)
+    return words if words and set(named) <= _ARITHMETIC else (*words, *named)
 
 
 def python_words(text: str) -> tuple[str, ...]:

@@ -101,9 +101,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " round alike."
     ),
     Kind.ROUNDING: (
-        "Floating-point operations done in another order round differently; measured against"
-        " float64, where that is possible, the compiled result is off by no more than rounding can"
-        " be. Compare with tolerances, as torch.testing.assert_close does."
+        "Floating-point operations in another order, or with fewer roundings between them, differ;"
+        " measured against float64, where that is possible, the compiled result is off by no more"
+        " than rounding can be. Compare with tolerances, as torch.testing.assert_close does."
     ),
     Kind.ILL_CONDITIONED: (
         "The program magnifies rounding: moving the inputs by one unit in the last place moves"

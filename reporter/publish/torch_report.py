@@ -56,6 +56,12 @@ from templates.text import tidy_log
 _ADVICE = re.compile(r"\s*(?:For more information, run with|Set) TORCH\w*=.*$")
 #: `Constraints violated (d0)!`, and the first of the points below it.
 _POINT = re.compile(r"^(?P<heading>\S.*[:!.])\n\s+- (?P<first>.+)$", re.MULTILINE)
+#: `RuntimeError when making fake tensor call`, and in its explanation what raised it.
+_FAKE_CALL = re.compile(
+    r"^(?P<heading>\w+ when making fake tensor call)\n\s+Explanation: .*: got \w+\("
+    r"(?P<quote>['\"])(?P<said>.*)(?P=quote)\)$",
+    re.MULTILINE,
+)
 
 
 def check_torch_report(
@@ -91,7 +97,8 @@ def check_torch_report(
 
 def short_message(failure: Mapping[str, Any]) -> str:
     """The line of an exception that names the problem, without the advice behind it; of a heading
-    with a list below it the first point as well. Empty where there is no exception.
+    with a list below it the first point as well, and of Dynamo's fake calls what the operator says.
+    Empty where there is no exception.
 
     At most 500 characters.
     """
@@ -99,6 +106,9 @@ def short_message(failure: Mapping[str, Any]) -> str:
     point = _POINT.match(str(failure.get("message", "")))
     if point and line and line == _ADVICE.sub("", point["heading"]):
         line = f"{line} {point['first']}"
+    fake_call = _FAKE_CALL.search(str(failure.get("message", "")))
+    if fake_call and line == fake_call["heading"]:
+        line = f"{line}: {fake_call['said']}"
     return tidy_log(line)[:500]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Sequence
 
 from anonymizer.edits import reduce
@@ -229,6 +230,28 @@ class Repro(nn.Module):
     assert "attr1: object" in left and "attr2" not in left and "0.7" not in left
 
 
+def test_a_number_of_a_class_is_written_where_it_is_read_and_the_class_goes() -> None:
+    source = """
+    class Repro(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attr2 = Thing1()
+
+        def forward(self, x):
+            return x * self.attr2.attr1
+    """
+    program = SourceProgram(
+        ast.parse("class Thing1:\n    attr1 = 0.5\n\n\n" + textwrap.dedent(source)),
+        "Repro()",
+        ast.parse("return (torch.ones(2),)"),
+        None,
+    )
+    small = reduce.reduce(
+        program, lambda candidates: ["x * 0.5" in each.definitions_text() for each in candidates]
+    )
+    assert "Thing1" not in small.definitions_text() and "attr2" not in small.definitions_text()
+
+
 def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
     body = ReproBody(
         "def repro(x, w):\n    v0 = x * w\n    return torch.sum(v0, dtype=torch.int8)",
@@ -244,3 +267,29 @@ def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
     for one, _ in made:
         ast.parse("\n".join(one.inputs).replace("return ", ""))
         assert one.inputs[-1].startswith("return (")
+
+
+def test_a_layer_gives_way_to_a_sum() -> None:
+    source = """
+    class Repro(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attr1 = nn.Linear(2, 2)
+
+        def forward(self, x, y):
+            y.move_to_end("a")
+            return self.attr1(x)
+    """
+    program = SourceProgram(
+        ast.parse(textwrap.dedent(source)),
+        "Repro()",
+        ast.parse("return (torch.ones(2, 2), collections.OrderedDict(a=1, b=2))"),
+        None,
+    )
+
+    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+        texts = [each.definitions_text() for each in candidates]
+        return ["move_to_end" in each and ("+ 1" in each or "attr1(" in each) for each in texts]
+
+    text = reduce.reduce(program, interesting).definitions_text()
+    assert "nn.Linear" not in text and "return x + 1" in text

@@ -58,6 +58,13 @@ def test_a_size_changes_in_all_inputs_at_once() -> None:
     pair = ReproBody("", "repro", ("x = torch.ones(4, 5)", "return (x, torch.zeros(4))"), False)
     assert sizes_of(pair) == [5, 4]
     assert with_size(pair, 4, 9).inputs == ("x = torch.ones(9, 5)", "return (x, torch.zeros(9))")
+
+
+def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
+    counted = ReproBody("", "", ("return (torch.arange(6.0).reshape(2, 3), torch.ones(2))",), False)
+    assert sizes_of(counted) == [3, 2]
+    (changed,) = with_size(counted, 2, 1).inputs
+    assert changed == "return (torch.arange(3.0).reshape(1, 3), torch.ones(1))"
     assert found(MIN, "size 16", ReproCheck("stale_graph", calls=((("n", 1),),))) == []
 
 

@@ -74,4 +74,5 @@ def test_bits_are_named_as_operators_and_in_place_as_statements() -> None:
     )
     union = "def repro(x, seen):\n    seen |= {1}\n    return x.cos()"
     assert name_operators(union, Layer.DYNAMO) == ("|=", "cos")
+    assert name_operators(union.replace("x.cos()", "x + 1"), Layer.DYNAMO) == ("|=",)
     assert name_operators(union, Layer.INDUCTOR) == ("cos",)

@@ -13,6 +13,13 @@ _LIST = (
 )
 
 
+_FAKE_CALL = (
+    "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake"
+    " tensors: call_function mul(*(a, b), **{}): got RuntimeError('Attempting to broadcast a"
+    " dimension of length 2 at -2!')\n  Hint: Your code may result in an error."
+)
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
@@ -22,6 +29,11 @@ _LIST = (
             _LIST,
             "Constraints violated (d0)!"
             " Not all values of d0 satisfy the generated guard d0 != 1.",
+        ),
+        (
+            _FAKE_CALL,
+            "RuntimeError when making fake tensor call: Attempting to broadcast a dimension of"
+            " length 2 at -2!",
         ),
         ("Found these faults:\n  - one\n  - two", "Found these faults: one"),
     ],
