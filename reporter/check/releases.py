@@ -17,7 +17,7 @@ from reporter.environments.release import public
 from reporter.environments.selection import Selection
 from reporter.publish.rerender import with_checks
 from reporter.publish.result import RunResult
-from reporter.report.folder import load_report
+from reporter.report.sections import load_report
 
 #: The word of `--releases` that asks for none.
 NOWHERE = "none"

@@ -18,8 +18,8 @@ import msgspec
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, sign_assertion
-from reporter.report.folder import REPORT, REPRO, load_report
-from reporter.report.sections import Report
+from reporter.report.folder import REPORT, REPRO
+from reporter.report.sections import Report, load_report
 from reporter.store.reports import key_of, reports
 from reporter.triage.reading.stated import StatedFailure
 

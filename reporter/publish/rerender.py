@@ -31,7 +31,6 @@ from reporter.report.folder import (
     REPORT,
     REPRO,
     TEST,
-    load_report,
     write_private,
 )
 from reporter.report.sections import (
@@ -39,6 +38,7 @@ from reporter.report.sections import (
     LintSection,
     ReleaseRow,
     Report,
+    load_report,
     section,
 )
 from reporter.store.database import open_store

@@ -1,5 +1,5 @@
-"""The report folder: its files by name, its report read back, and writing it, all of it or none of
-it, and never over something that is not ours.
+"""The report folder: its files by name, and writing it, all of it or none of it, and never over
+something that is not ours. It needs the standard library alone, as the sandbox does.
 
 Everything is written into a hidden sibling, flushed to the disk, and renamed into place. A full
 disk, Ctrl-C or a lost machine leaves either the old folder or the new one, never a mixture.
@@ -8,7 +8,6 @@ disk, Ctrl-C or a lost machine leaves either the old folder or the new one, neve
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import tempfile
@@ -17,7 +16,6 @@ from pathlib import Path, PurePosixPath
 
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
-from reporter.report.sections import Report, read_report
 
 #: What may leave.
 REPORT, ISSUE, PAGE = "report.json", "issue.md", "report.html"
@@ -36,17 +34,8 @@ MAPPING = "mapping.json"
 GATE = "gate.json"
 
 
-def load_report(folder: Path) -> Report | None:
-    """The report of a folder; None where there is none.
-
-    Raises:
-        UsageError: it is of another schema.
-    """
-    document = _document(folder)
-    return None if document is None else read_report(document, str(folder))
-
-
-def _document(folder: Path) -> Json | None:
+def load_document(folder: Path) -> Json | None:
+    """The report of a folder as it was read; None where there is none."""
     try:
         document = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -112,7 +101,7 @@ def check_output(output: Path, *, replace: bool = False) -> None:
         names = {entry.name for entry in output.iterdir()}
     if not names or names == {PRIVATE}:
         return
-    if _document(output) is None:
+    if load_document(output) is None:
         raise UsageError(
             f"{output} holds files that are not a report; choose an empty folder with --output"
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ import msgspec
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
+from reporter.report.folder import load_document
 
 #: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it
 #: is
@@ -710,6 +712,16 @@ def read_report(document: object, location: str) -> Report:
             f"{location} was not written by this version of bugreport ({error}); update it, or"
             " write the report anew"
         ) from None
+
+
+def load_report(folder: Path) -> Report | None:
+    """The report of a folder; None where there is none.
+
+    Raises:
+        UsageError: it is of another schema.
+    """
+    document = load_document(folder)
+    return None if document is None else read_report(document, str(folder))
 
 
 def _upgrade(document: object) -> object:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
-from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE, load_report
-from reporter.report.sections import Report
+from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE
+from reporter.report.sections import Report, load_report
 from reporter.store.reports import StoredReport, describe
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.recognisable import Recognisable
