@@ -208,8 +208,7 @@ def releases(rows: Sequence[tuple[str, str]]) -> str:
         return _svg(figure, "releases", "What each torch release does with the repro")
 
 
-# -- drawing
-# --------------------------------------------------------------------------------------------------
+# -- drawing ---------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -157,8 +157,7 @@ class Emitter:
             return text
         return operand(text) + ".requires_grad_()" + (".clone()" if is_written else "")
 
-    # -- forward
-    # ------------------------------------------------------------------------------------
+    # -- forward -----------------------------------------------------------------------------------
 
     def _forward(self) -> list[str]:
         lines: list[str] = []

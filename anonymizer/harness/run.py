@@ -98,8 +98,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     ]
 
 
-# -- arguments in float64
-# --------------------------------------------------------------------------------------------------
+# -- arguments in float64 --------------------------------------------------------------------------
 
 
 def _widen(body: ReproBody, check: ReproCheck) -> str:
@@ -144,8 +143,7 @@ def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
     return False
 
 
-# -- what is returned
-# --------------------------------------------------------------------------------------------------
+# -- what is returned ------------------------------------------------------------------------------
 
 
 def _outputs(body: ReproBody) -> str:

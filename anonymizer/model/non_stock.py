@@ -119,8 +119,7 @@ def _alike(one: object, other: object) -> bool:
     )
 
 
-# -- in words
-# ----------------------------------------------------------------------------------------
+# -- in words --------------------------------------------------------------------------------------
 
 _JOINS = {
     "add": "added to", "sub": "subtracted from", "mul": "multiplied into", "div": "dividing",

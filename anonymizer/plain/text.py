@@ -138,8 +138,7 @@ class _Writer:
             return lines
         return [f"with {', '.join(self.check.contexts)}:", *indent(lines)]
 
-    # -- what is called and compared
-    # ----------------------------------------------------------------------------------------------
+    # -- what is called and compared ---------------------------------------------------------------
 
     def _call(self, callee: str, apart: bool = False) -> str:
         given = ", ".join(self.names)

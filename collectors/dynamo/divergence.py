@@ -59,8 +59,7 @@ def divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> Divergen
     return {"outcome": "ok"}
 
 
-# -- following the call to one of its graphs
-# -----------------------------------------------------------------------
+# -- following the call to one of its graphs -------------------------------------------------------
 
 
 class PositionReached(BaseException):
@@ -171,8 +170,7 @@ def compiler(function: Any, options: Dict[str, Any]) -> Any:
     return kept[0]
 
 
-# -- measuring one prefix
-# --------------------------------------------------------------------------------------------
+# -- measuring one prefix --------------------------------------------------------------------------
 
 
 def _measure(

@@ -124,8 +124,7 @@ def _unique(texts: Any) -> List[str]:
     return list(dict.fromkeys(texts))
 
 
-# -- what changed
-# -----------------------------------------------------------------------------------
+# -- what changed ----------------------------------------------------------------------------------
 
 
 def _leaves(call: rungs.RecordedCall, args: Any, kwargs: Any) -> Dict[str, Any]:

@@ -93,8 +93,7 @@ class _Repro:
         self.options: _Named = {}
         self.backward = ".backward(" in text
 
-    # -- as it is
-    # ----------------------------------------------------------------------------------------------
+    # -- as it is ----------------------------------------------------------------------------------
 
     def results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
         """What eager, compiled and (if the repro asks for it) float64 gave; None where not both
@@ -159,8 +158,7 @@ class _Repro:
         finally:
             self.module.__dict__["run"] = self.run
 
-    # -- with another torch.compile
-    # ----------------------------------------------------------------------------------
+    # -- with another torch.compile ----------------------------------------------------------------
 
     def _again(self, make: Callable[[Any, _Named], Any]) -> Optional[str]:
         """The run that compiles once more, `make(model, options)` in the place of torch.compile;

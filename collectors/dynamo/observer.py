@@ -94,8 +94,7 @@ class Observer:
             logger.setLevel(logging.WARNING)
         return self
 
-    # -- what the wrappers do
-    # -----------------------------------------------------------------------
+    # -- what the wrappers do ----------------------------------------------------------------------
 
     def _compiling(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         code = args[0] if args else kwargs["code"]

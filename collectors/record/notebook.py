@@ -172,8 +172,7 @@ def _parse(text: str, cell: Cell) -> None:
         raise NotebookError("cell {} is not valid Python ({})".format(cell.number, error)) from None
 
 
-# -- without IPython
-# ---------------------------------------------------------------------------------
+# -- without IPython -------------------------------------------------------------------------------
 
 
 def _without_ipython(cell: Cell, text: str) -> str:
@@ -242,8 +241,7 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-# -- running
-# -----------------------------------------------------------------------------------------
+# -- running ---------------------------------------------------------------------------------------
 
 
 def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[BaseException]:

@@ -49,8 +49,7 @@ class Registry:
         self.allowed: Collection[int] = ()  # whose values may leave
         self.before: Dict[int, Any] = {}  # the tensors that there were before the call
 
-    # -- modules
-    # ------------------------------------------------------------------------------------
+    # -- modules -----------------------------------------------------------------------------------
 
     def _module(self, module: Any) -> int:
         key = id(module)
@@ -98,8 +97,7 @@ class Registry:
         self._bind(tensor, name)
         return name
 
-    # -- values
-    # -------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def _bind(self, tensor: torch.Tensor, name: str) -> None:
         self.known[id(tensor)] = (weakref.ref(tensor), name)
@@ -160,8 +158,7 @@ class Registry:
             "an argument of type " + (type(value).__name__ if owned else "object")
         )
 
-    # -- for the document
-    # ---------------------------------------------------------------------------
+    # -- for the document --------------------------------------------------------------------------
 
     def _shapes(self, args: Any, kwargs: Any) -> List[List[int]]:
         """The shapes of the tensors of an earlier call, in the order of the arguments."""

@@ -227,8 +227,7 @@ class Tracer(Registry):
         """The blocks whose values the present one can read."""
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
-    # -- operations
-    # ---------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------
 
     def operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs one torch function and notes it."""
@@ -382,8 +381,7 @@ class Tracer(Registry):
             self.states.append(now)
         return self.states.index(now)
 
-    # -- the document
-    # -------------------------------------------------------------------------------
+    # -- the document ------------------------------------------------------------------------------
 
     def document(self, result: Any) -> TraceJson:
         """The trace as JSON.

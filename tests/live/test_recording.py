@@ -248,8 +248,7 @@ def test_a_socket_is_seen_only_once_it_answers(
     made.recording.close()
 
 
-# -- limits, kept by a clock that the scripts hold
-# ------------------------------------------------------------------
+# -- limits, kept by a clock that the scripts hold -------------------------------------------------
 
 
 def test_a_script_that_does_not_end_is_stopped_and_no_call_is_blamed(tmp_path: Path) -> None:

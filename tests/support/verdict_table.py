@@ -71,8 +71,7 @@ def _fine(kind: str, layer: str, script: str = "", live: bool = False) -> Case:
 
 
 CASES: dict[str, Case] = {
-    # -- raises
-    # -------------------------------------------------------------------------------------------------------
+    # -- raises ------------------------------------------------------------------------------------
     "setattr_rejected_is_replayed": _bug("crash", "dynamo", "setattr_rejected_is_replayed"),
     "dyn_dict": _fine("not_reproduced", "none", "dyn_dict"),
     "compile_does_not_survive_a_getattr": _bug("crash", "dynamo"),
@@ -94,8 +93,7 @@ CASES: dict[str, Case] = {
     "crash_on_dynamic": _bug("crash", "backend"),
     "crash_on_recompile": _bug("crash_on_recompile", "backend", live=True),
     "raises_once": _fine("not_reproduced", "none"),
-    # -- does not come back
-    # -------------------------------------------------------------------------------------------
+    # -- does not come back ------------------------------------------------------------------------
     "dies_running": _bug("process_death", "backend", phase="running"),
     "dies_in_inductor": _bug("process_death", "inductor", live=True),
     "killed_for_memory": _bug("process_death", "backend"),
@@ -115,8 +113,7 @@ CASES: dict[str, Case] = {
     "slow_once_then_right": _fine("not_reproduced", "none"),
     "hang_before_the_call": _fine("cannot_judge", "none"),
     "hang_after_the_call": _fine("not_reproduced", "none"),
-    # -- wrong values
-    # -------------------------------------------------------------------------------------------------
+    # -- wrong values ------------------------------------------------------------------------------
     "dynamo_is_wrong": _bug("wrong_result", "dynamo", live=True),
     "alias_view_after_mutation_wrong_base": _bug(
         "wrong_result", "aot_autograd", "alias_view_after_mutation_wrong_base"
@@ -152,8 +149,7 @@ CASES: dict[str, Case] = {
     "value_is_lost_behind_an_alias": _bug("wrong_result", "inductor"),
     "wrong_once": _fine("not_reproduced", "none"),
     "late_call": _fine("not_reproduced", "none"),
-    # -- wrong gradients and metadata
-    # ---------------------------------------------------------------------------------
+    # -- wrong gradients and metadata --------------------------------------------------------------
     "wrong_gradient_of_a_loss_outside": _bug("wrong_gradient", "backend", live=True),
     "wrong_gradient_accumulated": _bug("wrong_gradient", "backend"),
     "wrong_gradient_of_a_scaled_loss": _bug("wrong_gradient", "backend"),
@@ -169,8 +165,7 @@ CASES: dict[str, Case] = {
     "floor_divide_transposed_strides": _bug(
         "wrong_metadata", "inductor", "floor_divide_transposed_strides"
     ),
-    # -- side effects on Python's state
-    # --------------------------------------------------------------------------------
+    # -- side effects on Python's state ------------------------------------------------------------
     "effect_lost_in_a_method": _bug("wrong_metadata", "dynamo", live=True),
     "effect_lost_in_a_scope": _bug("wrong_metadata", "dynamo"),
     "effect_wrong_in_a_full_deque": _bug("wrong_metadata", "dynamo"),
@@ -185,8 +180,7 @@ CASES: dict[str, Case] = {
     "right_addresses_as_keys": _fine("not_reproduced", "none"),
     "right_numbers_out_of_tensors": _fine("not_reproduced", "none"),
     "right_caches_that_grow": _fine("not_reproduced", "none"),
-    # -- eager refuses
-    # ------------------------------------------------------------------------------------------------
+    # -- eager refuses -----------------------------------------------------------------------------
     "returns_where_eager_raises": _bug("accepts_invalid", "backend", live=True),
     "addmm_bad_broadcast_accepted": _bug(
         "accepts_invalid", "decomposition", "addmm_bad_broadcast_accepted"
@@ -197,8 +191,7 @@ CASES: dict[str, Case] = {
     "unknown_option": _fine("invalid_program", "eager"),
     "fails_before_anything_is_compiled": _fine("invalid_program", "eager"),
     "eager_raises_in_one_run_of_two": _fine("nondeterministic", "eager"),
-    # -- what excuses a difference
-    # ------------------------------------------------------------------------------------
+    # -- what excuses a difference -----------------------------------------------------------------
     "noise_of_the_program": _fine("nondeterministic", "eager", live=True),
     "clock_in_the_program": _fine("nondeterministic", "eager"),
     "uninitialized_memory": _fine("uninitialized_memory", "eager", live=True),
@@ -216,8 +209,7 @@ CASES: dict[str, Case] = {
     "dropout_rng_mismatch": _fine("rng", "none", "dropout_rng_mismatch"),
     "numpy_random_numbers": _fine("rng", "none", live=True),
     "floor_beside_a_threshold": _fine("ill_conditioned", "none", live=True),
-    # -- asked for
-    # ----------------------------------------------------------------------------------------------------
+    # -- asked for ---------------------------------------------------------------------------------
     "recompiles_with_error_on_recompile": _fine("recompiles", "dynamo", live=True),
     "recompiles_under_a_stance": _fine("recompiles", "dynamo"),
     "print_in_one_graph": _fine("unsupported", "dynamo", live=True),
@@ -227,8 +219,7 @@ CASES: dict[str, Case] = {
     "raises_for_unwritten_memory": _fine("uninitialized_memory", "eager"),
     "recompiles_at_the_limit": _fine("recompiles", "dynamo"),
     "recompiles_with_fullgraph_at_the_limit": _fine("recompiles", "dynamo"),
-    # -- nothing to find
-    # ----------------------------------------------------------------------------------------------
+    # -- nothing to find ---------------------------------------------------------------------------
     "right_batch_norm_in_a_loop": _fine("not_reproduced", "none"),
     "right_counter": _fine("not_reproduced", "none"),
     "right_lazy_layer": _fine("not_reproduced", "none"),

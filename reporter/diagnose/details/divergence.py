@@ -249,8 +249,7 @@ class _GraphSearch:
         usable = set(self._usable())
         return (above & usable) - cleared - {first}
 
-    # -- asking
-    # ----------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
     def measure(self, positions: Iterable[int | None]) -> None:
         """Measures positions (None: the whole graph) side by side, as far as the time goes."""

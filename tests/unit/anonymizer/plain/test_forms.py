@@ -255,8 +255,7 @@ def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
         render_plain(body, ReproCheck("crash"), PLAIN)
 
 
-# -- other doors than torch.compile
-# ----------------------------------------------------------------------------------------------------
+# -- other doors than torch.compile ----------------------------------------------------------------
 
 REDUCED = ReproBody(
     'def repro(x, y, z):\n    return x.index_reduce(0, y, z, "mean")',

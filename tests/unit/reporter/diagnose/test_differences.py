@@ -62,8 +62,7 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert call_session.measured()[-5:] == [PERTURBED, PERTURBED_DOWN, *NUDGED]
 
 
-# -- eager differs from eager
-# ---------------------------------------------------------------------------------------
+# -- eager differs from eager ----------------------------------------------------------------------
 
 
 def test_eager_that_does_not_agree_with_itself_is_nondeterministic() -> None:
@@ -152,8 +151,7 @@ def test_memory_is_named_before_noise() -> None:
     assert found.kind == "nondeterministic"
 
 
-# -- random numbers
-# -------------------------------------------------------------------------------------------------
+# -- random numbers --------------------------------------------------------------------------------
 
 RANDOM = {"random": True}
 
@@ -225,8 +223,7 @@ def test_numpy_is_no_question_where_the_compiled_call_agrees() -> None:
     assert found.kind == "rounding" and NUMPY not in call_session.measured()
 
 
-# -- within the rule
-# ------------------------------------------------------------------------------------------------
+# -- within the rule -------------------------------------------------------------------------------
 
 
 def test_what_the_rule_allows_is_rounding() -> None:
@@ -324,8 +321,7 @@ def test_fused_code_is_no_excuse_where_there_is_none() -> None:
     assert "emulate_precision_casts" not in call_session.measured()
 
 
-# -- only the script's own call
-# -------------------------------------------------------------------------------------
+# -- only the script's own call --------------------------------------------------------------------
 
 
 def test_what_only_the_scripts_own_call_returned_is_not_reproduced() -> None:
@@ -364,8 +360,7 @@ def test_the_gradients_of_a_fresh_compile_are_what_was_compared() -> None:
     assert found.kind == "rounding"
 
 
-# -- what is undefined
-# ----------------------------------------------------------------------------------------------
+# -- what is undefined -----------------------------------------------------------------------------
 
 WRITES = {"lost_writes": [{"elements": 2, "of": 6, "by": "index_put"}]}
 CASTS = {"undefined_casts": [{"elements": 3, "of": 9, "from": "float32", "to": "int8"}]}
@@ -411,8 +406,7 @@ def test_what_is_undefined_but_does_not_explain_it_stands_in_the_signature(
     assert found.signature is not None and found.signature.undefined == undefined
 
 
-# -- as far as eager moves
-# ------------------------------------------------------------------------------------------
+# -- as far as eager moves -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -507,8 +501,7 @@ def test_eager_that_never_returns_the_same_is_not_blamed_on_the_last_bit() -> No
     assert found.cited == (EAGER, AGAIN, "compiled", PERTURBED_DOWN)
 
 
-# -- kinds of what is wrong
-# -----------------------------------------------------------------------------------------
+# -- kinds of what is wrong ------------------------------------------------------------------------
 
 DTYPE = {"where": "output 0", "property": "dtype", "eager": "a", "compiled": "b"}
 
@@ -649,8 +642,7 @@ def test_a_graph_that_only_the_program_itself_reuses_wrongly_lacks_a_guard_of_dy
     assert (found.kind, found.layer) == ("stale_graph", "inductor")
 
 
-# -- side effects
-# ---------------------------------------------------------------------------------------
+# -- side effects ----------------------------------------------------------------------------------
 
 EFFECT = {
     "where": "Python state 3",

@@ -101,8 +101,7 @@ def test_a_check_that_nothing_was_measured_for_is_not_explained() -> None:
     assert explain_check(failed_check()) is None
 
 
-# -- the call that was found to be wrong, alone
-# ----------------------------------------------------------------------------------------------------
+# -- the call that was found to be wrong, alone ----------------------------------------------------
 
 
 def judged(against_float64: Any, again: Any = EQUAL) -> Diagnosis:

@@ -51,8 +51,7 @@ def test_what_is_a_bug_is_what_the_table_says() -> None:
         assert Diagnosis(case.kind, case.layer, "").is_bug == case.is_bug
 
 
-# -- eager first
-# ----------------------------------------------------------------------------------------------------
+# -- eager first -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("symptom", ["raised", "died", "hang", "differs", "accepts"])
@@ -146,8 +145,7 @@ def test_a_process_that_dies_where_eager_raises_is_a_death() -> None:
         assert found.summary.endswith("; eager raises ValueError.")
 
 
-# -- deaths
-# ---------------------------------------------------------------------------------------------------------
+# -- deaths ----------------------------------------------------------------------------------------
 
 
 def test_a_death_is_told_with_its_signal_and_its_place() -> None:
@@ -194,8 +192,7 @@ def test_the_lowest_backend_that_dies_is_the_layer() -> None:
     assert found.layer == "dynamo"
 
 
-# -- hangs
-# ----------------------------------------------------------------------------------------------------------
+# -- hangs -----------------------------------------------------------------------------------------
 
 
 def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
@@ -245,8 +242,7 @@ def test_a_slow_call_that_is_wrong_in_the_end_is_wrong_without_the_scripts_own_c
     assert found.finding.comparison == WRONG
 
 
-# -- exceptions
-# -----------------------------------------------------------------------------------------------------
+# -- exceptions ------------------------------------------------------------------------------------
 
 
 def test_a_crash_has_its_exception_its_layer_and_its_signature() -> None:
@@ -392,8 +388,7 @@ def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
     assert not {"eager", "aot_eager", "inductor"} & set(call_session.measured())
 
 
-# -- a recording as a whole
-# -----------------------------------------------------------------------------------------
+# -- a recording as a whole ------------------------------------------------------------------------
 
 
 def said(*args: Any, **facts: Any) -> Diagnosis:

@@ -171,8 +171,7 @@ def test_a_verdict_has_its_finding_and_its_ladder() -> None:
     assert make_diagnosis(asking, "rng", "none", "Why.").cited == ()
 
 
-# -- calls that may never end
-# --------------------------------------------------------------------------------------------------
+# -- calls that may never end ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

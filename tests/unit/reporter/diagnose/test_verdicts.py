@@ -60,8 +60,7 @@ def test_a_question_that_was_not_recorded_says_how_to_record_it() -> None:
         judged(recorded.recording())
 
 
-# -- answers changed
-# ------------------------------------------------------------------------------------------------
+# -- answers changed -------------------------------------------------------------------------------
 
 
 def changed(name: str, rung: str, **answer: Any) -> recorded_answers.Json:
