@@ -34,7 +34,7 @@ from tests.support.checking import (
 )
 from tests.support.places import DATA, ROOT
 from tests.support.waiting import PATIENCE, until
-from tests.support.wheels import make_shelf
+from tests.support.wheels import make_wheels
 
 REPROS = DATA / "repros"
 
@@ -244,7 +244,7 @@ def test_a_cache_on_a_disk_that_is_full_or_read_only(small_disk: Path, tmp_path:
     """The environment that lies there serves; one that would have to be made is said, and costs no
     other.
     """
-    wheels = make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    wheels = make_wheels(tmp_path / "wheels", "2.98.0", "2.99.0")
     environment = {
         **os.environ,
         "BUGREPORT_STORE": str(tmp_path / "store"),

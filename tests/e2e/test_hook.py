@@ -26,7 +26,7 @@ def test_a_long_run_that_meets_a_bug_gets_a_report_beside_it(context: str, tmp_p
 
 @pytest.mark.slow
 def test_a_block_becomes_a_report(tmp_path: Path) -> None:
-    (tmp_path / "tallies.py").write_text(text("ways/tallies"))
+    (tmp_path / "tallies.py").write_text(text("entry_points/tallies"))
     (tmp_path / "train.py").write_text(text("hook/block"))
     words = ("train.py", "create", "-o", "report", "-j", "2")
     done = program(tmp_path, *words, python=interpreter.WARM)

@@ -18,14 +18,14 @@ from tests.support import indexes
 from tests.support.checking import start
 from tests.support.created import bugreport
 from tests.support.waiting import PATIENCE
-from tests.support.wheels import COMMIT, make_shelf, no_shims
+from tests.support.wheels import COMMIT, make_wheels, no_shims
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """Two wheels, and installers that know nothing else."""
     no_shims(monkeypatch)
-    wheels = make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    wheels = make_wheels(tmp_path / "wheels", "2.98.0", "2.99.0")
     for name, value in {
         "UV_FIND_LINKS": str(tmp_path / "wheels"),
         "UV_NO_INDEX": "1",
@@ -50,10 +50,10 @@ SLOWLY = pytest.param(False, marks=pytest.mark.slow, id="venv and pip")
 
 @pytest.mark.parametrize("uv", [pytest.param(True, id="uv"), SLOWLY])
 def test_made_once_and_made_anew_when_broken(
-    uv: bool, shelf: dict[str, Path], tmp_path: Path
+    uv: bool, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
     home, said = environments(tmp_path, uv)
-    release = parse(str(shelf["2.99.0"]))
+    release = parse(str(wheels["2.99.0"]))
     place = home.provide(release)
     assert (place.torch, place.git, place.label) == ("2.99.0", COMMIT, "2.99.0")
     assert said == ["installing torch 2.99.0"]
@@ -67,10 +67,10 @@ def test_made_once_and_made_anew_when_broken(
 
 
 def test_damage_that_no_file_size_shows_is_found_by_looking_closely(
-    shelf: dict[str, Path], tmp_path: Path
+    wheels: dict[str, Path], tmp_path: Path
 ) -> None:
     home, said = environments(tmp_path)
-    release = parse(str(shelf["2.99.0"]))
+    release = parse(str(wheels["2.99.0"]))
     place = home.provide(release)
     module = next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/__init__.py"))
     text = module.read_text()
@@ -83,9 +83,9 @@ def test_damage_that_no_file_size_shows_is_found_by_looking_closely(
     assert module.read_text() == text
 
 
-def test_a_killed_installation_is_begun_anew(shelf: dict[str, Path], tmp_path: Path) -> None:
+def test_a_killed_installation_is_begun_anew(wheels: dict[str, Path], tmp_path: Path) -> None:
     home, said = environments(tmp_path)
-    release = parse(str(shelf["2.99.0"]))
+    release = parse(str(wheels["2.99.0"]))
     half = tmp_path / "cache" / release.folder_name / "env" / "bin"
     half.mkdir(parents=True)
     (half / "python").symlink_to(sys.executable)
@@ -93,18 +93,18 @@ def test_a_killed_installation_is_begun_anew(shelf: dict[str, Path], tmp_path: P
     assert "unfinished" in said[0]
 
 
-def test_commands_at_the_same_time_share_the_work(shelf: dict[str, Path], tmp_path: Path) -> None:
-    words: list[str | Path] = ["install", tmp_path / "cache", shelf["2.99.0"]]
+def test_commands_at_the_same_time_share_the_work(wheels: dict[str, Path], tmp_path: Path) -> None:
+    words: list[str | Path] = ["install", tmp_path / "cache", wheels["2.99.0"]]
     started = [start(words, tmp_path / "store") for _ in range(3)]
     made = [int(process.communicate(timeout=PATIENCE)[0]) for process in started]
     assert sorted(made) == [0, 0, 1]
 
 
 def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
-    shelf: dict[str, Path], tmp_path: Path
+    wheels: dict[str, Path], tmp_path: Path
 ) -> None:
     home, _ = environments(tmp_path)
-    old, new = (parse(str(shelf[version])) for version in ("2.98.0", "2.99.0"))
+    old, new = (parse(str(wheels[version])) for version in ("2.98.0", "2.99.0"))
     home.provide(old)
     home.provide(new)
     assert [item.release.label for item in home.all()] == ["2.98.0", "2.99.0"]
@@ -124,19 +124,21 @@ def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
     assert [item.name for item in home.prune(10**12)] == ["2.97.0-default"]
 
 
-def test_a_cache_that_cannot_be_written_can_be_used(shelf: dict[str, Path], tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_can_be_used(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
     home, _ = environments(tmp_path)
-    place = home.provide(parse(str(shelf["2.98.0"])))
+    place = home.provide(parse(str(wheels["2.98.0"])))
     # root ignores permission bits, so the folder is replaced by a view in which nothing can be made
     (tmp_path / "locked").write_text("a file where a folder is wanted")
     other = Environments(tmp_path / "locked", lambda _: None, home.installer)
     with pytest.raises(CannotJudgeError, match="cannot be used"):
-        other.provide(parse(str(shelf["2.99.0"])))
-    assert home.provide(parse(str(shelf["2.98.0"]))) == place
+        other.provide(parse(str(wheels["2.99.0"])))
+    assert home.provide(parse(str(wheels["2.98.0"]))) == place
 
 
 def test_what_no_index_has_cannot_be_judged(
-    shelf: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wheels: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
@@ -172,7 +174,7 @@ def test_an_index_that_misbehaves_leaves_no_environment(
 ) -> None:
     """The same command has its environment once the index is well again."""
     no_shims(monkeypatch)
-    make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    make_wheels(tmp_path / "wheels", "2.98.0", "2.99.0")
     for name in [name for name in os.environ if name.startswith(("UV_", "PIP_"))]:
         monkeypatch.delenv(name)
     for name, value in {
@@ -198,9 +200,9 @@ def test_an_index_that_misbehaves_leaves_no_environment(
                 assert not (tmp_path / "cache" / release.folder_name).exists()
 
 
-def test_the_command_lists_adds_and_prunes(shelf: dict[str, Path], tmp_path: Path) -> None:
+def test_the_command_lists_adds_and_prunes(wheels: dict[str, Path], tmp_path: Path) -> None:
     assert "no environment" in bugreport("releases", cwd=tmp_path).stdout
-    added = bugreport("releases", "add", shelf["2.99.0"], cwd=tmp_path)
+    added = bugreport("releases", "add", wheels["2.99.0"], cwd=tmp_path)
     assert added.returncode == 0 and "torch 2.99.0 on Python" in added.stdout, added.stderr
     assert "torch 2.99.0" in bugreport("releases", cwd=tmp_path).stdout
     pruned = bugreport("releases", "prune", "--keep", "1", cwd=tmp_path)

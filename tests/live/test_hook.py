@@ -16,7 +16,7 @@ from tests.support.scripts import script, text
 
 
 def test_a_block_gets_its_verdict_and_the_program_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "tallies.py").write_text(text("ways/tallies"))
+    (tmp_path / "tallies.py").write_text(text("entry_points/tallies"))
     (tmp_path / "train.py").write_text(text("hook/block"))
     done = program(tmp_path, "train.py", "diagnose", python=interpreter.WARM)
     assert done.stdout == "it goes on 0 crash False\n[]\n", done.stderr
@@ -37,7 +37,7 @@ def test_a_long_run_is_compared_in_passing(tmp_path: Path) -> None:
 
 
 def test_tests_with_a_finding_stand_in_the_summary(tmp_path: Path) -> None:
-    (tmp_path / "tallies.py").write_text(text("ways/tallies"))
+    (tmp_path / "tallies.py").write_text(text("entry_points/tallies"))
     (tmp_path / "test_tally.py").write_text(text("hook/tests_of_tally"))
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "bugreport.pytest"]
     words = (*command, "--bugreport-verb", "diagnose")

@@ -171,7 +171,7 @@ def test_random_state_and_mutated_arguments_are_the_scripts_own(
     assert symptoms(recording) == []
 
 
-def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None:
+def test_a_death_in_the_compiled_call_leaves_its_fork_server(record: Record) -> None:
     recording = record("dies")
     assert [f.signal for f in recording.findings] == ["SIGABRT"]
     answer = recording.findings[0].call_session.request(
@@ -188,7 +188,7 @@ def test_no_process_outlives_a_recording(record: Record) -> None:
     recording.close()
     deadline = time.monotonic() + 120
     while any(_lives(pid) for pid in pids):
-        assert time.monotonic() < deadline, f"a standby of {pids} lives on"
+        assert time.monotonic() < deadline, f"a fork server of {pids} lives on"
         time.sleep(0.02)
 
 

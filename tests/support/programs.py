@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reporter.execution.launch import COLLECTORS
 from tests.support import interpreter
-from tests.support.ways import tool
+from tests.support.entry_points import tool
 
 
 def program(

@@ -34,7 +34,7 @@ def make_wheel(folder: Path, name: str, version: str, code: str = "") -> Path:
 TORCH = "from torch import version\n"
 
 
-def make_shelf(folder: Path, *versions: str) -> dict[str, Path]:
+def make_wheels(folder: Path, *versions: str) -> dict[str, Path]:
     """Wheels of these torch versions, and of a NumPy for them, in one folder."""
     folder.mkdir(parents=True, exist_ok=True)
     make_wheel(folder, "numpy", "1.26.4")

@@ -17,8 +17,8 @@ import pytest
 
 from tests.support import interpreter
 from tests.support.created import command
+from tests.support.github.notifying import comments
 from tests.support.github.submitter import WORDS, environment, run_file
-from tests.support.github.telling import comments
 from tests.support.github.tracker import TOKEN, Tracker
 from tests.support.places import ROOT
 

@@ -12,8 +12,8 @@ import pytest
 from reporter.store.filings import State
 from reporter.store.reports import key_of
 from tests.support.github.mortal import Mortal, announce_fixed, file_until
+from tests.support.github.notifying import comments, known_key, notify, result
 from tests.support.github.submitter import attempt, copied, environment, run_file, state_of
-from tests.support.github.telling import comments, known_key, result, told
 from tests.support.github.tracker import Fault, Tracker
 
 CREATE, GET, COMMENT = "issues/create", "issues/get", "issues/create-comment"
@@ -100,7 +100,7 @@ def test_two_processes_that_file_the_same_report_make_one_issue(
     assert sorted("already_filed" in process.output for process in both) == [False, True]
 
 
-def telling(tracker: Tracker, tmp_path: Path, torch: str) -> Mortal:
+def start_notifying(tracker: Tracker, tmp_path: Path, torch: str) -> Mortal:
     variables = environment(tracker, tmp_path / "store.sqlite3")
     return Mortal(announce_fixed, variables, tmp_path / f"output of {torch}", known_key(), torch)
 
@@ -111,21 +111,21 @@ def test_killed_behind_the_request_it_is_still_one_comment(
 ) -> None:
     run_file(report)
     tracker.faults = [Fault(COMMENT, "kill", processed=processed)]
-    process = telling(tracker, tmp_path, "2.14.0")
+    process = start_notifying(tracker, tmp_path, "2.14.0")
     tracker.victim = process.pid
     assert process.end() == -9, process.output
     assert len(comments(tracker)) == processed
     # the next night there is a newer release
-    (found,) = told(result("fixed", "2.14.1"))
+    (found,) = notify(result("fixed", "2.14.1"))
     assert found.url and len(comments(tracker)) == 1
     # and the change after that is a comment of its own
-    assert len(told(result("reproduces", "2.15.0"))) == 1 and len(comments(tracker)) == 2
+    assert len(notify(result("reproduces", "2.15.0"))) == 1 and len(comments(tracker)) == 2
 
 
 def test_two_processes_with_the_same_news_write_one_comment(
     tracker: Tracker, report: Path, tmp_path: Path
 ) -> None:
     run_file(report)
-    both = [telling(tracker, tmp_path, torch) for torch in ("2.14.0", "2.15.0")]
+    both = [start_notifying(tracker, tmp_path, torch) for torch in ("2.14.0", "2.15.0")]
     assert [process.end() for process in both] == [0, 0], [process.output for process in both]
     assert len(comments(tracker)) == 1 and tracker.count(COMMENT) == 1

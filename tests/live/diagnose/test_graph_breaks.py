@@ -126,7 +126,7 @@ def test_last_calls_are_few_and_leave_no_process(tmp_path: Path) -> None:
         pids = [session.pid for session in sessions]  # type: ignore[attr-defined]
         assert all(waiting.is_running(pid) for pid in pids)
     for pid in pids:
-        waiting.until(lambda pid=pid: not waiting.is_running(pid), f"the end of standby {pid}")
+        waiting.until(lambda pid=pid: not waiting.is_running(pid), f"the end of fork server {pid}")
 
 
 @pytest.mark.parametrize(

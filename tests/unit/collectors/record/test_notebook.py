@@ -27,7 +27,7 @@ CELLS = {
 
 def plain(path: Path, verb: str) -> subprocess.CompletedProcess[str]:
     """A notebook in a process of its own, whose `__main__` it takes."""
-    words = [script("ways/notebook_without_ipython"), product.__file__, path, verb]
+    words = [script("entry_points/notebook_without_ipython"), product.__file__, path, verb]
     done = subprocess.run(
         [sys.executable, *map(str, words)], cwd=path.parent, capture_output=True, text=True
     )

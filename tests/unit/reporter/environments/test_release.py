@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.environments.release import Release, parse, public
-from tests.support.wheels import make_shelf
+from tests.support.wheels import make_wheels
 
 
 def test_what_a_user_may_name(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
 
 
 def test_a_wheel_that_was_built_anew_is_another_one(tmp_path: Path) -> None:
-    wheel = make_shelf(tmp_path, "2.99.0")["2.99.0"]
+    wheel = make_wheels(tmp_path, "2.99.0")["2.99.0"]
     before = parse(str(wheel)).folder_name
     os.utime(wheel, (1, 1))
     assert parse(str(wheel)).folder_name != before

@@ -9,8 +9,8 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.recording.entry_points import check_early, entry_point_of
+from tests.support.entry_points import options, write
 from tests.support.notebooks import notebook
-from tests.support.ways import options, write
 
 MISTAKES = {
     "no such file": (["train.py"], "no file train.py"),

@@ -63,7 +63,7 @@ def test_equal_pieces_are_equal_wherever_they_stand() -> None:
     assert kinds[3] == 7  # six operations and the culprit
 
 
-def test_a_quilt_keeps_its_pieces_apart() -> None:
+def test_a_batch_keeps_its_pieces_apart() -> None:
     one = Graph((tensor("i0"),), (call("n0", "torch.sin", Ref("i0")),), (Ref("n0"),))
     two = Graph(
         (Input("i0", "input", TensorMeta((2,), "int64"), Recipe("randint", 0, 2)),),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from reporter.core.errors import UsageError
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report import sections
+from reporter.report.sections import RungRow
+from tests.support import outgoing_data as data
 from tests.support import schemas
 from tests.support.places import ROOT
 
@@ -70,3 +74,47 @@ def test_the_first_version_had_wall_seconds_alone_and_other_names_for_some_keys(
 def test_what_is_no_report_is_refused_with_its_place(odd: object) -> None:
     with pytest.raises(UsageError, match="/somewhere was not written by this version"):
         sections.read_report(odd, "/somewhere")
+
+
+def test_report_json_has_the_agreed_shape() -> None:
+    document = json.loads(data.crash_report().dumps())
+    assert list(document) == [
+        "schema_version",
+        "verdict",
+        "ladder",
+        "torch",
+        "python",
+        "device",
+        "requires",
+        "repro",
+        "labels",
+        "other_findings",
+        "audit",
+    ]
+    assert list(document["verdict"]) == [
+        "kind",
+        "layer",
+        "is_bug",
+        "summary",
+        "signature",
+        "exception",
+        "message",
+        "reproduced",
+        "explanation",
+        "command",
+    ]
+    assert document["verdict"]["reproduced"] == [3, 3]
+    assert {"backward", "dynamic", "mode", "config"} <= set(document["requires"])
+    assert document["audit"] == {"passed": True, "terms_checked": 120, "findings": []}
+
+
+def test_report_json_without_repro_and_with_numbers_json_lacks() -> None:
+    report = replace(
+        data.crash_report(),
+        repro=None,
+        audit=None,
+        ladder=(RungRow("inductor", RungOutcome.DIFFERS, "", math.inf),),
+    )
+    document = json.loads(report.dumps())
+    assert "repro" not in document and "audit" not in document
+    assert document["ladder"][0]["max_abs_error"] == "inf"

@@ -281,7 +281,7 @@ def test_what_a_person_adds_is_checked_for_leaks_too(
     )
 
 
-def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Path) -> None:
+def test_the_allow_list_is_the_one_that_the_report_passed(tracker: Tracker, report: Path) -> None:
     """Every term of the program counts again, with what was allowed then; --keep-source leaves the
     terms out.
     """

@@ -9,9 +9,9 @@ import pytest
 
 from tests.support import interpreter
 from tests.support.created import bugreport
+from tests.support.entry_points import write
 from tests.support.notebooks import notebook
 from tests.support.scripts import text
-from tests.support.ways import write
 
 SECRET_CELLS = (
     "md: # Kestrel sonar study for Fennimore Labs",
@@ -42,7 +42,7 @@ def test_a_notebook_becomes_a_report_that_holds_none_of_its_words(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["pytest", "function", "torchrun"])
 def test_other_ways_become_reports_too(way: str, tmp_path: Path) -> None:
-    program = text("ways/kestrel_echo") + (GLOO if way == "torchrun" else "")
+    program = text("entry_points/kestrel_echo") + (GLOO if way == "torchrun" else "")
     write(tmp_path, test_echo_py=program)
     words = {
         "pytest": ["-m", "pytest", "test_echo.py::test_echo"],

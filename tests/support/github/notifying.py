@@ -26,7 +26,7 @@ def known_key() -> str:
     return str(row["key"])
 
 
-def told(*results: CheckResult, user: RecordedPrompt | None = None) -> list[Notification]:
+def notify(*results: CheckResult, user: RecordedPrompt | None = None) -> list[Notification]:
     """What `check --comment` says, with --yes where there is no person."""
     return notify_issues(results, user or RecordedPrompt(is_there=False), is_sure=user is None)
 

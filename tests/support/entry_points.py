@@ -16,13 +16,13 @@ from reporter.recording.watching import WatchedProgram, Watching
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
-#: The last line of a program that makes the call of `ways/tallies`, which has a real bug.
+#: The last line of a program that makes the call of `entry_points/tallies`, which has a real bug.
 CALL = "\nprint(len(fast_tally()))\n"
 
 
 def tally_script() -> str:
     """A script whose only compiled call raises."""
-    return text("ways/tallies") + CALL
+    return text("entry_points/tallies") + CALL
 
 
 def options(folder: Path, *words: str) -> Options:

@@ -13,9 +13,9 @@ import pytest
 from reporter.core.errors import UsageError
 from reporter.recording.entry_points import entry_point_of
 from tests.support import interpreter
+from tests.support.entry_points import found, options, run, tally_script, write
 from tests.support.notebooks import notebook
 from tests.support.scripts import text
-from tests.support.ways import found, options, run, tally_script, write
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +27,8 @@ def no_plugins_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_test_of_pytest_with_fixtures_and_parameters(tmp_path: Path) -> None:
-    tests = text("ways/fixtures_and_parameters")
-    write(tmp_path, tallies_py=text("ways/tallies"), test_tally_py=tests)
+    tests = text("entry_points/fixtures_and_parameters")
+    write(tmp_path, tallies_py=text("entry_points/tallies"), test_tally_py=tests)
     name = "test_tally.py::TestTally::test_it[30-2]"
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", name)
     recording = run(tmp_path, *words, python=interpreter.WARM)
@@ -43,7 +43,7 @@ def test_a_notebook_is_told_by_its_cells(tmp_path: Path) -> None:
         "md: # Tallies",
         "",
         "%load_ext autoreload\n!pip install torch\nimport os\nprint(os.getcwd())",
-        "%%time\n" + text("ways/tallies"),
+        "%%time\n" + text("entry_points/tallies"),
         "[raises-exception] 1 / 0",
         "import inspect\nprint(len(inspect.getsource(tally)))\n\nfast_tally()",
         "print('not reached')",
@@ -60,7 +60,7 @@ def test_a_notebook_is_told_by_its_cells(tmp_path: Path) -> None:
 
 def test_a_function_is_called_without_arguments(tmp_path: Path) -> None:
     job = "\nclass Job:\n    @staticmethod\n    async def main(times=3):\n        fast_tally()\n"
-    write(tmp_path, job_py=text("ways/tallies") + job)
+    write(tmp_path, job_py=text("entry_points/tallies") + job)
     (row,) = found(run(tmp_path, "job:Job.main", python=interpreter.WARM))
     assert row[0] == "raised"
 
@@ -80,7 +80,7 @@ def test_a_script_on_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_torchrun_with_collectives_in_the_compiled_call(tmp_path: Path) -> None:
-    write(tmp_path, ranks_py=text("ways/ranks") + tally_script())
+    write(tmp_path, ranks_py=text("entry_points/ranks") + tally_script())
     words = ("torchrun", "--standalone", "--nproc-per-node", "1", "ranks.py")
     recording = run(tmp_path, *words, python=interpreter.WARM)
     assert (recording.counts.calls, recording.counts.compared, recording.counts.unchecked) == (

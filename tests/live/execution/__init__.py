@@ -1,0 +1,1 @@
+"""Processes of a real interpreter: workers, preloaded ones and fresh ones."""
