@@ -18,7 +18,7 @@ from typing import Any
 from anonymizer.leakcheck.audit import Identity, private_terms
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.allow_list import check_outgoing
+from reporter.publish.leak_check import check_outgoing
 from templates import forms
 from templates.issue import render_issue
 from templates.page import render_page

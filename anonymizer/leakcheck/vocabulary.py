@@ -189,7 +189,7 @@ def is_canonical_einsum(text: str) -> bool:
 
 
 #: The modules that write what stands around a program.
-_BOILERPLATE = (
+_FIXED = (
     "graph/compilation.py",
     "graph/imports.py",
     "graph/repro.py",
@@ -205,12 +205,12 @@ _BOILERPLATE = (
 
 
 @functools.lru_cache(maxsize=1)
-def boilerplate_text() -> str:
+def fixed_text() -> str:
     """The fixed text around a program, in the harness and in the plain forms: the string constants
     of the modules that write it, without the docstrings.
     """
     found: list[str] = []
-    for path in _BOILERPLATE:
+    for path in _FIXED:
         text = resources.files("anonymizer").joinpath(path).read_text(encoding="utf-8")
         tree = ast.parse(text)
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

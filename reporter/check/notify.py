@@ -15,7 +15,7 @@ from reporter.check.notifications import Comment, Notification, Standing, addres
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
 from reporter.core.plain import Json
-from reporter.publish.allow_list import refuse_if_private
+from reporter.publish.leak_check import refuse_if_private
 from reporter.store.database import open_store, store_path
 from reporter.store.locks import lock, lock_beside
 from reporter.tracker.delivery import SubmissionService
@@ -54,13 +54,13 @@ def notify_issues(
         store = stack.enter_context(open_store())
         tracker = GitHub(user.say, stack)
         comments = due(store, tracker, results, user.say)
-        texts = [(f"{each.address}#{each.number}", audit_text(each)) for each in comments]
+        texts = [(f"{each.address}#{each.number}", outgoing_text(each)) for each in comments]
         if texts and not agree_to_comments(texts, user, is_sure):
             return []
         return tell(store, tracker, comments)
 
 
-def audit_text(comment: Comment) -> str:
+def outgoing_text(comment: Comment) -> str:
     """The text as it leaves: without the words of the failure where they name this machine or its
     user. Raises LeakError.
     """
@@ -96,7 +96,7 @@ class GitHub:
     def say(self, comment: Comment) -> str:
         """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
         session, project = self._at(comment.address)
-        text = audit_text(comment)
+        text = outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.said}/{comment.check.outcome}"

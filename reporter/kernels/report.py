@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.kinds import Layer
 from reporter.kernels.verdict import same_words
-from reporter.publish.allow_list import AllowList, public_values
 from reporter.publish.form import choose
+from reporter.publish.leak_check import AllowList, public_values
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue

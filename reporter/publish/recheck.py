@@ -15,8 +15,8 @@ from pathlib import Path
 
 from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
 from reporter.core.plain import Json
-from reporter.publish.allow_list import AllowList, check_outgoing, refuse_leaks
-from reporter.report.folder import GATE, MAPPING, PRIVATE, REPRO
+from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
+from reporter.report.folder import ALLOW_LIST, MAPPING, PRIVATE, REPRO
 
 _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
 
@@ -48,7 +48,7 @@ def recheck(
             does.
     """
     private = folder / PRIVATE
-    allowing = AllowList.load(private / GATE) or _by_mapping(folder)
+    allowing = AllowList.load(private / ALLOW_LIST) or _by_mapping(folder)
     terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
         files,

@@ -20,8 +20,8 @@ from reporter.core.errors import BugreportError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
+from reporter.publish.leak_check import public_values
 from reporter.publish.recheck import recheck
 from reporter.report.environment import public_environment
 from reporter.report.folder import (

@@ -21,8 +21,8 @@ from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import checksums
 from reporter.execution import control
-from reporter.publish.allow_list import AllowList, public_values
 from reporter.publish.form import choose
+from reporter.publish.leak_check import AllowList, public_values
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.result import BuiltRepro
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue

@@ -21,12 +21,21 @@ from reporter.core.version import VERSION
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.allow_list import AllowList, check_outgoing, refuse_leaks
 from reporter.publish.form import refusal_of
+from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
 from reporter.publish.rerender import for_later
 from reporter.publish.result import RunResult
 from reporter.publish.summary import Summary
-from reporter.report.folder import ERROR_LOG, GATE, ISSUE, PAGE, REPORT, REPRO, TEST, write_report
+from reporter.report.folder import (
+    ALLOW_LIST,
+    ERROR_LOG,
+    ISSUE,
+    PAGE,
+    REPORT,
+    REPRO,
+    TEST,
+    write_report,
+)
 from reporter.report.sections import (
     AuditSummary,
     IssueSection,
@@ -156,7 +165,7 @@ def check_leaks(
         report.issue.culprit,
         report.issue.workaround or _right_backend(report),
     )
-    private = {**private, GATE: allowing.dumps(), **for_later(form, files)}
+    private = {**private, ALLOW_LIST: allowing.dumps(), **for_later(form, files)}
     return Outgoing(summary, files, private, kept)
 
 

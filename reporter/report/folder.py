@@ -30,8 +30,9 @@ PRIVATE = "private"
 RECORDING, JOURNAL, EVIDENCE = "recording.json", "journal.jsonl", "evidence"
 #: In `private/`: the names of the private program by those that stand for them.
 MAPPING = "mapping.json"
-#: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
-GATE = "gate.json"
+#: In `private/`: what the leak check knew when the report was written, for the leak check when it
+#: is sent.
+ALLOW_LIST = "gate.json"
 
 
 def load_document(folder: Path) -> Json | None:

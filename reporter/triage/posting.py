@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reporter.core.errors import UsageError
-from reporter.publish.allow_list import refuse_if_private
+from reporter.publish.leak_check import refuse_if_private
 from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from anonymizer.leakcheck.audit import Audit, Identity, Terms, private_terms
-from reporter.publish.allow_list import check_outgoing
+from reporter.publish.leak_check import check_outgoing
 from tests.support import outgoing_data as data
 
 NOBODY = Identity()

@@ -15,7 +15,7 @@ import pytest
 from anonymizer.leakcheck.audit import private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
 from reporter.core.settings import Options
-from reporter.publish.allow_list import AllowList
+from reporter.publish.leak_check import AllowList
 from reporter.store.reports import key_of
 from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file

@@ -11,7 +11,7 @@ import pytest
 
 from anonymizer.leakcheck.audit import Identity, private_terms
 from reporter.core.errors import LeakError
-from reporter.publish.allow_list import check_outgoing, refuse_leaks
+from reporter.publish.leak_check import check_outgoing, refuse_leaks
 from templates import charts
 from tests.support import outgoing_data as data
 from tests.support.leaks import SOMEBODY, run, terms_of

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from anonymizer.leakcheck.audit import Audit, Identity, Leak, OwnText, Terms, audit, private_terms
-from anonymizer.leakcheck.vocabulary import boilerplate_text
+from anonymizer.leakcheck.vocabulary import fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
@@ -65,7 +65,7 @@ def check_outgoing(
     """
     internals = tuple(internals)
     ours = OwnText(
-        code="\n".join((own_text(code=True), boilerplate_text(), *Kind, *Layer, *ALL_SUMMARIES)),
+        code="\n".join((own_text(code=True), fixed_text(), *Kind, *Layer, *ALL_SUMMARIES)),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
