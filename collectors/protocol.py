@@ -20,7 +20,7 @@ JsonObject = Dict[str, Any]
 #: A Dynamo graph in the graph IR, or `{"unsupported": reason}`: made by `dynamo.translator`, read
 #: by `anonymizer.graph.ir_json`.
 GraphJson = Dict[str, Any]
-#: The trace of a whole call: `trace.trace.Tracer.document`, read by `anonymizer.trace.traced`.
+#: The trace of a whole call: `trace.trace.Tracer.document`, read by `anonymizer.trace.reading`.
 TraceJson = Dict[str, Any]
 #: A program as the text of its functions and the state of its objects: `source.source.gather`, read
 #: by `anonymizer.source`.

@@ -70,7 +70,7 @@ def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
     return body.with_inputs(function.body)
 
 
-def filled_with(body: ReproBody, value: str) -> ReproBody:
+def fill_inputs(body: ReproBody, value: str) -> ReproBody:
     """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
     given.
     """

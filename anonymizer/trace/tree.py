@@ -1,5 +1,5 @@
-"""A traced call as a tree: operations inside the module calls that made them, and what was given
-from outside.
+"""The data types of a traced call: a tree of operations inside the module calls that made them, and
+what was given from outside.
 """
 
 from __future__ import annotations

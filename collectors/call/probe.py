@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-from ..machine.processes import written_whole
+from ..machine.processes import write_whole
 from ..protocol import EagerFacts, LostWrite, UndefinedCast
 from . import outputs, undefined_writes
 from .tolerance import IndexedValues
@@ -281,6 +281,6 @@ def _poison(tensor: torch.Tensor) -> None:
 def _save(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
     if not ties or path is None:
         return False
-    with written_whole(path) as part:
+    with write_whole(path) as part:
         torch.save(ties, part)
     return True

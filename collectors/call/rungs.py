@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..machine import torch_settings
-from ..machine.processes import written_whole
+from ..machine.processes import write_whole
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import (
     bisection,
@@ -340,7 +340,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             gradients = _gradients(result, compared, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
-        with written_whole(rung["snapshot"]) as part:
+        with write_whole(rung["snapshot"]) as part:
             torch.save(snapshot, part)
     except BaseException as error:
         seconds = time.time() - started

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from ..call import context, failure, outputs, rungs
-from ..machine.processes import written_whole
+from ..machine.processes import write_whole
 from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
 from .guard_words import Labels, labels, labels_in, publish
 from .observer import ObservedGraph, Observer, sequence
@@ -85,7 +85,7 @@ def _run(
         stamps = outputs.stamps(reachable)
         observer.call = len(calls) - 1
         result = function(*call.args, **call.kwargs)
-    with written_whole(path) as part:
+    with write_whole(path) as part:
         torch.save(outputs.take(result, reachable, stamps), part)
 
 

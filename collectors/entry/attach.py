@@ -24,7 +24,7 @@ from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting, WatchMode
 from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
-from ..record.watched import WatchedCallable
+from ..record.watched_callable import WatchedCallable
 
 _START_SECONDS = 60.0
 

@@ -18,7 +18,7 @@ def signal_name(number: int) -> str:
 
 
 @contextlib.contextmanager
-def written_whole(path: str) -> Iterator[str]:
+def write_whole(path: str) -> Iterator[str]:
     """The path to write to; what is there at the end becomes `path`, unless something is raised."""
     yield path + ".part"
     os.replace(path + ".part", path)
@@ -26,5 +26,5 @@ def written_whole(path: str) -> Iterator[str]:
 
 def write_json(path: str, value: object) -> None:
     """Writes a value as JSON, whole or not at all: any moment may be this process's last."""
-    with written_whole(path) as part, open(part, "w", encoding="utf-8") as file:
+    with write_whole(path) as part, open(part, "w", encoding="utf-8") as file:
         json.dump(value, file)

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 from ..call import context, outputs
-from ..machine.processes import written_whole
+from ..machine.processes import write_whole
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
 #: make the same.
@@ -36,7 +36,7 @@ def keep(call: Any, path: str) -> None:
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
         "numpy": sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None,
     }
-    with written_whole(path) as part:
+    with write_whole(path) as part:
         torch.save(kept, part)
 
 

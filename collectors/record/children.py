@@ -22,7 +22,7 @@ from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec,
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder
-from .watched import WatchedCallable
+from .watched_callable import WatchedCallable
 from .watcher import CallWatcher
 
 #: The module of torch by which torchrun starts each process.

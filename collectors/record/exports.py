@@ -18,7 +18,7 @@ import weakref
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from ..protocol import ONNX_ARGUMENTS, ExportStep
-from .watched import WatchedCallable
+from .watched_callable import WatchedCallable
 
 _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"

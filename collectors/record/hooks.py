@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol import RecorderSpec
 from .exports import Exports
-from .watched import WatchedCallable
+from .watched_callable import WatchedCallable
 
 
 class _AfterImport:

@@ -25,7 +25,7 @@ from ..call.operators.derivatives import (
 )
 from ..call.probe import ZeroMemoryMode
 from ..protocol import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
-from .watched import WatchedCallable
+from .watched_callable import WatchedCallable
 
 
 class OperatorMode(TorchFunctionMode):  # type: ignore[misc]

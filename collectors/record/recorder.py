@@ -28,7 +28,7 @@ from ..protocol import (
 )
 from . import starting
 from .channel import Channel
-from .watched import CompiledCall, WatchedCallable, public_options
+from .watched_callable import CompiledCall, WatchedCallable, public_options
 from .watcher import CallWatcher
 
 if TYPE_CHECKING:

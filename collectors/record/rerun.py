@@ -19,7 +19,7 @@ from typing import Any, Callable
 from ..protocol import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
 from ..worker import candidate
 from .channel import Channel
-from .watched import CompiledCall
+from .watched_callable import CompiledCall
 from .watcher import CallWatcher
 
 

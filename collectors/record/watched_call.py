@@ -17,7 +17,7 @@ from ..machine import environment
 from ..protocol import RecorderSpec
 from . import call_state
 from .fork_server import ForkServer
-from .watched import CompiledCall, signature
+from .watched_callable import CompiledCall, signature
 
 _MAX_HISTORY = 8
 #: Bytes of a device that a process takes for itself: its CUDA context and loaded kernels.

@@ -11,7 +11,7 @@ import threading
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol import ProgramEnding
-from .watched import CompiledCall, WatchedCallable
+from .watched_callable import CompiledCall, WatchedCallable
 
 
 class CallWatcher:

@@ -1,4 +1,4 @@
-"""The neighbouring releases in a finished report: of one the repro is right, of the next it fails.
+"""The releases of the change in a finished report: on one the repro is right, on the next it fails.
 
 The report is written before; whatever goes wrong here costs a line, never the report.
 """
@@ -17,7 +17,9 @@ from reporter.publish.result import RunResult
 from reporter.report.sections import Report
 
 
-def name_neighbours(result: RunResult, options: Options, engine: Engine | None = None) -> RunResult:
+def name_releases_of_change(
+    result: RunResult, options: Options, engine: Engine | None = None
+) -> RunResult:
     """The result of `create --bisect`, with the releases between which the failure came, or went.
 
     The search begins at what the report knows of other releases, else at the oldest one.

@@ -14,7 +14,7 @@ from reporter.check.arguments import CheckArguments
 from reporter.check.check import CheckRequest, check
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Engine
-from reporter.check.notify import notify_issues, refuse_early
+from reporter.check.github_notifier import notify_issues, refuse_early
 from reporter.check.results import CheckSummary
 from reporter.check.shards import merge
 from reporter.core.atomic import write_atomically

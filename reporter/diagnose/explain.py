@@ -182,7 +182,7 @@ _SHOWN_ONCE = (
 
 def explanation(verdict: CapturedVerdict) -> str:
     """A few sentences for a person who has never read the compiler's source."""
-    kind = verdict.told_kind
+    kind = verdict.reported_kind
     if verdict.is_from_cache:
         return _FROM_CACHE
     if kind == Kind.NOT_REPRODUCED and verdict.reproduced[0]:

@@ -19,7 +19,7 @@ from reporter.diagnose.details.experiment import pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.explain import public_summary
 from reporter.pipeline.extras import Extras
-from reporter.pipeline.final_text import FinalText, measure
+from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.pipeline.verify import VerifiedRepro, process_limit
 from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
@@ -155,7 +155,7 @@ class Measurement:
             "layer": str(self.captured.verdict.layer),
             "summary": summary,
         }
-        subject = FinalText(
+        subject = FinishedRepro(
             program,
             {"verdict": verdict, "repro": {"operators": operators(program.harness)}},
             self.workers,

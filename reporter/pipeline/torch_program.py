@@ -270,7 +270,7 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
 
 def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
     failure = captured.verdict.failure
-    told = captured.verdict.told_kind
+    told = captured.verdict.reported_kind
     verdict = Verdict(
         told,
         captured.verdict.layer,

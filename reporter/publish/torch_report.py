@@ -221,7 +221,7 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     summary, message = built.summary, str(failure.get("message", "")) or None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
         summary, message = built.cold.describe_death(built.summary)
-    told = captured.verdict.told_kind
+    told = captured.verdict.reported_kind
     return Verdict(
         kind=told,
         layer=captured.verdict.layer,

@@ -1,9 +1,9 @@
 """The cheapest way into a large graph: try small pieces of it before the whole.
 
-The pieces that the failure itself names come first (evidence), then every different operation
-alone, operations with what feeds them, and the model's blocks. Many pieces share one candidate, so
-a graph of any size is decided by a few small programs; what is found shows the same signature or it
-is not found.
+The pieces that the failure itself names come first, then every different operation alone,
+operations with what feeds them, and the model's blocks. Many pieces share one candidate, so a graph
+of any size is decided by a few small programs; what is found shows the same signature or it is not
+found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OVERLOAD = re.compile(r"\b(?:aten|prims|torch|nn\.functional|F)\.(\w+)")
 _LOWERED = re.compile(r"(?:lowering|decomp\w*|refs/\w+|meta_registrations|kernel/\w+)\.py$")
 
 
-def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
+def find_named_operators(failure: Mapping[str, Any] | None) -> frozenset[str]:
     """Operators that a failure names: in its message, as functions of torch's lowerings and
     decompositions, or in the name of a kernel that the C++ compiler refused.
     """
@@ -76,7 +76,7 @@ class Slices:
         """Level by level, the smallest pieces first."""
         if graph.statements < _LEAST:
             return None
-        for number, level in enumerate(levels(graph, evidence(failure))):
+        for number, level in enumerate(levels(graph, find_named_operators(failure))):
             if number == BEFORE_CONES and self._is_hopeless(graph):
                 return None
             self.patience = _PATIENCE

@@ -77,7 +77,7 @@ class CapturedVerdict:
     is_from_cache: bool = False
 
     @property
-    def told_kind(self) -> Kind:
+    def reported_kind(self) -> Kind:
         """The kind that readers of the report are told."""
         return Kind.UNSUPPORTED if self.is_request else self.kind
 

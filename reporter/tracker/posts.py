@@ -154,7 +154,7 @@ def find_issue(
         since: the first attempt to file it by our clock, before which there can be none; None if
             there was no attempt.
 
-    Raises: as `Session.calling`, where the answer would not be sure.
+    Raises: as `TrackerSession.calling`, where the answer would not be sure.
     """
     if isinstance(since, str):
         since = datetime.fromisoformat(since)

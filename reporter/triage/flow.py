@@ -16,7 +16,6 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
-from reporter.triage.answer import comment, suggest_labels
 from reporter.triage.attempt import Attempts, RunLimits, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
@@ -26,6 +25,7 @@ from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
+from reporter.triage.suggestions import comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, judge
 
 _HAS = """

@@ -73,7 +73,7 @@ def search(
     Issues that have not changed since an earlier run are not run again.
 
     Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as
-    `Session.calling`.
+    `TrackerSession.calling`.
     """
     if not wanted.trust:
         bubblewrap.program()

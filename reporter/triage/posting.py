@@ -12,8 +12,8 @@ from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.session import TrackerSession
-from reporter.triage.answer import mark
 from reporter.triage.result import Triage
+from reporter.triage.suggestions import mark
 
 
 def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:

@@ -19,7 +19,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, plain_forms
-from anonymizer.plain.makers import filled_with, sizes_of, with_size
+from anonymizer.plain.makers import fill_inputs, sizes_of, with_size
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
 from reporter.core.answer import Answer
@@ -64,7 +64,7 @@ def _shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     for smaller, operations in without_one_operation(body):
         yield smaller, operations
         for value in _NOT_FINITE if _is_single(smaller) else ():
-            yield filled_with(smaller, value), operations
+            yield fill_inputs(smaller, value), operations
 
 
 def _is_single(body: ReproBody) -> bool:

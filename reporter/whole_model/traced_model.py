@@ -19,7 +19,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.model import model
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
-from anonymizer.trace import traced, tree
+from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
 from collectors.protocol import EquivalenceRequest, TraceJson, TraceWay
 from reporter.core.candidate import Candidate, Content
@@ -74,7 +74,7 @@ def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> W
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
     """
     return Whole(
-        traced.program(trace if calls else {**trace, "earlier": []}, values.recipe_for(level))
+        reading.read_program(trace if calls else {**trace, "earlier": []}, values.recipe_for(level))
     )
 
 

@@ -24,7 +24,7 @@ import torch.utils.checkpoint
 
 from anonymizer.graph import values
 from anonymizer.model import model
-from anonymizer.trace import traced
+from anonymizer.trace import reading
 from collectors.call import context, rungs
 from collectors.call.forks import fork_from_fresh_thread
 from collectors.trace import equivalence, trace
@@ -90,7 +90,7 @@ def rewriting(
             call.function.train(training)
         way = {"look_inside": True, "empty_caches": empty_caches}
         document = in_a_fork(lambda: trace.trace(call, {"way": way})["trace"])
-        written = model.write(traced.program(document, values.recipe_for("plain")))
+        written = model.write(reading.read_program(document, values.recipe_for("plain")))
         text = change(text_of(written.body))
         stock = {entry["id"] for entry in document["modules"] if entry["stock"]}
         with tempfile.TemporaryDirectory() as folder:

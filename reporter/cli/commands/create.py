@@ -18,10 +18,10 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.CommandResult:
-        from reporter.bisect.of_report import name_neighbours
+        from reporter.bisect.of_report import name_releases_of_change
         from reporter.check.releases import try_releases
         from reporter.pipeline.create import create
 
-        return name_neighbours(try_releases(create(options), options), options)
+        return name_releases_of_change(try_releases(create(options), options), options)
 
     return shell.finish(options, chain(options, work))

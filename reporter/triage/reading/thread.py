@@ -58,7 +58,7 @@ class Thread:
 
 
 def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
-    """The issue and its comments from the tracker. Raises as `Session.calling`."""
+    """The issue and its comments from the tracker. Raises as `TrackerSession.calling`."""
     project = session.repository(address.repository)
     with session.calling(f"read {address}"):
         issue = project.get_issue(address.number)

@@ -26,7 +26,7 @@ _CONTEXT.set_forkserver_preload(
         "reporter.cli.main",
         "reporter.cli.commands.file",
         "reporter.tracker.filing",
-        "reporter.check.notify",
+        "reporter.check.github_notifier",
     ]
 )
 
@@ -114,7 +114,7 @@ def file_until(folder: str, moment: str) -> int:
 
 def announce_fixed(key: str, torch: str) -> int:
     """What `check --comment` does after it has seen that a report no longer fails on a release."""
-    from reporter.check.notify import notify_issues
+    from reporter.check.github_notifier import notify_issues
     from reporter.check.work import CheckResult
 
     check = CheckResult("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reporter.check.github_notifier import notify_issues
 from reporter.check.notifications import Notification
-from reporter.check.notify import notify_issues
 from reporter.check.work import CheckResult
 from reporter.store.database import open_store
 from tests.support.github.submitter import RecordedPrompt

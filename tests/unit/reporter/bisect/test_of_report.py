@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.bisect.of_report import name_neighbours
+from reporter.bisect.of_report import name_releases_of_change
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.settings import Options
@@ -85,7 +85,7 @@ def test_the_neighbours_of_the_change_are_in_the_issue_with_their_commits(
     monkeypatch.setattr(index, "offers", lambda place=None: FINALS)
     before = created(tmp_path / "report", rows)
     options = Options(jobs=1, no_input=True, cwd=tmp_path, bisect=True)
-    after = name_neighbours(before, options, engine)
+    after = name_releases_of_change(before, options, engine)
     assert engine.asked[:2] == ends
     text = (tmp_path / "report" / "issue.md").read_text("utf-8")
     assert says in text and "(commit 2" in text and "c0ffee" in text
@@ -97,5 +97,5 @@ def test_without_the_option_nothing_is_asked(tmp_path: Path) -> None:
     engine = Engine(0, 99)
     before = created(tmp_path / "report", {})
     options = Options(jobs=1, no_input=True, cwd=tmp_path)
-    assert name_neighbours(before, options, engine) is before
+    assert name_releases_of_change(before, options, engine) is before
     assert engine.asked == []

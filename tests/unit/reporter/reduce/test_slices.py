@@ -15,7 +15,7 @@ from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
-from reporter.reduce.slices import Slices, evidence
+from reporter.reduce.slices import Slices, find_named_operators
 from tests.support.graphs import META, TextPool, tensor
 
 
@@ -86,8 +86,8 @@ def test_what_the_failure_names_is_asked_first() -> None:
 def test_the_operators_that_a_failure_names_are_read_from_its_words(
     failure: dict[str, Any] | None, words: set[str]
 ) -> None:
-    assert words <= evidence(failure)
-    assert bool(words) == bool(evidence(failure) - {"ops"})
+    assert words <= find_named_operators(failure)
+    assert bool(words) == bool(find_named_operators(failure) - {"ops"})
 
 
 def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:

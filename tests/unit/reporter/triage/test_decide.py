@@ -9,7 +9,6 @@ import pytest
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
-from reporter.triage.answer import ALLOWED, comment, suggest_labels
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decide import best, decide
 from reporter.triage.reading.blocks import blocks
@@ -23,6 +22,7 @@ from reporter.triage.reading.stated import (
 )
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Minimal, Triage
+from reporter.triage.suggestions import ALLOWED, comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"

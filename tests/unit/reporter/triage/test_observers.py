@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from reporter.core.kinds import Kind, Layer
-from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decide import decide
 from reporter.triage.reading.extract import Refusal, Repro
@@ -15,6 +14,7 @@ from reporter.triage.reading.stated import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
+from reporter.triage.suggestions import comment
 from reporter.triage.verdict import Account, CommandVerdict, read
 
 WRONG = StatedFailure("wrong")

@@ -9,13 +9,13 @@ import pytest
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
 from reporter.tracker.session import TrackerSession
-from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.reading.extract import Repro, extract
 from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
 from reporter.triage.similar_issues import operators_of, with_duplicates
+from reporter.triage.suggestions import comment
 from reporter.triage.verdict import CommandVerdict
 from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.notify import notify_issues, refuse_early
+from reporter.check.github_notifier import notify_issues, refuse_early
 from reporter.check.work import CheckResult
 from reporter.core.errors import AuthenticationError, UsageError
 from reporter.tracker.overview import show, sync

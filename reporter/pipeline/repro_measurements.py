@@ -35,7 +35,7 @@ POSITIONS = 8
 
 
 @dataclass(frozen=True)
-class FinalText:
+class FinishedRepro:
     """The finished repro, and the workers that can run it: cold, warm, in other interpreters.
 
     `report` has `verdict` (kind, layer, summary) and `repro` (operators) of the document; `shows`
@@ -48,7 +48,7 @@ class FinalText:
     shows: Callable[[Answer], bool]
 
 
-def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Measurements:
+def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> Measurements:
     """Measures everything for the report of a repro.
 
     Args:
@@ -71,7 +71,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
     return Measurements(test, shown, numbers, cells)
 
 
-def _test(repro: FinalText, timeout: float) -> tuple[str, TestSection]:
+def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last
     one if none does.
     """

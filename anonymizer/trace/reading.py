@@ -1,10 +1,8 @@
-"""A traced call as data: operations inside the module calls that made them, and what was given from
-outside.
+"""Reads a traced call from the JSON that `collectors.trace.trace` wrote.
 
-`program` reads what `collectors.trace.trace` wrote and normalises it: a call of a stock layer is
-one operation, a call that does nothing is none, and which values each module call takes and leaves
-follows from who reads what. A private module's own way of passing arguments plays no part, so
-nothing of it can show.
+What is read is normalised: a call of a stock layer is one operation, a call that does nothing is
+none, and which values each module call takes and leaves follows from who reads what. A private
+module's own way of passing arguments plays no part, so nothing of it can show.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from anonymizer.trace.tree import (
 )
 
 
-def program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
+def read_program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
     """A traced call from the JSON that `collectors.trace` made.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.pipeline.final_text import gather_lines
+from reporter.pipeline.repro_measurements import gather_lines
 
 
 def test_lines_that_were_cut_off_are_no_trouble() -> None:

@@ -1,5 +1,5 @@
-"""`check --comment`: issues are told by the same service that files reports, so what holds for an
-issue holds for a comment on it.
+"""`check --comment`: sends what `notifications` works out to GitHub, through the same service that
+files reports, so what holds for an issue holds for a comment on it.
 
 Everything is shown before it is sent, and sent after a yes, or with --yes where nobody can answer.
 """
