@@ -344,9 +344,8 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             torch.save(snapshot, part)
     except BaseException as error:
         seconds = time.time() - started
-        if (
-            error is not stage.error
-        ):  # the program ran; it is we who cannot look at what it returned
+        if error is not stage.error:
+            # the program ran; it is we who cannot look at what it returned
             return {"outcome": "error", "detail": str(error)[:200], "seconds": seconds}
         described = failure.describe(error)
         return {

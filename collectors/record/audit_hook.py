@@ -84,7 +84,7 @@ def install(channel: Channel, folder: str, key: str) -> None:
             told.add(what)
             line = '{{"event": "reached", "what": "{}", "key": "{}"}}\n'.format(what, key)
             try:
-                send(channel._socket, line.encode())
+                send(channel.connection, line.encode())
             except OSError:
                 pass
 

@@ -30,17 +30,17 @@ class Channel:
 
     def connect(self) -> None:
         """Connects, or connects again. Raises OSError."""
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(self._patience)
-        self._socket.connect(self._path)
+        self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.connection.settimeout(self._patience)
+        self.connection.connect(self._path)
         self._buffer = b""
-        self._identity = _identity(self._socket.fileno())
+        self._identity = _identity(self.connection.fileno())
 
     def is_cut(self) -> bool:
         """Whether the program has closed the descriptor under the socket, or has put another in
         its place.
         """
-        return _identity(self._socket.fileno()) != self._identity
+        return _identity(self.connection.fileno()) != self._identity
 
     def reconnect(self) -> bool:
         """Connects again where the program has cut the connection; whether that was so.
@@ -49,7 +49,7 @@ class Channel:
         """
         if not self.is_cut():
             return False
-        self._socket.detach()
+        self.connection.detach()
         try:
             self.connect()
         except OSError:  # the host has gone, too
@@ -60,15 +60,15 @@ class Channel:
     def adopt(cls, descriptor: int) -> Channel:
         """The channel over a socket that this process was given; its own children do not get it."""
         made = cls.__new__(cls)
-        made._socket = socket.socket(fileno=descriptor)
-        made._socket.setblocking(True)
+        made.connection = socket.socket(fileno=descriptor)
+        made.connection.setblocking(True)
         made._buffer = b""
         made._identity = _identity(descriptor)
         os.set_inheritable(descriptor, False)
         return made
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self.connection.fileno()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message; a vanished host is not the script's problem."""
@@ -78,7 +78,7 @@ class Channel:
             sys.audit(LOOK)  # see `audit_hook`
         try:
             keyed = {**message, "key": self.key} if self.key else message
-            self._socket.sendall(json.dumps(keyed).encode() + b"\n")
+            self.connection.sendall(json.dumps(keyed).encode() + b"\n")
         except OSError:
             pass
 
@@ -86,7 +86,7 @@ class Channel:
         """The next message, a JSON object (see `protocol`), or None when the host is gone."""
         while b"\n" not in self._buffer:
             try:
-                chunk = self._socket.recv(1 << 16)
+                chunk = self.connection.recv(1 << 16)
             except OSError:
                 return None
             if not chunk:
@@ -101,7 +101,7 @@ class Channel:
         return b"\n" in self._buffer
 
     def close(self) -> None:
-        self._socket.close()
+        self.connection.close()
 
 
 def _identity(descriptor: int) -> Optional[Tuple[int, int]]:

@@ -59,7 +59,7 @@ class _Record:
         self.cls = cls
         self.ctx: Any = None
         self.failed = False
-        self.state = tracer._state()
+        self.state = tracer.find_state()
         self.given: List[Optional[str]] = []  # by argument: the outer name of a tensor
         self.parameters: List[Optional[str]] = []
         self.metas: Json = {}
@@ -137,13 +137,13 @@ class _Record:
                 self.inner.append((value, name))
                 self.metas[name] = tensor_meta(value)
         self.restore(self.inner)
-        self.forward["state"] = tracer._state()
+        self.forward["state"] = tracer.find_state()
         tracer.stack.append(self.forward)
 
     def restore(self, names: List[Tuple[torch.Tensor, str]]) -> None:
         """Gives tensors these names."""
         for tensor, name in names:
-            self.tracer._bind(tensor, name)
+            self.tracer.bind(tensor, name)
 
     def _name(self, tensors: Any) -> List[Tuple[torch.Tensor, str]]:
         """Tensors with their names; what has none makes this a Function that is taken apart."""
@@ -206,7 +206,7 @@ class _Record:
         self.back = {"items": [], "grads": [name for _, name in named]}
         try:
             with torch.no_grad(), _no_autocast():
-                self.back["state"] = tracer._state()
+                self.back["state"] = tracer.find_state()
                 tracer.stack.append(self.back)
                 try:
                     found = _backward_of(self.cls)(self._context(), *grads)
@@ -295,7 +295,7 @@ class _Record:
         self.tracer.stack[-1]["items"] += _rename(self.forward["items"], table, state)
         for leaf, inner in zip(self.leaves, self.results):
             if leaf is not None and inner not in table:
-                self.tracer._bind(leaf, inner)
+                self.tracer.bind(leaf, inner)
             elif leaf is not None and not self.same:
                 self.tracer.known.pop(id(leaf), None)  # a view of an argument, made out of sight
 

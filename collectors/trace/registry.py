@@ -94,12 +94,13 @@ class Registry:
         if self.keep:
             with torch.no_grad(), pause_watching():
                 self.values[name] = copy_values(tensor)
-        self._bind(tensor, name)
+        self.bind(tensor, name)
         return name
 
     # -- values ------------------------------------------------------------------------------------
 
-    def _bind(self, tensor: torch.Tensor, name: str) -> None:
+    def bind(self, tensor: torch.Tensor, name: str) -> None:
+        """From now on the trace speaks of this tensor by this name."""
         self.known[id(tensor)] = (weakref.ref(tensor), name)
 
     def name_of(self, tensor: torch.Tensor) -> str:

@@ -33,13 +33,13 @@ def call(
         return func(*args, **kwargs)
     with torch.no_grad(), pause_watching():
         before = [tensor.clone() for tensor in tensors]
-    state = tracer._state()
+    state = tracer.find_state()
     result = func(*args, **kwargs)
     with torch.no_grad(), pause_watching():
         mutates = [i for i, t in enumerate(tensors) if not _same(before[i], t)]
     items = tracer.stack[-1]["items"]
     at = len(items)
-    tracer._note_result(result, "stand_in", "stand_in", named, {}, state)
+    tracer.note_result(result, "stand_in", "stand_in", named, {}, state)
     if len(items) == at:
         tracer.note("an operation that returns no tensors")
         return result

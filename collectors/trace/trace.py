@@ -120,7 +120,7 @@ class Tracer(Registry):
             for value in gc.get_objects()
             if issubclass(type(value), torch.Tensor)
         }
-        self.start = self._state()
+        self.start = self.find_state()
         with Births(self.born), WatchMode(self), stand_ins.kernels(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
@@ -135,7 +135,7 @@ class Tracer(Registry):
         item: Json = {
             "call": self._module(module),
             "items": [],
-            "state": self._state(),
+            "state": self.find_state(),
             "module": id(module),
         }
         item["args"] = [self._maybe_value(value) for value in args]
@@ -155,7 +155,13 @@ class Tracer(Registry):
         # a number of its own, as if it were a module
         self.modules[-1 - number] = new_module(number)
         reentrant = bool(kwargs.get("use_reentrant", True))
-        item: Json = {"call": number, "items": [], "state": self._state(), "args": [], "kwargs": {}}
+        item: Json = {
+            "call": number,
+            "items": [],
+            "state": self.find_state(),
+            "args": [],
+            "kwargs": {},
+        }
         item.update(result=None, wrap={"use_reentrant": reentrant})
         self.stack[-1]["items"].append(item)
         seen = [False]
@@ -255,16 +261,16 @@ class Tracer(Registry):
         except NotInGraphError as reason:
             self.note(str(reason))
             return func(*args, **kwargs)
-        state = self._state()
+        state = self.find_state()
         result = func(*args, **kwargs)
-        return self._note_result(result, op, target, encoded, named, state)
+        return self.note_result(result, op, target, encoded, named, state)
 
     def as_subclass(self, tensor: Any, cls: Any) -> Any:
         """`Tensor.as_subclass`: the plain tensor stands for it."""
         with torch.utils._python_dispatch._disable_current_modes():
             result = _AS_SUBCLASS(tensor, cls)
         with contextlib.suppress(NotInGraphError):
-            self._bind(result, self.name_of(tensor))
+            self.bind(result, self.name_of(tensor))
             self.blocks.append(result)
         return result
 
@@ -302,7 +308,7 @@ class Tracer(Registry):
             return self._shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
             encoded = [{"ref": self.name_of(args[0])}, name]
-            return self._note_result(result, "function", "getattr", encoded, {}, self._state())
+            return self.note_result(result, "function", "getattr", encoded, {}, self.find_state())
         return result
 
     def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
@@ -315,14 +321,15 @@ class Tracer(Registry):
             return Size(result, ("size", name, int(dim)))
         return torch.Size([Size(size, ("size", name, dim)) for dim, size in enumerate(result)])
 
-    def _note_result(
+    def note_result(
         self, result: Any, op: str, target: str, args: List[Any], kwargs: Json, state: int
     ) -> Any:
+        """Notes an operation that has run, and returns its result, a number read as a `Size`."""
         if isinstance(result, torch.Tensor):
             found = self.known.get(id(result))
             same = found[1] if found is not None and found[0]() is result else ""
             name = self._node(op, target, args, kwargs, tensor_meta(result), state, same)
-            self._bind(result, same or name)
+            self.bind(result, same or name)
             return result
         if isinstance(result, (tuple, list)):
             name = self._node(op, target, args, kwargs, metas(result), state)
@@ -341,7 +348,7 @@ class Tracer(Registry):
             if isinstance(item, torch.Tensor):
                 if id(item) not in self.known or self.known[id(item)][0]() is not item:
                     inner = self._node("function", "operator.getitem", place, {}, tensor_meta(item))
-                    self._bind(item, inner)
+                    self.bind(item, inner)
             elif isinstance(item, (tuple, list)):
                 self._items(
                     item, self._node("function", "operator.getitem", place, {}, metas(item))
@@ -364,13 +371,13 @@ class Tracer(Registry):
     ) -> str:
         name = self.fresh()
         node: Json = {"name": name, "op": op, "target": target, "args": args, "kwargs": kwargs}
-        node.update(meta=meta, state=self._state() if state is None else state)
+        node.update(meta=meta, state=self.find_state() if state is None else state)
         if same:
             node["same"] = same
         self.stack[-1]["items"].append(node)
         return name
 
-    def _state(self) -> int:
+    def find_state(self) -> int:
         """The number of the switches that are on: gradients, inference mode, autocast."""
         now = {
             "grad": torch.is_grad_enabled(),

@@ -92,11 +92,11 @@ def judge(
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
     limit = explained = None if raised else judge_stated_limit(recording)
+    works = not script_failed(recording)
     for finding in recording.findings:
-        harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
-        excused = harmless and explained is None or limit is not None
-        if excused and is_tight(finding):
-            continue
+        first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None
+        if is_tight(finding) and (first_suspicion or limit is not None):
+            continue  # rounding is no finding of its own
         diagnosis = _judge_finding(Climber(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:
             return diagnosis
@@ -299,17 +299,8 @@ def _crash(climber: Climber) -> Diagnosis:
     seen = steadiness(climber, _raises)
     if is_never_repeated(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
-    kind, layer = Kind.CRASH, first_bad(climber, _raises)
-    if layer == Layer.INDUCTOR and not any(
-        _raises(climber.ladder[name]) for name in names if name != "compiled"
-    ):  # no backend shows it afresh, so only the traceback tells
-        layer = stacks.raising_layer(failure) or layer
-    recompiled = finding.replay and finding.compiler == Compiler.COMPILE
-    if recompiled and _raises(climber.ladder[own]):
-        fresh = ("fresh compile", "dynamic=True", "mark_dynamic")
-        alone = [climber.measure(name) for name in fresh]
-        if all(rung.good for rung in alone):
-            kind = Kind.CRASH_ON_RECOMPILE
+    layer = _layer_of_crash(climber, failure, names)
+    kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(climber) else Kind.CRASH
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
     if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
@@ -328,6 +319,28 @@ def _crash(climber: Climber) -> Diagnosis:
 
 def _raises(rung: MeasuredRung) -> bool:
     return rung.outcome == RungOutcome.RAISES
+
+
+def _layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
+    """The layer that raises; `names` are the rungs that were climbed."""
+    layer = first_bad(climber, _raises)
+    if layer == Layer.INDUCTOR and not any(
+        _raises(climber.ladder[name]) for name in names if name != "compiled"
+    ):  # no backend shows it afresh, so only the traceback tells
+        return stacks.raising_layer(failure) or layer
+    return layer
+
+
+def _needs_recompiling(climber: Climber) -> bool:
+    """Whether a call raises as a later call of its callable, and alone does not, however it is
+    compiled.
+    """
+    finding = climber.finding
+    recompiled = finding.replay and finding.compiler == Compiler.COMPILE
+    if not recompiled or not _raises(climber.ladder[climber.own_name()]):
+        return False
+    alone = [climber.measure(name) for name in ("fresh compile", "dynamic=True", "mark_dynamic")]
+    return all(rung.good for rung in alone)
 
 
 def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
