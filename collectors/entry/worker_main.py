@@ -1,8 +1,8 @@
 """Entry point of the target side's candidate runner: finds its package without touching
-``sys.path``.
+`sys.path`.
 
-The user's interpreter runs this file by location.  Python puts the file's folder first on
-``sys.path``; it is taken off before anything is imported, so a candidate never sees the modules
+The user's interpreter runs this file by location. Python puts the file's folder first on
+`sys.path`; it is taken off before anything is imported, so a candidate never sees the modules
 that lie here, and the package is loaded under a private name that no user module can have.
 
     worker_main.py serve --requests FD --answers FD --workdir DIR [--isolation fork|spawn] [--warm
@@ -21,7 +21,7 @@ import runpy
 
 
 def main(arguments: list[str]) -> int:
-    """Loads the collectors and hands over to their ``worker`` module."""
+    """Loads the collectors and hands over to their `worker` module."""
     loader = runpy.run_path(
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
     )

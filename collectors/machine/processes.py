@@ -10,7 +10,7 @@ from typing import Iterator
 
 
 def signal_name(number: int) -> str:
-    """``SIGSEGV`` for 11; the bare number where the system has no name for it."""
+    """`SIGSEGV` for 11; the bare number where the system has no name for it."""
     try:
         return signal.Signals(number).name
     except ValueError:

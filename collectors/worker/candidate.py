@@ -1,9 +1,9 @@
 """Runs one candidate, the complete text of a repro.py, in this process and writes down how it
 ended.
 
-The process is disposable: a fork of the warm worker, or a fresh interpreter.  The text is a real
-file in an otherwise empty folder, run as ``__main__``, so that ``inspect``, tracebacks and the
-compiler see what a user's ``python repro.py`` shows them.  The answer is a file too: whatever the
+The process is disposable: a fork of the warm worker, or a fresh interpreter. The text is a real
+file in an otherwise empty folder, run as `__main__`, so that `inspect`, tracebacks and the
+compiler see what a user's `python repro.py` shows them. The answer is a file too: whatever the
 candidate does to its process, either the file is complete or the exit status alone says what
 happened.
 """
@@ -50,7 +50,7 @@ _BROKEN = (SyntaxError, NameError, ImportError)
 #: other flags than the warm-up's that takes five times as long as the one kernel.
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
-#: Overrides that ``bisection`` understands.
+#: Overrides that `bisection` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
 
 
@@ -65,9 +65,9 @@ def die_with_parent(parent: int) -> None:
 
 
 def enter_cache(folder: str, with_headers: bool = True) -> None:
-    """Make ``folder`` the compiler cache of this process, whatever was cached before the fork.
+    """Make `folder` the compiler cache of this process, whatever was cached before the fork.
 
-    Without ``with_headers`` torch's precompiled headers stay where they are.
+    Without `with_headers` torch's precompiled headers stay where they are.
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
     codecache: Any = sys.modules.get("torch._inductor.codecache")
@@ -85,8 +85,8 @@ def enter_cache(folder: str, with_headers: bool = True) -> None:
 def isolate(folder: str, memory: int | None) -> None:
     """Give this process a session, quiet standard streams, an empty folder and limits of its own.
 
-    ``folder`` gets ``run`` (the working folder) and ``out`` (``stdout``, ``stderr``, the answer);
-    ``memory`` is how many bytes of private memory the candidate may take beyond what this process
+    `folder` gets `run` (the working folder) and `out` (`stdout`, `stderr`, the answer);
+    `memory` is how many bytes of private memory the candidate may take beyond what this process
     already has.
     """
     if os.getsid(0) != os.getpid():
@@ -122,7 +122,7 @@ def _limit_memory(extra: int) -> None:
 
 
 def run(request: CandidateRequest, folder: str) -> int:
-    """Run ``request["text"]`` as ``__main__``, write ``out/answer.json``, return the exit status.
+    """Run `request["text"]` as `__main__`, write `out/answer.json`, return the exit status.
 
     Raises nothing: every ending of the text is an outcome.
     """
@@ -182,7 +182,7 @@ def run(request: CandidateRequest, folder: str) -> int:
 
 
 def _execute(text: str, path: str) -> None:
-    """What ``python repro.py`` does, in this process."""
+    """What `python repro.py` does, in this process."""
     module = types.ModuleType("__main__")
     module.__file__ = path
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
@@ -241,7 +241,7 @@ def _is_text_at_fault(error: BaseException, path: str) -> bool:
 
 
 def describe(error: BaseException) -> Failure:
-    """``failure.describe``, or the same form with less in it where that cannot work."""
+    """`failure.describe`, or the same form with less in it where that cannot work."""
     try:
         account = failure.describe(error)
         json.dumps(account)
@@ -271,11 +271,11 @@ def _flush() -> None:
 
 
 def _apply(overrides: Overrides) -> Any:
-    """Make ``torch.compile`` and the torch configs behave as ``overrides`` say, in this process
+    """Make `torch.compile` and the torch configs behave as `overrides` say, in this process
     only.
 
-    A backend other than inductor drops mode and options.  Returns the counter of
-    ``bisection.apply``, if there is one.  Raises NoSuchSettingError.
+    A backend other than inductor drops mode and options. Returns the counter of
+    `bisection.apply`, if there is one. Raises NoSuchSettingError.
     """
     if overrides.get("control"):
         os.environ["TORCHDYNAMO_DISABLE"] = "1"  # read whenever something is to be compiled
@@ -309,7 +309,7 @@ def _apply(overrides: Overrides) -> Any:
 
 
 def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
-    """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that
+    """`torch.compile` with `arguments` in place of what the text gives it, and nothing that
     contradicts them.
     """
 

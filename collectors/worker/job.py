@@ -20,7 +20,7 @@ _TAIL = 4000
 
 
 class Job:
-    """One candidate in flight. ``lock`` guards ``pid`` against being killed after it was reaped."""
+    """One candidate in flight. `lock` guards `pid` against being killed after it was reaped."""
 
     def __init__(self, request: CandidateRequest, slot: Slot) -> None:
         self.request = request
@@ -61,7 +61,7 @@ class Job:
 
 
 def kill_group(pid: int) -> None:
-    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group
+    """SIGKILL for the group of `pid`, or for `pid` alone while it has not made its group
     yet.
     """
     for kill in (os.killpg, os.kill):

@@ -1,6 +1,6 @@
 """A place for one candidate at a time: an empty folder to run in and a compiler cache that stays.
 
-The cache may change how long a candidate takes and nothing else.  So it belongs to one place,
+The cache may change how long a candidate takes and nothing else. So it belongs to one place,
 where no two candidates meet; whatever a killed candidate may have left half written is deleted;
 and only finished shared objects, whose names are the hash of their source and compiler flags, pass
 from one place to another.
@@ -22,7 +22,7 @@ _SLACK = 2.0
 
 
 class Slot:
-    """A folder with ``run`` and ``out`` for the candidate and ``cache`` for the compiler."""
+    """A folder with `run` and `out` for the candidate and `cache` for the compiler."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Slot:
             os.makedirs(path, exist_ok=True)
 
     def purge(self, since: float) -> None:
-        """Delete what was written to the cache after ``since``: a killed compiler leaves half a
+        """Delete what was written to the cache after `since`: a killed compiler leaves half a
         file.
         """
         for path in self._find_written(since):
@@ -72,13 +72,13 @@ class Slot:
                 pass  # a lock that went with its owner
 
     def find_produced(self, since: float) -> list[str]:
-        """The shared objects built after ``since``; call it only after a candidate that ended by
+        """The shared objects built after `since`; call it only after a candidate that ended by
         itself.
         """
         return [path for path in self._find_written(since) if path.endswith(".so")]
 
     def borrow(self, published: Sequence[str]) -> None:
-        """Link what other places have built; ``published`` only ever grows, and is read from where
+        """Link what other places have built; `published` only ever grows, and is read from where
         it was left.
         """
         for path in published[self._borrowed :]:

@@ -18,7 +18,7 @@ _CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 
 
 def warm_up(backend: str) -> str:
-    """Import torch and compile something small; returns the backend that worked, or ``import``.
+    """Import torch and compile something small; returns the backend that worked, or `import`.
 
     Nothing that requires a gradient: even tracing a backward pass starts threads in some releases
     (2.15), and autograd refuses to work in the forks of a process that has them.
@@ -64,7 +64,7 @@ def _keep_headers() -> None:
 
 
 def settle(text: str) -> None:
-    """Make a candidate, a ``text``, independent of other compilations, of helper processes and of
+    """Make a candidate, a `text`, independent of other compilations, of helper processes and of
     chance. Since torch 2.13 settings belong to a thread: call it in the one that runs the text.
 
     A fresh interpreter seeds its generators from the system; a search has to give the same result

@@ -2,17 +2,17 @@
 candidate.
 
 A fork of a process that has compiled before costs what compiling in-process costs, yet survives
-crashes, hangs and leaked state.  Two things make it safe.  The fork happens on a *fresh thread*:
+crashes, hangs and leaked state. Two things make it safe. The fork happens on a *fresh thread*:
 libgomp keeps its pool per thread, so the child builds a new one instead of waiting for threads
-that were not copied, and keeps the full number of threads, on which some bugs depend.  And nothing
+that were not copied, and keeps the full number of threads, on which some bugs depend. And nothing
 but speed is shared between candidates: each of the places ("slots") in which they run has a
 compiler cache of its own, from which everything an aborted candidate touched is deleted.
 
 Where fork is unsafe (CUDA, macOS) each candidate gets a fresh process of the same interpreter,
 started in advance so that it is as warm by the time it is needed: the same time limits hold.
 
-One JSON line per message: requests and ``{"cancel": id}`` come in; ``{"ready": …}``, ``{"id",
-"pid"}`` at a start and the answer at the end go out.  The end of the request pipe ends the worker
+One JSON line per message: requests and `{"cancel": id}` come in; `{"ready": …}`, `{"id",
+"pid"}` at a start and the answer at the end go out. The end of the request pipe ends the worker
 and everything it runs.
 """
 
@@ -202,7 +202,7 @@ class Worker:
         os.write(self.wake_write, b".")
 
     def _prepare(self, slot: Slot) -> None:
-        """Start the process for the next request of ``slot`` where each needs a fresh one.  Called
+        """Start the process for the next request of `slot` where each needs a fresh one. Called
         on the main thread alone: a process with PDEATHSIG dies with the *thread* that started it.
         """
         if self.options.isolation == "fork" or slot.prepared is not None:
@@ -272,7 +272,7 @@ def run_once(options: argparse.Namespace) -> int:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The command line of ``worker_main.py``, whose docstring shows it."""
+    """The command line of `worker_main.py`, whose docstring shows it."""
     parser = argparse.ArgumentParser(prog="worker_main.py")
     modes = parser.add_subparsers(dest="mode", required=True)
     serve = modes.add_parser("serve")

@@ -1,5 +1,4 @@
-"""Where checks run is one question, what they find another: an engine takes tasks and hands results
-over as they come.
+"""Runs the tasks of a check and hands their results over as they come.
 
 The engine of one machine is a handful of threads over the warm workers of one process. Results come
 in any order; whoever asked keeps the first one of each cell.

@@ -1,5 +1,5 @@
-"""One run is read in one place: what it showed, against what was wanted, and whether that settles
-it.
+"""Judges the runs of a repro: what each showed, against what was wanted, and whether that settles
+the check.
 
 The failure that was reported is believed as soon as a run shows it: nothing else gives the same
 signature. So is what a repro did at the same place the last time. Everything else is decided by

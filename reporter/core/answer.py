@@ -23,10 +23,10 @@ _NO_MEMORY = re.compile(
 class Answer:
     """What one run of one candidate did.
 
-    ``failure`` is the account ``collectors.call.failure.describe`` gives; ``exit`` is minus the
-    signal's number where a signal ended it; ``seconds`` is wall time; ``detail`` holds Python's
-    stack for a death or a time-out; ``bisect`` is what `collectors.call.bisection` counted, if
-    asked to; ``undefined`` is what a program with wrong values has in it that torch leaves
+    `failure` is the account `collectors.call.failure.describe` gives; `exit` is minus the
+    signal's number where a signal ended it; `seconds` is wall time; `detail` holds Python's
+    stack for a death or a time-out; `bisect` is what `collectors.call.bisection` counted, if
+    asked to; `undefined` is what a program with wrong values has in it that torch leaves
     undefined.
     """
 

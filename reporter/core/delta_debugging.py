@@ -25,14 +25,14 @@ Ask = Callable[[int, Sequence[int]], bool]
 
 
 def minimise_list(items: Sequence[T], test_batch: TestBatch[T]) -> list[T]:
-    """A sub-list of ``items`` that is still interesting and of which no single item can be left
+    """A sub-list of `items` that is still interesting and of which no single item can be left
     out.
 
-    ``items`` itself must be interesting; order is kept.  Chunks are left out, from halves down to
+    `items` itself must be interesting; order is kept. Chunks are left out, from halves down to
     single items; after a success the search goes on behind the hole, since what failed with more
-    items seldom succeeds with fewer.  The last sweeps leave out single items until none of them
-    can go: 1-minimal for any predicate.  With ``k`` items to blame out of ``n`` it asks about ``2
-    k log2(n)`` times.
+    items seldom succeeds with fewer. The last sweeps leave out single items until none of them
+    can go: 1-minimal for any predicate. With `k` items to blame out of `n` it asks about `2
+    k log2(n)` times.
     """
     kept = list(items)
     size = (len(kept) + 1) // 2
@@ -46,7 +46,7 @@ def minimise_list(items: Sequence[T], test_batch: TestBatch[T]) -> list[T]:
 
 
 def _sweep(items: list[T], size: int, test_batch: TestBatch[T]) -> tuple[list[T], bool]:
-    """Leave out each chunk of ``size`` once, from the front; whether any could go."""
+    """Leave out each chunk of `size` once, from the front; whether any could go."""
     kept, start, changed = items, 0, False
     while start < len(kept):
         starts = range(start, len(kept), size)
@@ -59,11 +59,11 @@ def _sweep(items: list[T], size: int, test_batch: TestBatch[T]) -> tuple[list[T]
 
 
 def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
-    """The length of the shortest interesting prefix, at least ``least``; the prefix of length
-    ``n`` is interesting.
+    """The length of the shortest interesting prefix, at least `least`; the prefix of length
+    `n` is interesting.
 
-    ``log2(n - least)`` questions.  Where longer prefixes are not always interesting, the answer is
-    still one whose next shorter neighbour is not.  ``workers - 1`` hints accompany each question.
+    `log2(n - least)` questions. Where longer prefixes are not always interesting, the answer is
+    still one whose next shorter neighbour is not. `workers - 1` hints accompany each question.
     """
     low, high = least - 1, n
     while high - low > 1:
@@ -76,7 +76,7 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
 
 
 def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -> int:
-    """The start of the shortest interesting suffix, at most ``most``; the suffix that starts at 0
+    """The start of the shortest interesting suffix, at most `most`; the suffix that starts at 0
     is interesting.
     """
     last = n if most is None else most
@@ -88,7 +88,7 @@ def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -
 
 
 def _hints(low: int, high: int, count: int) -> list[int]:
-    """The next questions of a binary search between ``low`` and ``high``, level by level."""
+    """The next questions of a binary search between `low` and `high`, level by level."""
     hints: list[int] = []
     middle = (low + high) // 2
     level = [(low, middle), (middle, high)]

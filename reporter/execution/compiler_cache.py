@@ -1,9 +1,9 @@
 """The compiler cache of the warm-up, kept from run to run because checking the CPU's vector units
 takes seconds.
 
-A warm-up that was killed may have left half a file, which inductor would load as it is.  So a
+A warm-up that was killed may have left half a file, which inductor would load as it is. So a
 marker with the host's process id stands in the folder while a warm-up uses it; whoever finds one
-takes a private folder instead, and one whose process is gone condemns the whole folder.  A list of
+takes a private folder instead, and one whose process is gone condemns the whole folder. A list of
 the files that were whole when a warm-up ended is lent from, also while the next one is under way:
 inductor never writes a file anew that is there.
 """
@@ -45,7 +45,7 @@ def place_of(python: Path) -> Path:
 
 
 class WarmCache:
-    """One user's claim to the cache in ``folder``."""
+    """One user's claim to the cache in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -128,7 +128,7 @@ def is_ready(warm: Path) -> bool:
 
 
 def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
-    """Give a new ``cache`` the checks of the C++ toolchain that a warm-up has made, and nothing
+    """Give a new `cache` the checks of the C++ toolchain that a warm-up has made, and nothing
     compiled from a program.
 
     They depend on the machine and the compiler only, cost ten seconds, and are found by the hash of

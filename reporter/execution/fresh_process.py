@@ -1,7 +1,7 @@
 """Runs a candidate as the reader of a report would: a fresh process, an empty folder, an empty
 cache.
 
-Nothing of the warm worker is left: none of its environment variables, no fork, no override.  What
+Nothing of the warm worker is left: none of its environment variables, no fork, no override. What
 is believed about a repro is what is seen here.
 """
 
@@ -84,10 +84,10 @@ def run_cold(
     describe: bool = False,
     warm: Path | None = None,
 ) -> Answer:
-    """Runs ``python repro.py`` in an empty folder with an empty cache; ``timeout`` in seconds.
+    """Runs `python repro.py` in an empty folder with an empty cache; `timeout` in seconds.
 
-    Without ``describe`` exactly that happens and the answer has no ``failure``; with it the same
-    text runs as ``__main__`` of a fresh interpreter that writes its failure down.
+    Without `describe` exactly that happens and the answer has no `failure`; with it the same
+    text runs as `__main__` of a fresh interpreter that writes its failure down.
     """
     if describe:
         return run_fresh(python, {"id": 0, "text": text, "timeout": timeout}, warm, env).answer

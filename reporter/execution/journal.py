@@ -1,7 +1,7 @@
 """What a killed run had already learnt: one line per answer, appended, never rewritten.
 
 Only facts are written (what a candidate did), no verdicts, so that a journal stays true when the
-judgement changes.  A batch of lines is on disk before the next candidates are chosen.  A kill can
+judgement changes. A batch of lines is on disk before the next candidates are chosen. A kill can
 tear the last line only; it is cut off when the journal is opened again.
 """
 
@@ -20,10 +20,10 @@ _VERSION = 1
 
 
 class Journal:
-    """Answers by key, kept in ``path``; a context manager.
+    """Answers by key, kept in `path`; a context manager.
 
-    ``subject`` says what the answers depend on besides the candidate (interpreter, torch version,
-    environment); a journal about another subject, or of another version, is started anew.  Raises
+    `subject` says what the answers depend on besides the candidate (interpreter, torch version,
+    environment); a journal about another subject, or of another version, is started anew. Raises
     UsageError when another run has the journal open.
     """
 
@@ -59,7 +59,7 @@ class Journal:
         return len(self._entries)
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """The answer known for ``key``."""
+        """The answer known for `key`."""
         return self._entries.get(key)
 
     def put(self, key: str, answer: Mapping[str, Any]) -> None:

@@ -1,10 +1,10 @@
-"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates at a
+"""Runs candidates in the user's interpreter: one warm worker process, `jobs` candidates at a
 time.
 
 One warm parent is enough for any number of jobs, because it only forks: it imports torch and
-compiles once, its memory is shared, and no candidate ever runs in it.  All state belongs to one
+compiles once, its memory is shared, and no candidate ever runs in it. All state belongs to one
 manager thread, which reads answers, hands out requests and replaces the worker when it dies, hangs
-or speaks nonsense.  A candidate in flight at that moment is tried once more, alone, so that only
+or speaks nonsense. A candidate in flight at that moment is tried once more, alone, so that only
 the guilty one is charged for the second death.
 """
 
@@ -76,10 +76,10 @@ class _Process:
 class WorkerSettings:
     """How a pool's candidates run.
 
-    ``memory_limit`` is in bytes per candidate beyond what the warm process has; ``warm_backend`` is
-    compiled once at the start, with ``warm_cache`` as its compiler cache, which may outlive the
+    `memory_limit` is in bytes per candidate beyond what the warm process has; `warm_backend` is
+    compiled once at the start, with `warm_cache` as its compiler cache, which may outlive the
     pool and be shared with others (it saves ten seconds at the next start; no candidate uses it).
-    With ``remembers`` a question that has been answered before (the same bytes, the same overrides)
+    With `remembers` a question that has been answered before (the same bytes, the same overrides)
     is not asked again.
     """
 
@@ -95,10 +95,10 @@ _LASTING = ("passes", "fails", "died", "cannot_judge", "broken")
 
 
 class WorkerPool:
-    """``jobs`` candidates at a time in a warm worker of ``python``; a context manager.
+    """`jobs` candidates at a time in a warm worker of `python`; a context manager.
 
-    ``env`` is the candidates' environment (secrets are dropped from it); ``workdir`` holds caches
-    and working folders.  The worker starts with the first candidate, or with `start`.
+    `env` is the candidates' environment (secrets are dropped from it); `workdir` holds caches
+    and working folders. The worker starts with the first candidate, or with `start`.
     """
 
     def __init__(
@@ -163,9 +163,9 @@ class WorkerPool:
     def submit(
         self, text: str, timeout: float | None = None, overrides: Overrides | None = None
     ) -> Future[Answer]:
-        """Run ``text``; `Future.cancel` works before and while it runs, and then kills it.
+        """Run `text`; `Future.cancel` works before and while it runs, and then kills it.
 
-        The future raises CannotJudgeError when ``python`` cannot run candidates at all.
+        The future raises CannotJudgeError when `python` cannot run candidates at all.
         """
         future: Future[Answer] = Future()
         with self._lock:

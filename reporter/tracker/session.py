@@ -1,5 +1,5 @@
-"""A request that changes something goes out once: what reads is repeated, what writes never is, and
-every failure says which of the two it was.
+"""Sends requests to GitHub: one that reads is repeated where it fails, one that writes goes out
+once, and every failure says which of the two it was.
 
 PyGithub's own retry repeats POST after a server error, and an issue is then filed twice. Here a
 failure of a write is either a refusal (nothing has happened) or a `TrackerError` with

@@ -1,4 +1,4 @@
-"""What is one thing in the private program is one thing in the public one."""
+"""Makes parameters and sub-modules that the private program shares shared in the public one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept or renamed?
+"""Decides whether an attribute name of the private program is kept or renamed.
 
 An attribute belongs to the object it is read from, so the same word may need both answers.
 

@@ -1,6 +1,6 @@
-"""Whose object is this?
+"""Infers whether the value of an expression is torch's and Python's own or the private program's.
 
-Enough type inference to tell `layer.weight` of a stock layer from a private attribute.
+That is enough to tell `layer.weight` of a stock layer from a private attribute.
 
 The live objects are known, so `self.a.b` is looked up rather than guessed; calls between gathered
 functions carry types along. A type is a set of atoms: ("pub",) for everything of torch's and
