@@ -8,6 +8,7 @@ disk, Ctrl-C or a lost machine leaves either the old folder or the new one, neve
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
