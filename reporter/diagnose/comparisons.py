@@ -52,7 +52,7 @@ def describe(comparison: Comparison | None) -> str:
         text += f"; {worst['mismatched']} of {worst['elements']} elements"
     if worst.get("max_ulp") is not None and "error_vs_fp64" in worst:
         text += (
-            f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by"
+            f"; off float64 by {worst['error_vs_fp64']:.3g} (rms), eager by"
             f" {worst['eager_error_vs_fp64']:.3g}"
         )
     return text
