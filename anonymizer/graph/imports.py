@@ -32,3 +32,15 @@ def list_imports(text: str, known: Iterable[str] = ()) -> list[str]:
         *([""] if others else []),
         *sorted(own, key=lambda line: (line.startswith("from"), line)),
     ]
+
+
+def is_used(line: str, text: str) -> bool:
+    """Whether a script needs an import; those of settings and torch itself always."""
+    if (
+        line == "import torch"
+        or line.endswith(".config")
+        or not line.startswith(("import ", "from "))
+    ):
+        return True
+    name = re.split(r"\s+as\s+|\s+import\s+|,", line.removeprefix("import "))[-1].strip()
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None

@@ -8,11 +8,13 @@ import ast
 import re
 
 from anonymizer.graph.containers import is_container, is_object
-from anonymizer.graph.imports import list_imports
+from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.plain.script import Script, read_script
 
 _SIDES = ("expected", "actual")
+#: Longest expression that is written twice on one line.
+_WIDTH = 40
 
 
 def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> str:
@@ -33,17 +35,18 @@ def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False)
         definitions, end = script.definitions, _call_with_arguments(script, body, check)
     else:
         definitions, end = body.definitions, _call_with_reader(body, check)
-    drawn = "\n".join([*end, definitions])
+    text = "\n".join([*end, definitions])
+    known = [line for line in body.imports if is_used(line, text)]
     return "\n".join(
         [
-            *list_imports(body.definitions, body.imports),
+            *list_imports(text, known),
             *sorted(check.setting_imports()),
             "",
             *check.settings(),
             "",
             definitions,
             "",
-            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.(?!Module\b)", drawn) else []),
+            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.(?!Module\b)", text) else []),
             *end,
             "",
         ]
@@ -84,6 +87,8 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     compiled = f"torch.compile({script.callee}{check.keywords()})"
     calls = [f"{script.callee}({given[0]})", f"{compiled}({given[1]})"]
     before = [f"expected, actual = {text}, {text}"]
+    if len(text) > _WIDTH:
+        before = [f"{side} = {text}" for side in _SIDES]
     if body.state_calls > 1:
         before.append(f"compiled = {compiled}")
         calls = _repeat([calls[0], f"compiled({given[1]})"], body.state_calls)

@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 from anonymizer.graph.compilation import compile_expression, export_expression
-from anonymizer.graph.imports import list_imports
+from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.repro import (
     CACHED,
     DERIVATIVES,
@@ -72,7 +72,7 @@ class _Writer:
         if draws and PlainForm.UNSEEDED not in self.form:
             end = ["torch.manual_seed(0)", *end]
         text = "\n".join([*parts, *end])
-        known = [one for one in (*script.imports, *prelude_imports) if _is_used(one, text)]
+        known = [one for one in (*script.imports, *prelude_imports) if is_used(one, text)]
         imports = list_imports(text, (*known, *check.setting_imports()))
         return "\n".join([*imports, "", *parts, "", *end, ""])
 
@@ -360,18 +360,6 @@ class _Writer:
         lines = [f"{name} = [{kept}]" for name in ("expected", "actual")]
         lines = [line.format(call) for line, call in zip(lines, (eager, actual))]
         return [*lines, "assert actual == expected, (actual, expected)"]
-
-
-def _is_used(line: str, text: str) -> bool:
-    """Whether a script needs an import; those of settings and torch itself always."""
-    if (
-        line == "import torch"
-        or line.endswith(".config")
-        or not line.startswith(("import ", "from "))
-    ):
-        return True
-    name = re.split(r"\s+as\s+|\s+import\s+|,", line.removeprefix("import "))[-1].strip()
-    return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def _expression(script: Script) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
@@ -123,6 +124,17 @@ def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made
         exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
         with pytest.raises(AssertionError, match="eager"):
             exec(changed, {"__name__": "__main__"})
+
+
+def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lines() -> None:
+    forward = "    def forward(self, x, y):\n        y['a'] = 1\n        return x"
+    module = f"class Repro(nn.Module):\n{forward}"
+    long = "{'alpha': 1, 'beta': 2, 'gamma': 3, 'delta': 4}"
+    one = next(observe(program(module, "Repro()", f"(x, {long})")))
+    body = replace(body_of(one), is_module=True)
+    plain = render_plain(body, CHECK, PlainForm.PLAINEST)
+    assert "from torch import nn" not in plain and "def fn(x, y):" in plain
+    assert f"expected = {long}\nactual = {long}\n" in plain
 
 
 def test_what_the_inputs_are_made_of_stays_outside_of_the_factory() -> None:
