@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import draws_random_numbers
@@ -20,6 +20,8 @@ _USED = frozenset(
     "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"
     " out outs owners tangents torch F".split()
 )
+#: Longest argument into which another expression is written.
+_WIDTH = 76
 #: Layers whose constructors draw no weights.
 _WEIGHTLESS = re.compile(
     r"\bnn\.(?:(?:Adaptive)?(?:Avg|Max)Pool\w*|Re[Ll][Uu]\w*|GELU|SiLU|Sigmoid|Tanh|Softmax|Flatten"
@@ -95,6 +97,8 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body, parameters, constants)
+    if not body.observes_arguments:  # there the same tensors are in both of two containers
+        statements, arguments = _nested(statements, arguments)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     sizes = [name for name, _ in body.sizes] if check.calls else []
     sizes, arguments = _loop_over_arguments(sizes, statements, arguments)
@@ -229,7 +233,8 @@ def _inputs(
     body: ReproBody, parameters: Sequence[str], constants: dict[str, float]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
-    *statements, last = _Constants(constants).visit(body.inputs_function()).body
+    sizes = {name: ast.Constant(size) for name, size in constants.items()}
+    *statements, last = _Replacement(sizes).visit(body.inputs_function()).body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         raise ValueError("the inputs do not end in one tuple")
     values = last.value.elts
@@ -248,6 +253,33 @@ def _inputs(
             free = name if is_free else f"{name}_"
             arguments.append((free, _by_hand(ast.unparse(value))))
     return _in_line([_statement(each) for each in statements], arguments)
+
+
+def _nested(
+    statements: list[str], arguments: list[tuple[str, str]]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """What only one argument holds, such as a tensor in a list, is written inside of it; what is
+    random stays, since the order of the draws counts.
+    """
+    for statement in list(statements):
+        node = ast.parse(statement).body[0]
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        inner, value = node.targets[0].id, ast.unparse(node.value)
+        others = [one for one in statements if one != statement]
+        read = "\n".join([*others, *(text or name for name, text in arguments)])
+        if "rand" in value or len(re.findall(rf"\b{inner}\b", read)) != 1:
+            continue
+        swap = _Replacement({inner: node.value})
+        nested = [(name, _changed(text, swap)) for name, text in arguments]
+        if nested != arguments and max(len(text) for _, text in nested) <= _WIDTH:
+            statements, arguments = others, nested
+    return statements, arguments
+
+
+def _changed(text: str, change: ast.NodeTransformer) -> str:
+    """An expression after a change; nothing stays nothing."""
+    return ast.unparse(change.visit(ast.parse(text, mode="eval"))) if text else ""
 
 
 def _statement(node: ast.stmt) -> str:
@@ -297,14 +329,14 @@ def _by_hand(text: str) -> str:
     return f"{made.group(1)}, requires_grad=True){made.group(2) or ''}" if made else text
 
 
-class _Constants(ast.NodeTransformer):
-    """Names of sizes that never change, replaced by the sizes."""
+class _Replacement(ast.NodeTransformer):
+    """Names replaced by what they stand for."""
 
-    def __init__(self, values: dict[str, float]) -> None:
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(self.values[node.id]) if node.id in self.values else node
+        return self.values.get(node.id, node)
 
 
 def _names(count: int, parameters: Sequence[str]) -> list[str]:

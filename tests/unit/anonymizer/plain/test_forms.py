@@ -141,6 +141,17 @@ def test_an_input_has_the_name_of_the_argument_that_it_is() -> None:
     assert "x = torch.ones(2)\ny = x.t()\n" in text
 
 
+def test_what_one_argument_holds_is_written_inside_of_it_unless_it_is_random() -> None:
+    definitions = "def repro(x, y):\n    y.appendleft(x)\n    return x"
+    given = "return (torch.ones(1), collections.deque([x1, x2], maxlen=2))"
+    inputs = ("x1 = torch.ones(1)", "x2 = torch.randn(1)", given)
+    text = render_plain(
+        ReproBody(definitions, "repro", inputs, False), ReproCheck("crash"), PlainForm.PLAINEST
+    )
+    assert "x2 = torch.randn(1)" in text and "x1" not in text
+    assert "collections.deque([torch.ones(1), x2], maxlen=2)" in text
+
+
 def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
     check = ReproCheck("wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",))
     first = next(plain_forms(check))
