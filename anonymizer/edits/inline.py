@@ -98,15 +98,13 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
-            (owner, node.targets[0].attr, node.value)
+            (owner, target.attr, value)
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
-            for node in start.body
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Attribute)
-            and isinstance(node.value, ast.Constant)
+            for target, value in _constants(start.body)
+            if isinstance(target, ast.Attribute)
         ]
 
     def change(location: Any) -> Any:
@@ -130,13 +128,11 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
-            (each, node.targets[0].id, node.value)
+            (each, target.id, value)
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
-            for node in owner.body
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and isinstance(node.value, ast.Constant)
+            for target, value in _constants(owner.body)
+            if isinstance(target, ast.Name)
         ]
 
     def change(location: Any) -> Any:
@@ -149,6 +145,13 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
         return bool(found)
 
     yield from change_each(program, locate, change)
+
+
+def _constants(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, ast.Constant]]:
+    """What gets a constant in a block of statements, and the constant."""
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            yield node.targets[0], node.value
 
 
 def promote(program: SourceProgram) -> Iterator[SourceProgram]:

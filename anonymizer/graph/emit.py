@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import (
@@ -19,7 +18,7 @@ from anonymizer.graph.expressions import (
     literal,
 )
 from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer, TensorMeta, written_inputs
-from anonymizer.graph.layouts import extent, tensor_text, view
+from anonymizer.graph.layouts import storage_lines, tensor_text
 from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import operand
 
@@ -133,23 +132,14 @@ class Emitter:
         return [*lines, "return (" + ", ".join(self.text[item.name] for item in arguments) + ",)"]
 
     def _storage(self, owner: Input, views: list[Input], is_written: bool, base: str) -> list[str]:
-        """The statements for an input and those that lie in its storage: views of it, or all of
-        them of a `base` where some of it lies outside of the first.
-        """
-        places = [(owner, 0), *((item, item.alias.offset) for item in views if item.alias)]
-        start = min(offset for _, offset in places)
-        end = max(offset + extent(item.meta) for item, offset in places)
-        if start == 0 and end <= extent(owner.meta):
-            name, of = self.text[owner.name], owner.meta
-            lines = [f"{name} = {self._with_grad(self._tensor(owner), of, is_written)}"]
-            places = places[1:]
-        else:
-            name, of = base, replace(owner.meta, shape=(end - start,), stride=(1,))
-            made = tensor_text(of, owner.recipe, of.shape)
-            lines = [f"{name} = {self._with_grad(made, of, is_written)}"]
-        for item, offset in places:
-            lines.append(f"{self.text[item.name]} = {view(name, of, item.meta, offset - start)}")
-        return lines
+        """The statements for an input and those that lie in its storage."""
+
+        def make(meta: TensorMeta) -> str:
+            dims = self._dims(owner) if meta is owner.meta else meta.shape
+            return self._with_grad(tensor_text(meta, owner.recipe, dims), meta, is_written)
+
+        placed = [(self.text[i.name], i.meta, i.alias.offset) for i in views if i.alias]
+        return storage_lines((self.text[owner.name], owner.meta), placed, make, base)
 
     def _with_grad(self, text: str, meta: TensorMeta, is_written: bool) -> str:
         """A tensor that requires a gradient; a leaf may not be changed in place."""

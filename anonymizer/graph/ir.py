@@ -326,8 +326,12 @@ def impure(node: Node) -> bool:
     """
     if node.op in ("enter", "exit", "grad_mode"):
         return True
-    others = ("iadd", "isub", "imul", "_assert_tensor_metadata")
-    return node.is_in_place or node.operator in others
+    return _writes(node) or node.operator == "_assert_tensor_metadata"
+
+
+def _writes(node: Node) -> bool:
+    """Whether a node changes its first argument."""
+    return node.is_in_place or node.operator in ("iadd", "isub", "imul")
 
 
 #: What gives a tensor that lies in the memory of its first argument, or may.
@@ -346,10 +350,9 @@ def written_inputs(graph: Graph) -> frozenset[str]:
         first = node.args[0] if node.args else None
         if not isinstance(first, Ref) or first.name not in lies_in:
             continue
-        changes = impure(node) and node.op in ("function", "method")
-        if changes:
+        if _writes(node):
             found.add(lies_in[first.name])
-        if changes or node.plain_operator in _VIEWS:
+        if _writes(node) or node.plain_operator in _VIEWS:
             lies_in[node.name] = lies_in[first.name]
     return frozenset(found)
 

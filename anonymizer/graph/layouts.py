@@ -4,6 +4,9 @@ another input is a slice.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from anonymizer.graph import values
 from anonymizer.graph.ir import Recipe, TensorMeta
 
@@ -64,6 +67,37 @@ def extent(meta: TensorMeta) -> int:
     """How many elements lie between the first one of a tensor and the last, both included."""
     strides = meta.stride or contiguous(meta.shape)
     return 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, strides))
+
+
+def storage_lines(
+    owner: tuple[str, TensorMeta],
+    views: Sequence[tuple[str, TensorMeta, int]],
+    make: Callable[[TensorMeta], str],
+    base: str,
+) -> list[str]:
+    """The statements for a tensor and those that lie in its storage: views of it, or all of them of
+    a base where some of it lies outside of the first.
+
+    Args:
+        owner: the variable of the first, and its metadata.
+        views: variable, metadata and offset of each other one, in elements from the first's
+            beginning.
+        make: the expression of the first, or of a flat tensor like it.
+        base: the variable of such a flat tensor.
+    """
+    name, of = owner
+    places = [(name, of, 0), *views]
+    start = min(offset for _, _, offset in places)
+    end = max(offset + extent(meta) for _, meta, offset in places)
+    if start == 0 and end <= extent(of):
+        places = places[1:]
+    else:
+        name, of = base, replace(of, shape=(end - start,), stride=(1,))
+    lines = [f"{name} = {make(of)}"]
+    return [
+        *lines,
+        *(f"{each} = {view(name, of, m, offset - start)}" for each, m, offset in places),
+    ]
 
 
 def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:

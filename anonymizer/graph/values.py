@@ -27,7 +27,7 @@ _MOST_OF_A_MASK = 0.7
 MASKS = {"all false": 0, "all true": 1}
 #: Values on one side of zero, where there were some on both: what a reduction starts from shows in
 #: a row that does not cross zero, and random rows do.
-ONE_SIDED = ("negative", "positive only")
+ONE_SIDED = ("negative", "positive")
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.

@@ -4,10 +4,11 @@ got, for each of its calls.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.ir import Alias
-from anonymizer.graph.layouts import tensor_text, view
+from anonymizer.graph.ir import TensorMeta
+from anonymizer.graph.layouts import storage_lines, tensor_text
 from anonymizer.graph.values import operand
 from anonymizer.trace.tree import GivenTensor
 
@@ -31,27 +32,29 @@ class Inputs:
             names: given tensors, in the order of the arguments.
             parameters: name of a given tensor -> the variable that it goes in.
         """
-        texts: dict[str, str] = {}
-        owners: dict[int, GivenTensor] = {}
-        lines = []
-        aliased = False
+        storages: dict[int | str, list[GivenTensor]] = {}
         for name in names:
             given = self.given[name]
-            owner = owners.get(given.storage) if given.storage is not None else None
-            if owner is not None:
-                aliased = True
-                alias = Alias(owner.name, given.offset - owner.offset)
-                texts[name] = view(parameters[owner.name], owner.meta, given.meta, alias.offset)
-            else:
-                if given.storage is not None:
-                    owners[given.storage] = given
-                texts[name] = tensor_text(given.meta, given.recipe, self._dims(given))
-                if given.meta.requires_grad and given.meta.is_float:
-                    texts[name] = operand(texts[name]) + ".requires_grad_()"
-            lines.append(f"{parameters[name]} = {texts[name]}")
-        if aliased:
-            return [*lines, f"return ({', '.join(parameters.values())},)"]
-        return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
+            key = name if given.storage is None else given.storage
+            storages.setdefault(key, []).append(given)
+        if len(storages) == len(names):
+            texts = [self._text(given, given.meta) for (given,) in storages.values()]
+            return [f"return ({', '.join(texts)},)"] if texts else ["return ()"]
+        lines: list[str] = []
+        for first, *others in storages.values():
+            views = [(parameters[o.name], o.meta, o.offset - first.offset) for o in others]
+            make = functools.partial(self._text, first)
+            owner = (parameters[first.name], first.meta)
+            lines += storage_lines(owner, views, make, f"base{len(lines) or ''}")
+        return [*lines, f"return ({', '.join(parameters.values())},)"]
+
+    def _text(self, given: GivenTensor, meta: TensorMeta) -> str:
+        """The expression of an input, or of a flat tensor like it."""
+        dims = self._dims(given) if meta is given.meta else meta.shape
+        text = tensor_text(meta, given.recipe, dims)
+        if given.meta.requires_grad and given.meta.is_float:
+            return operand(text) + ".requires_grad_()"
+        return text
 
     def _dims(self, given: GivenTensor) -> tuple[int | str, ...]:
         """The sizes of an input, those that change from call to call by their names."""

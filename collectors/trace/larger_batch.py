@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, Optional
 
 import torch
+import torch.utils._pytree
 
 from ..call import outputs, rungs
 

@@ -175,9 +175,10 @@ class Summary:
         if proof.batch and proof.batch.is_same:
             lines.append(f"with a batch of {proof.batch.size}: outputs {proof.batch.how}")
         elif proof.batch:
+            other = "raises" if proof.batch.how == "raises" else "gives other outputs"
             lines.append(
-                f"a batch of {proof.batch.size}, which your model accepts, is not the same: sizes"
-                " stand as numbers in it"
+                f"with a batch of {proof.batch.size}, which your model accepts, the rewritten one"
+                f" {other}"
             )
         opaque = sorted(set((proof.stand_ins or {}).values()))
         if opaque:
