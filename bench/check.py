@@ -27,11 +27,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Local
-from reporter.check.subject import CheckSubject, key_of
+from reporter.check.subject import CheckSubject, compute_key
 from reporter.check.work import CheckResult, Task, TaskRunner
 from reporter.core.settings import Options
 from reporter.core.signature import Signature
-from reporter.environments.release import Release, at
+from reporter.environments.release import Release, build_interpreter_release
 from reporter.execution.fresh_process import run_cold
 
 TEXT = """
@@ -63,7 +63,7 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
                 number=number + 2, width=16 * (number % 32 + 1), wrong=wrong, backend=backend
             )
             subject = CheckSubject(
-                f"r{number}", key_of(text), text, Signature("wrong_result"), (3, 3)
+                f"r{number}", compute_key(text), text, Signature("wrong_result"), (3, 3)
             )
             expected = "reproduces" if wrong else "fixed"
             found.append(Task(subject, release, expected=expected))  # type: ignore[arg-type]
@@ -199,7 +199,10 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=("warm", "scaling", "cluster"))
     options = parser.parse_args()
     pythons = options.python or [Path(sys.executable)] * 2
-    releases = [at(path, f"{path} ({number})") for number, path in enumerate(pythons, 1)]
+    releases = [
+        build_interpreter_release(path, f"{path} ({number})")
+        for number, path in enumerate(pythons, 1)
+    ]
     parts = options.part or ["warm", "scaling", "cluster"]
     if "warm" in parts:
         warm_against_cold(tasks(options.repros, releases), options.jobs)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.audit import Identity, private_terms
+from anonymizer.leakcheck.audit import Identity, collect_private_terms
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.leak_check import check_outgoing
@@ -45,7 +45,9 @@ def makers_of(report: dict[str, Any], repro: str) -> dict[str, Callable[[], obje
     form = forms.load(report["issue"]["form"])
     issue, page = render_issue(report, repro, form), render_page(report, repro)
     cells = [[10.0 ** -((x * 7 + y * 3) % 8) for x in range(64)] for y in range(64)]
-    terms = private_terms({"script.py": "def quorum_wobble():\n    pass\n"}, frozenset(), ())
+    terms = collect_private_terms(
+        {"script.py": "def quorum_wobble():\n    pass\n"}, frozenset(), ()
+    )
     who = Identity("/home/someone", "someone", "host")
     files = {"issue.md": issue, "report.html": page, "repro.py": repro}
     return {

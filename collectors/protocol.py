@@ -143,9 +143,9 @@ class Failure(_Failure, total=False):
     kernels: List[str]
 
 
-#: What ended a program (`record.ending.account`): the exception's `class`, the `failure`, whether
-#: it was raised in torch, and the `location` of the innermost frame of the user's own (`train.py,
-#: line 7`, or nothing).
+#: What ended a program (`record.ending.describe_exception`): the exception's `class`, the
+#: `failure`, whether it was raised in torch, and the `location` of the innermost frame of the
+#: user's own (`train.py, line 7`, or nothing).
 ScriptException = TypedDict(
     "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "location": str}
 )
@@ -739,7 +739,7 @@ class BatchComparison(TypedDict):
 
 
 class ListComparison(TypedDict, total=False):
-    """How alike the tensors of two programs are (`call.closeness.same`)."""
+    """How alike the tensors of two programs are (`call.closeness.compare_lists`)."""
 
     how: Closeness
     #: Of the first program's tensors.
@@ -823,7 +823,7 @@ class LostWrite(TypedDict):
 
 
 class EagerFacts(TypedDict, total=False):
-    """What one eager run of the call met (`call.probe.facts`)."""
+    """What one eager run of the call met (`call.probe.collect_facts`)."""
 
     #: At most 20 each.
     undefined_casts: List[UndefinedCast]
@@ -1105,7 +1105,7 @@ class CompilerSubsystem(TypedDict):
 
 
 class SubsystemTable(TypedDict):
-    """What `call.bisection.subsystems` finds."""
+    """What `call.bisection.list_subsystems` finds."""
 
     subsystems: List[CompilerSubsystem]
     #: Settings that switch a subsystem off, with the value for it.
@@ -1550,7 +1550,7 @@ class ErrorElement(TypedDict):
 
 
 class ErrorMap(TypedDict):
-    """Where the worst output is off, as a picture (`dynamo.measurements.error_map`)."""
+    """Where the worst output is off, as a picture (`dynamo.measurements.build_error_map`)."""
 
     #: Number of the output, of all outputs.
     output: int

@@ -30,7 +30,7 @@ from reporter.cli.main import COMMANDS, RUNS_SCRIPT
 from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
-from reporter.core.settings import settings
+from reporter.core.settings import list_settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explain import EXPLANATIONS
 from reporter.diagnose.rungs import RUNGS
@@ -63,7 +63,7 @@ def setting_table() -> str:
             _code(name.replace("_", "-")),
             _cell(setting.help),
         )
-        for name, setting in settings().items()
+        for name, setting in list_settings().items()
         if setting.everywhere and not setting.hidden
     ]
     return _table(("option", "variable", "key", "meaning"), rows)

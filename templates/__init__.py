@@ -21,7 +21,7 @@ import jinja2.sandbox
 
 from templates import text
 
-__all__ = ["environment", "own_text", "render", "user_environment"]
+__all__ = ["build_engine", "build_user_engine", "collect_own_text", "render"]
 
 _SETTINGS: dict[str, Any] = {
     "undefined": jinja2.StrictUndefined,
@@ -31,26 +31,26 @@ _SETTINGS: dict[str, Any] = {
     "keep_trailing_newline": True,
 }
 _FILTERS: dict[str, Callable[..., Any]] = {
-    "fence": text.fence,
-    "cell": text.cell,
-    "code": text.code,
+    "fence": text.render_code_block,
+    "cell": text.render_cell,
+    "code": text.render_code,
     "closed": text.close_fences,
-    "number": text.number,
-    "one_line": text.one_line,
-    "span": text.span,
+    "number": text.format_number,
+    "one_line": text.fit_on_line,
+    "span": text.render_span,
     "tidy_log": text.tidy_log,
 }
 
 
 @functools.lru_cache(maxsize=1)
-def environment() -> jinja2.Environment:
+def build_engine() -> jinja2.Environment:
     """The engine for our own templates."""
     made = jinja2.Environment(loader=jinja2.FunctionLoader(_source), **_SETTINGS)
     made.filters.update(_FILTERS)
     return made
 
 
-def user_environment(folder: Path) -> jinja2.Environment:
+def build_user_engine(folder: Path) -> jinja2.Environment:
     """The engine for a folder of the user's own: sandboxed; a file that is not in there is looked
     for among ours.
     """
@@ -78,11 +78,11 @@ def render(name: str, **values: Any) -> str:
     Raises:
         jinja2.UndefinedError: the template uses a name that `values` lacks.
     """
-    return environment().get_template(name).render(**values)
+    return build_engine().get_template(name).render(**values)
 
 
 @functools.lru_cache(maxsize=2)
-def own_text(code: bool = False) -> str:
+def collect_own_text(code: bool = False) -> str:
     """All text that is ours whatever the program, so that a word found in it is no evidence of a
     leak.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from templates.text import number
+from templates.text import format_number
 
 
-def divergence(found: Mapping[str, Any] | None) -> str:
+def describe_divergence(found: Mapping[str, Any] | None) -> str:
     """One sentence on where eager and compiled part along the repro's graph; empty where nothing
     was measured.
     """
@@ -25,8 +25,8 @@ def divergence(found: Mapping[str, Any] | None) -> str:
         eager, compiled = point.get("eager"), point.get("compiled")
         if compiled is not None and eager is not None and compiled > 10 * eager + 1e-12:
             return (
-                f"Compiled is off by {number(compiled)} from {name} on, where eager is off by"
-                f" {number(eager)} ({len(points)} of {(found or {}).get('of')} operations"
+                f"Compiled is off by {format_number(compiled)} from {name} on, where eager is off"
+                f" by {format_number(eager)} ({len(points)} of {(found or {}).get('of')} operations"
                 " measured)."
             )
     return (
@@ -35,12 +35,12 @@ def divergence(found: Mapping[str, Any] | None) -> str:
     )
 
 
-def error_map(found: Mapping[str, Any] | None) -> str:
+def describe_error_map(found: Mapping[str, Any] | None) -> str:
     """One sentence on how much of the worst output is off."""
     if not found:
         return ""
     shape = " × ".join(map(str, found["shape"])) or "a scalar"
-    worst = "not a number" if found["max"] is None else number(found["max"])
+    worst = "not a number" if found["max"] is None else format_number(found["max"])
     return (
         f"Output {found['output'] + 1} of {found['of']} ({shape}): {found['off']} of"
         f" {found['elements']} elements are off, the worst by {worst}, against"
@@ -48,7 +48,7 @@ def error_map(found: Mapping[str, Any] | None) -> str:
     )
 
 
-def graphs(measured: Mapping[str, Any]) -> str:
+def describe_graphs(measured: Mapping[str, Any]) -> str:
     """One sentence on how Dynamo captures the repro."""
     count = measured.get("graphs")
     if not count:

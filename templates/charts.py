@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from templates import tables
 from templates.releases import is_right
-from templates.text import visible
+from templates.text import escape_unseen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,9 +63,9 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-def ladder(report: Mapping[str, Any]) -> str:
+def plot_ladder(report: Mapping[str, Any]) -> str:
     """Which variants of the repro fail: one cell for each backend or mode and each `dynamic`."""
-    rows = tables.grid(report)
+    rows = tables.build_grid(report)
     if not rows:
         return ""
     with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
@@ -80,7 +80,7 @@ def ladder(report: Mapping[str, Any]) -> str:
                 )
                 _box(axes, x, y, colour, 0.12 if outcome == "–" else 0.28)
                 axes.text(x + 0.49, y, _plain(outcome, 28), ha="center", va="center")
-        for x, name in enumerate(tables.columns(report)):
+        for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
         axes.set_ylim(len(rows) - 0.4, -1.2)
@@ -88,7 +88,7 @@ def ladder(report: Mapping[str, Any]) -> str:
         return _svg(figure, "ladder", "Outcome of the repro for each backend, mode and dynamic")
 
 
-def divergence(found: Mapping[str, Any] | None) -> str:
+def plot_divergence(found: Mapping[str, Any] | None) -> str:
     """Error against float64 after each operation of the repro's graph, for eager and compiled, on a
     log scale.
 
@@ -136,7 +136,7 @@ def divergence(found: Mapping[str, Any] | None) -> str:
         return _svg(figure, "divergence", "Error of eager and compiled after each operation")
 
 
-def error_map(found: Mapping[str, Any] | None) -> str:
+def plot_error_map(found: Mapping[str, Any] | None) -> str:
     """Where in the worst output the error sits: the largest error in each cell, dark or bright
     where it is large.
     """
@@ -159,7 +159,7 @@ def error_map(found: Mapping[str, Any] | None) -> str:
         return _svg(figure, "error-map", "Where in the output the error sits")
 
 
-def reduction(history: Sequence[Sequence[int]]) -> str:
+def plot_reduction(history: Sequence[Sequence[int]]) -> str:
     """The size of the smallest failing program against the candidates that had run by then."""
     if len(history) < 2:
         return ""
@@ -190,7 +190,7 @@ def reduction(history: Sequence[Sequence[int]]) -> str:
         return _svg(figure, "reduction", "Size of the program against candidates")
 
 
-def releases(rows: Sequence[tuple[str, str]]) -> str:
+def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
     """Each release that was tried, oldest first, right or wrong."""
     if len(rows) < 2:
         return ""
@@ -263,7 +263,7 @@ def _own_ids(text: str, name: str) -> str:
 
 
 def _plain(text: str, limit: int) -> str:
-    text = visible(" ".join(text.split()))
+    text = escape_unseen(" ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def verdict_lines(report: Mapping[str, Any]) -> list[str]:
+def render_verdict(report: Mapping[str, Any]) -> list[str]:
     """The verdict of a report document, with or without a repro."""
     verdict = report["verdict"]
     word = "bug" if verdict["is_bug"] else "no bug to report"
@@ -23,7 +23,7 @@ def verdict_lines(report: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def ladder_lines(report: Mapping[str, Any]) -> list[str]:
+def render_ladder(report: Mapping[str, Any]) -> list[str]:
     """The rungs with their wall time in seconds, as a table."""
     width = max((len(row["rung"]) for row in report["ladder"]), default=0)
     return [

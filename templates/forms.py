@@ -1,9 +1,9 @@
 """What a tracker asks for, as data: each form is a folder with `form.toml` (repository, headings,
 limit, labels) and `issue.md.j2`.
 
-The tool brings those of `names()`. A folder of the user's own is another: the same reader takes
-it, Jinja's sandbox fills it in, and it may include our `parts/`. It is tried on a sample before a
-run begins, so that its mistakes cost seconds and not the run.
+The tool brings those of `list_forms()`. A folder of the user's own is another: the same reader
+takes it, Jinja's sandbox fills it in, and it may include our `parts/`. It is tried on a sample
+before a run begins, so that its mistakes cost seconds and not the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import jinja2
 
-from templates import environment, user_environment
+from templates import build_engine, build_user_engine
 
 FORM, ISSUE = "form.toml", "issue.md.j2"
 #: The form of a feature request.
@@ -68,12 +68,12 @@ class IssueForm:
         return any(fnmatch.fnmatchcase(label.lower(), pattern) for pattern in self.forbidden)
 
 
-def names() -> tuple[str, ...]:
+def list_forms() -> tuple[str, ...]:
     """The forms that the tool brings."""
     return tuple(sorted(item.name for item in _home().iterdir() if item.is_dir()))
 
 
-def for_layer(layer: str) -> str:
+def choose_form(layer: str) -> str:
     """The form of the project that is at fault, where the user names none; a backend of one's own
     is no project we know.
     """
@@ -81,18 +81,18 @@ def for_layer(layer: str) -> str:
 
 
 def load(name: str | Path) -> IssueForm:
-    """The form `name`: one of `names()`, or a folder.
+    """The form `name`: one of `list_forms()`, or a folder.
 
     Raises:
         FormError: there is no such form, or its files are not what a form needs.
     """
     if not isinstance(name, Path):
-        if name not in names():
-            raise FormError(f"{name!r} is none of {', '.join(names())}")
+        if name not in list_forms():
+            raise FormError(f"{name!r} is none of {', '.join(list_forms())}")
         folder = _home().joinpath(name)
         return _form(name, _table(folder.joinpath(FORM).read_text(encoding="utf-8"), FORM), None)
     if not name.is_dir():
-        raise FormError(f"{name} is neither one of {', '.join(names())} nor a folder")
+        raise FormError(f"{name} is neither one of {', '.join(list_forms())} nor a folder")
     if not (name / ISSUE).is_file():
         raise FormError(f"{name} has no {ISSUE}")
     settings = name / FORM
@@ -156,10 +156,10 @@ def fill(form: IssueForm, values: Mapping[str, Any]) -> str:
             what the sandbox refuses.
     """
     if form.folder is None:
-        return environment().get_template(f"issues/{form.name}/{ISSUE}").render(**values)
+        return build_engine().get_template(f"issues/{form.name}/{ISSUE}").render(**values)
     folder = form.folder
     try:
-        return user_environment(folder).get_template(ISSUE).render(**values)
+        return build_user_engine(folder).get_template(ISSUE).render(**values)
     except jinja2.TemplateSyntaxError as error:
         where = error.filename or error.name or ISSUE
         raise FormError(f"{where}, line {error.lineno}: {error.message}") from None

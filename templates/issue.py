@@ -14,10 +14,10 @@ from typing import Any
 from templates import forms, kernel, tables, wording
 from templates.forms import IssueForm
 from templates.log import cut_log
-from templates.releases import describe_turns, release_rows
-from templates.sample import REPRO, kernel_sample, sample
-from templates.text import headings, shorten, size, tidy_log, visible
-from templates.versions import versions_block
+from templates.releases import describe_turns, list_release_rows
+from templates.sample import REPRO, build_kernel_sample, build_sample
+from templates.text import count_bytes, escape_unseen, list_headings, shorten, tidy_log
+from templates.versions import render_versions
 
 BODY_LIMIT = forms.LIMIT
 _MARGIN = 64
@@ -37,34 +37,36 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
     """
     form = form or forms.load("pytorch")
     tidy = tidy_log(report["issue"]["error_log"])
-    log = visible(cut_log(tidy)).strip()
-    versions = versions_block(report["issue"]["environment"])
-    room = form.limit - _MARGIN - size(_body(form, report, repro, "", versions))
+    log = escape_unseen(cut_log(tidy)).strip()
+    versions = render_versions(report["issue"]["environment"])
+    room = form.limit - _MARGIN - count_bytes(_body(form, report, repro, "", versions))
     if room < 0:
-        versions = shorten(versions, max(0, size(versions) + room))
+        versions = shorten(versions, max(0, count_bytes(versions) + room))
         room = 0
     body = _body(form, report, repro, shorten(log, room), versions)
-    if size(body) > form.limit:
+    if count_bytes(body) > form.limit:
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )
-    return f"{wording.title(report, tidy)}\n\n{body}"
+    return f"{wording.render_title(report, tidy)}\n\n{body}"
 
 
 def _body(form: IssueForm, report: Mapping[str, Any], repro: str, log: str, versions: str) -> str:
-    return forms.fill(form, values(report, repro, log, versions)).strip("\n") + "\n"
+    return forms.fill(form, collect_values(report, repro, log, versions)).strip("\n") + "\n"
 
 
-def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> dict[str, Any]:
+def collect_values(
+    report: Mapping[str, Any], repro: str, log: str, versions: str
+) -> dict[str, Any]:
     """Every name that a template may use."""
-    expected, actual = wording.expected_and_actual(report)
+    expected, actual = wording.describe_expected_and_actual(report)
     issue = report["issue"]
     tidy = tidy_log(issue["error_log"])
-    releases = release_rows(report, issue["releases"])
-    requirements = tables.requirements(report, repro)
+    releases = list_release_rows(report, issue["releases"])
+    requirements = tables.list_requirements(report, repro)
     needed, not_needed = tables.choose_rows(requirements)
     return {
-        "title": wording.title(report, tidy),
+        "title": wording.render_title(report, tidy),
         "report": report,
         # the name by which forms of the user's own know it
         "evidence": {**issue, "repro": repro},
@@ -72,15 +74,15 @@ def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> di
         "has_control": "sys.exit(125)" not in repro,
         "is_eager": wording.is_eager(report),
         "is_exported": wording.is_exported(report),
-        "lasting": wording.lasting(report),
-        "sentences": wording.description(report, issue["culprit"], tidy),
+        "lasting": wording.describe_duration(report),
+        "sentences": wording.describe_failure(report, issue["culprit"], tidy),
         "expected": expected,
         "actual": actual,
-        "difference": wording.difference(report) if report.get("differs_from") else None,
-        "grid": tables.grid(report),
-        "neighbours": tables.neighbour_rows(report),
-        "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
-        "subject": wording.subject(report),
+        "difference": wording.describe_difference(report) if report.get("differs_from") else None,
+        "grid": tables.build_grid(report),
+        "neighbours": tables.list_neighbour_rows(report),
+        "targets": kernel.list_targets(report) if kernel.is_kernel(report) else [],
+        "subject": wording.name_subject(report),
         "generated": kernel.describe_generated(report),
         "measured": tables.describe_measured(report),
         "requirements": requirements,
@@ -89,7 +91,7 @@ def values(report: Mapping[str, Any], repro: str, log: str, versions: str) -> di
         "releases": releases,
         "turning": describe_turns(releases),
         "not_measured": report.get("not_measured") or (),
-        "libraries": tables.libraries(report, issue["environment"]),
+        "libraries": tables.list_library_versions(report, issue["environment"]),
         "log": log,
         "log_left_out": bool(tidy.strip()) and not log,
         "versions": versions,
@@ -102,7 +104,7 @@ def try_form(form: IssueForm) -> None:
     Raises:
         FormError: it cannot be filled in, or its body has other headings than it declares.
     """
-    for report in (sample(), kernel_sample()):
+    for report in (build_sample(), build_kernel_sample()):
         _try_on(form, report)
 
 
@@ -112,7 +114,7 @@ def _try_on(form: IssueForm, report: Mapping[str, Any]) -> None:
     except ValueError as error:
         raise forms.FormError(f"the form {form.name}: {error}") from None
     body = text.split("\n", 2)[2]
-    found = headings(body)
+    found = list_headings(body)
     if form.headings and found != list(form.headings):
         raise forms.FormError(
             f"the form {form.name} has the headings {_list(found)} where form.toml says"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from templates import render
-from templates.text import code, one_line
+from templates.text import fit_on_line, render_code
 
 #: As Triton has them: backend, architecture, threads of a warp.
 TARGETS = {
@@ -65,27 +65,27 @@ def _values(kernel: str, name: str, launch: Json, target: str, summary: str) -> 
         "attributes": "{" + attributes + "}",
         "options": repr(dict(launch["options"])),
         "target": ", ".join(map(repr, TARGETS[target])),
-        "summary": one_line(summary, 110).replace('"', "'").replace("\\", "/"),
+        "summary": fit_on_line(summary, 110).replace('"', "'").replace("\\", "/"),
     }
 
 
-def title(report: Json) -> str:
+def render_title(report: Json) -> str:
     """The issue's title, of at most 150 characters."""
     verdict, target = report["verdict"], report["triton"]["target"]
     what = "dies compiling" if verdict["kind"] == "process_death" else "fails to compile"
     message = str(verdict["message"] or verdict["exception"] or "").removeprefix("error: ")
-    said = one_line(message, 90)
-    return one_line(f"[BUG] Triton {what} a kernel for {target}: {said}".rstrip(": "), 150)
+    said = fit_on_line(message, 90)
+    return fit_on_line(f"[BUG] Triton {what} a kernel for {target}: {said}".rstrip(": "), 150)
 
 
-def description(report: Json) -> list[str]:
+def describe_failure(report: Json) -> list[str]:
     """Three sentences: what fails and where, for whom it works, and how surely it is seen."""
     verdict, triton = report["verdict"], report["triton"]
     location = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
     how = (
         f"is killed by `{verdict['exception']}`"
         if verdict["kind"] == "process_death"
-        else f"raises {code(str(verdict['exception']))}"
+        else f"raises {render_code(str(verdict['exception']))}"
     )
     seen, of = verdict["reproduced"]
     return [
@@ -113,17 +113,17 @@ def _and(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def expected_and_actual(report: Json) -> tuple[str, str]:
+def describe_expected_and_actual(report: Json) -> tuple[str, str]:
     """What the compiler should do with the kernel, and what it does."""
     verdict = report["verdict"]
-    said = f": {code(str(verdict['message']))}" if verdict["message"] else ""
+    said = f": {render_code(str(verdict['message']))}" if verdict["message"] else ""
     return (
         "the kernel compiles, or is refused with an error that names its line",
-        f"{code(str(verdict['exception']))}{said}",
+        f"{render_code(str(verdict['exception']))}{said}",
     )
 
 
-def targets(report: Json) -> list[tuple[str, str, str]]:
+def list_targets(report: Json) -> list[tuple[str, str, str]]:
     """The rows of the table of targets: name, outcome, what the compiler says; several that say the
     same say it once.
     """
@@ -131,15 +131,17 @@ def targets(report: Json) -> list[tuple[str, str, str]]:
     for rung in report["ladder"]:
         outcome = rung["outcome"]
         mark = outcome if outcome in ("ok", "skipped", "timeout") else f"**{outcome}**"
-        detail = one_line(rung["detail"], 160)
-        rows.append((rung["rung"], mark, "the same" if detail and detail == said else code(detail)))
+        detail = fit_on_line(rung["detail"], 160)
+        rows.append(
+            (rung["rung"], mark, "the same" if detail and detail == said else render_code(detail))
+        )
         said = detail or said
     return rows
 
 
-def grid(report: Json) -> list[tuple[str, str]]:
+def list_target_outcomes(report: Json) -> list[tuple[str, str]]:
     """The same as (name, outcome), for pictures and the terminal."""
-    return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in targets(report)]
+    return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in list_targets(report)]
 
 
 def describe_generated(report: Json) -> list[str]:
@@ -162,10 +164,11 @@ def _describe_refusal(found: Json) -> str:
         if failing:
             fine = [name for name, outcome in row["targets"].items() if outcome == "ok"]
             rest = f", but for {_and(fine)}" if fine else ""
+            error = render_code(row["errors"][failing[0]])
             return (
                 f"Written as Triton code for a GPU, the kernel `{row['kernel']}` of the same"
                 f" program does not compile for {_and(failing)}{rest} (Triton {found['version']};"
-                f" the targets are named, no GPU was used): {code(row['errors'][failing[0]])}"
+                f" the targets are named, no GPU was used): {error}"
             )
     return ""
 
@@ -182,12 +185,12 @@ def _describe_interpreted(verdict: Json, found: Json) -> str:
     # an error of another class says nothing about this bug
     expected = verdict["exception"] if verdict["kind"] == "crash" else "AssertionError"
     if answer.get("outcome") == "fails" and answer["exception"] == expected:
-        said = one_line(f"{answer['exception']}: {answer['message']}", 160)
-        return f"{start} the repro fails too, so it is not C++ alone that is wrong: {code(said)}"
+        said = render_code(fit_on_line(f"{answer['exception']}: {answer['message']}", 160))
+        return f"{start} the repro fails too, so it is not C++ alone that is wrong: {said}"
     return ""
 
 
-def requirements(report: Json) -> list[tuple[str, str]]:
+def list_requirements(report: Json) -> list[tuple[str, str]]:
     """What the repro needs, as rows; plain words of `tables._NOTHING` say that it does not."""
     launch = report["triton"]["launch"]
     types = ", ".join(kind for kind in launch["signature"].values() if kind != "constexpr")
@@ -195,9 +198,9 @@ def requirements(report: Json) -> list[tuple[str, str]]:
     return [
         ("target", report["triton"]["target"]),
         ("GPU", "none"),
-        ("argument types", code(types) if types else "none"),
-        ("constants", code(_constants(launch["constexprs"])) or "none"),
-        ("launch options", code(options) if options else "default"),
+        ("argument types", render_code(types) if types else "none"),
+        ("constants", render_code(_constants(launch["constexprs"])) or "none"),
+        ("launch options", render_code(options) if options else "default"),
     ]
 
 

@@ -57,7 +57,7 @@ class _Piece:
     lines: tuple[str, ...]
 
 
-def last_words(text: str) -> str:
+def find_last_words(text: str) -> str:
     """What a library said, on one line, before it ended the process whose stderr is `text`; empty
     if nothing is known.
     """

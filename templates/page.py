@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from templates import captions, charts, render, tables, wording
 from templates.log import cut_log
-from templates.releases import describe_turns, release_rows
+from templates.releases import describe_turns, list_release_rows
 from templates.text import tidy_log
-from templates.versions import versions_block
+from templates.versions import render_versions
 
 
 def render_page(
@@ -28,38 +28,40 @@ def render_page(
         repro: its text.
         cells: the error in each cell of the worst output, which `report.json` does not hold.
     """
-    expected, actual = wording.expected_and_actual(report)
+    expected, actual = wording.describe_expected_and_actual(report)
     measured = report.get("pictures") or {}
     issue = report["issue"]
     log = tidy_log(issue["error_log"])
     error_map = {**measured["error_map"], "cells": cells} if measured.get("error_map") else None
-    releases = release_rows(report, issue["releases"])
+    releases = list_release_rows(report, issue["releases"])
     return render(
         "report.html.j2",
-        title=wording.title(report, log),
+        title=wording.render_title(report, log),
         report=report,
         evidence=issue,
         sentences=[
-            _plain(sentence) for sentence in wording.description(report, issue["culprit"], log)
+            _plain(sentence) for sentence in wording.describe_failure(report, issue["culprit"], log)
         ],
         expected=_plain(expected),
         actual=_plain(actual),
-        difference=wording.difference(report) if report.get("differs_from") else None,
-        requirements=[(name, _plain(value)) for name, value in tables.requirements(report, repro)],
-        ladder=Markup(charts.ladder(report)),
-        divergence=Markup(charts.divergence(measured.get("divergence"))),
-        where=captions.divergence(measured.get("divergence")),
-        error_map=Markup(charts.error_map(error_map)),
-        spread=captions.error_map(error_map),
-        reduction=Markup(charts.reduction(report.get("reduction") or ())),
-        releases=Markup(charts.releases(releases)),
+        difference=wording.describe_difference(report) if report.get("differs_from") else None,
+        requirements=[
+            (name, _plain(value)) for name, value in tables.list_requirements(report, repro)
+        ],
+        ladder=Markup(charts.plot_ladder(report)),
+        divergence=Markup(charts.plot_divergence(measured.get("divergence"))),
+        where=captions.describe_divergence(measured.get("divergence")),
+        error_map=Markup(charts.plot_error_map(error_map)),
+        spread=captions.describe_error_map(error_map),
+        reduction=Markup(charts.plot_reduction(report.get("reduction") or ())),
+        releases=Markup(charts.plot_releases(releases)),
         turning=describe_turns(releases),
-        subject=wording.subject(report),
-        unit=wording.unit(report),
+        subject=wording.name_subject(report),
+        unit=wording.name_unit(report),
         source=_source(repro, measured.get("graph_breaks") or ()),
-        graphs=captions.graphs(measured),
+        graphs=captions.describe_graphs(measured),
         log=cut_log(log).strip(),
-        versions=versions_block(issue["environment"]),
+        versions=render_versions(issue["environment"]),
     )
 
 

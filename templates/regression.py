@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from templates import render
-from templates.text import one_line
+from templates.text import fit_on_line
 
 #: The class and the method of every test.
 CLASS = "TestRepro"
@@ -29,7 +29,7 @@ _GUARD = re.compile(r"""__name__ == ["']__main__["']""")
 _SETTING = re.compile(r"(torch\.[\w.]+?\.config)\.([\w.]+)")
 
 
-def method(report: Mapping[str, Any]) -> str:
+def name_method(report: Mapping[str, Any]) -> str:
     """The name of the test's method: `test_wrong_result_frexp`."""
     kind = re.sub(r"\W", "_", report["verdict"]["kind"])
     named = [name.rsplit(".", 1)[-1].strip("_") for name in report["repro"]["operators"][:2]]
@@ -55,16 +55,16 @@ def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
         ValueError: the repro has nothing to call.
     """
     suite = "inductor" if report["verdict"]["layer"] in _INDUCTOR else "dynamo"
-    summary = one_line(report["verdict"]["summary"], 100).replace("\\", "/").replace('"', "'")
+    summary = fit_on_line(report["verdict"]["summary"], 100).replace("\\", "/").replace('"', "'")
     values = {
-        "method": method(report),
+        "method": name_method(report),
         "summary": summary.rstrip("."),
         "class_name": CLASS,
         "suite": suite,
     }
     if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in _tree(repro)):
         program = _without(repro, [_GUARD])
-        yield with_imports(
+        yield add_imports(
             render("test_repro.py.j2", program=program, body="", patches=(), **values)
         )
         return
@@ -78,7 +78,7 @@ def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
         layouts.append((definitions, statements))
     for above, inside in layouts:
         program, body = "\n\n\n".join([imports, *above]), "\n".join(inside)
-        yield with_imports(
+        yield add_imports(
             render("test_repro.py.j2", program=program, body=body, patches=patches, **values)
         )
 
@@ -110,7 +110,7 @@ def _split(repro: str) -> tuple[list[str], list[str], list[str]]:
     return patches, definitions, statements
 
 
-def with_imports(text: str) -> str:
+def add_imports(text: str) -> str:
     """The text with the imports at its top that it uses, those of the standard library first, and
     no others.
     """
@@ -132,11 +132,11 @@ def with_imports(text: str) -> str:
     return "\n\n\n".join(["\n\n".join(groups), rest]).lstrip() + "\n"
 
 
-def failing_text(test: str, report: Mapping[str, Any]) -> str:
+def write_failing_program(test: str, report: Mapping[str, Any]) -> str:
     """The same test as a program that lets its failure out, so that it can be held against the
     repro's.
     """
-    call = f'{CLASS}("{method(report)}").debug()'
+    call = f'{CLASS}("{name_method(report)}").debug()'
     return re.sub(r"\brun_tests\(\)\s*\Z", call + "\n", test)
 
 

@@ -36,14 +36,18 @@ def _version(text: str) -> tuple[tuple[int, ...], int | None]:
     )
 
 
-def regressions(torch: str, differs_from: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def find_regressions(
+    torch: str, differs_from: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
     """Those rows of `differs_from` that make the failure in `torch` a regression: earlier releases
     that were right.
     """
     return [row for row in differs_from if is_earlier(row["torch"], torch)]
 
 
-def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[tuple[str, str]]:
+def list_release_rows(
+    report: Mapping[str, Any], others: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """What was seen on each release, oldest first: this one, those of `differs_from`, and `others`
     (version -> words). Another build of this release that fails as well says nothing more.
     """

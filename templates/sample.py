@@ -25,7 +25,7 @@ if __name__ == "__main__":
 _NO_NUMBERS = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
 
 
-def sample() -> dict[str, Any]:
+def build_sample() -> dict[str, Any]:
     """The document about a torch program, `REPRO`."""
     numbers = {"max_abs_error": None, "error_vs_fp64": 0.0, "eager_error_vs_fp64": 0.0}
     return {
@@ -108,9 +108,9 @@ def sample() -> dict[str, Any]:
     }
 
 
-def kernel_sample() -> dict[str, Any]:
+def build_kernel_sample() -> dict[str, Any]:
     """The document about a Triton kernel."""
-    report = sample()
+    report = build_sample()
     outcomes = {"cuda:80": "ok", "cuda:90": "raises", "gfx942": "skipped"}
     report["ladder"] = [
         {"rung": name, "outcome": outcome, "detail": "a message", "seconds": 1.0, **_NO_NUMBERS}

@@ -22,7 +22,7 @@ class PairedRow:
     private: tuple[tuple[str, str], ...]
 
 
-def side_by_side(
+def render_side_by_side(
     repro: str,
     classes: Mapping[str, Sequence[str]],
     sources: Mapping[str, str],

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from templates import kernel
-from templates.text import code
+from templates.text import render_code
 from templates.wording import BACKENDS, read_changes
 
-#: Values of `requirements` that ask for nothing, and what to call them then.
+#: Values of `list_requirements` that ask for nothing, and what to call them then.
 _NOTHING = ("no", "none", "default", "default (None)")
 _UNNEEDED = {
     "backward": "backward pass",
@@ -23,21 +23,21 @@ _CUSTOM_OP = re.compile(
 _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
 
 
-def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stands above the outcomes in a row of `grid`."""
+def list_columns(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stands above the outcomes in a row of `build_grid`."""
     if kernel.is_kernel(report):
         return ("compiled for it",)
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
-def grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def build_grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic`
     repeat one outcome.
 
     Of a kernel (target, outcome).
     """
     if kernel.is_kernel(report):
-        return [*kernel.grid(report)]
+        return [*kernel.list_target_outcomes(report)]
     own = str(report["requires"]["dynamic"])
     cells: dict[str, dict[str, str]] = {}
     for rung in report["ladder"]:
@@ -71,11 +71,11 @@ def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
     return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
 
 
-def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def list_neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What was varied, for which values the repro fails, and for which it passes."""
 
     def say(values: list[str]) -> str:
-        return ", ".join(value if value == "left out" else code(value) for value in values)
+        return ", ".join(value if value == "left out" else render_code(value) for value in values)
 
     return [(what, say(fails), say(right)) for what, (fails, right) in read_changes(report).items()]
 
@@ -97,12 +97,12 @@ def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, An
     ]
 
 
-def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
+def list_requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
     """What the repro (its text) needs and what it does not, as rows: the receiving side asks for
     each of them by name.
     """
     if kernel.is_kernel(report):
-        return kernel.requirements(report)
+        return kernel.list_requirements(report)
     needs = report["requires"]
     dynamic = {None: "default (None)", True: "`dynamic=True`", False: "`dynamic=False`"}[
         needs["dynamic"]
@@ -110,12 +110,12 @@ def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, 
     return [
         ("backward", "yes" if needs["backward"] else "no"),
         ("dynamic shapes", dynamic),
-        ("mode", code(needs["mode"]) if needs["mode"] else "default"),
+        ("mode", render_code(needs["mode"]) if needs["mode"] else "default"),
         (
             "config flags",
-            _join(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
+            _join(render_code(f"{name} = {value!r}") for name, value in needs["config"].items()),
         ),
-        ("context managers", _join(map(code, needs.get("contexts", ())))),
+        ("context managers", _join(map(render_code, needs.get("contexts", ())))),
         ("custom backend", "yes" if report["verdict"]["layer"] == "backend" else "none"),
         ("custom ops", "yes" if _CUSTOM_OP.search(repro) else "none"),
         ("tensor subclasses", "yes" if _SUBCLASS.search(repro) else "none"),
@@ -123,8 +123,8 @@ def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, 
 
 
 def choose_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
-    """The rows of `requirements` that ask for something, and the names of the others as the end of
-    a sentence.
+    """The rows of `list_requirements` that ask for something, and the names of the others as the
+    end of a sentence.
     """
     wanted = [row for row in rows if row[1] not in _NOTHING]
     others = [_UNNEEDED.get(name, name) for name, value in rows if value in _NOTHING]
@@ -137,7 +137,9 @@ def _join(parts: Any) -> str:
     return ", ".join(parts) or "none"
 
 
-def libraries(report: Mapping[str, Any], environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+def list_library_versions(
+    report: Mapping[str, Any], environment: Mapping[str, Any]
+) -> list[tuple[str, str]]:
     """Name and version of what a compiler project asks for first."""
     packages = dict(environment.get("packages") or {})
     found = [("Triton", packages.get("triton")), ("torch", report["torch"])]

@@ -29,18 +29,18 @@ _UNSEEN = ("Cc", "Cf", "Cs")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def fence(text: str, language: str = "") -> str:
+def render_code_block(text: str, language: str = "") -> str:
     """A Markdown code block that no run of backticks inside the text can end early."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * max(3, longest + 1)
-    return f"{ticks}{language}\n{visible(text).rstrip()}\n{ticks}"
+    return f"{ticks}{language}\n{escape_unseen(text).rstrip()}\n{ticks}"
 
 
-def code(text: str, limit: int = 300) -> str:
+def render_code(text: str, limit: int = 300) -> str:
     """Text from outside as a code span on one line: nothing in it is markup, a mention or a
     reference.
     """
-    return _between_ticks(one_line(text, limit))
+    return _between_ticks(fit_on_line(text, limit))
 
 
 def _between_ticks(line: str) -> str:
@@ -52,7 +52,7 @@ def _between_ticks(line: str) -> str:
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
 
 
-def fences(text: str) -> Iterator[tuple[str, str | None]]:
+def track_fences(text: str) -> Iterator[tuple[str, str | None]]:
     """Each line of a Markdown text with the fence that is open after it."""
     opened: str | None = None
     for line in text.splitlines():
@@ -67,16 +67,16 @@ def fences(text: str) -> Iterator[tuple[str, str | None]]:
         yield line, opened
 
 
-def open_fence(text: str) -> str | None:
+def find_open_fence(text: str) -> str | None:
     """The fence that a Markdown text opens and does not close, or None."""
-    states = [opened for _, opened in fences(text)]
+    states = [opened for _, opened in track_fences(text)]
     return states[-1] if states else None
 
 
-def headings(text: str) -> list[str]:
+def list_headings(text: str) -> list[str]:
     """The heading lines of a Markdown text, those in code blocks aside."""
     found, inside = [], None
-    for line, opened in fences(text):
+    for line, opened in track_fences(text):
         if inside is None and opened is None and re.match(r"#{1,6}(\s|$)", line):
             found.append(line.strip())
         inside = opened
@@ -85,12 +85,12 @@ def headings(text: str) -> list[str]:
 
 def close_fences(text: str) -> str:
     """A person's own Markdown, with the fence closed that it left open."""
-    text = visible(text).strip()
-    opened = open_fence(text)
+    text = escape_unseen(text).strip()
+    opened = find_open_fence(text)
     return text if opened is None else f"{text}\n{opened}"
 
 
-def visible(text: str) -> str:
+def escape_unseen(text: str) -> str:
     """The text with every character that shows nothing, or turns others round, written as its
     escape.
     """
@@ -108,10 +108,10 @@ def shorten(text: str, limit: int) -> str:
     """At most `limit` UTF-8 bytes: the beginning, a note of what is missing, and the (longer)
     end.
     """
-    if size(text) <= limit:
+    if count_bytes(text) <= limit:
         return text
-    note = f"\n[... {size(text) - limit} or more bytes left out ...]\n"
-    room = limit - size(note)
+    note = f"\n[... {count_bytes(text) - limit} or more bytes left out ...]\n"
+    room = limit - count_bytes(note)
     if room <= 0:
         return ""
     data = text.encode()
@@ -119,37 +119,37 @@ def shorten(text: str, limit: int) -> str:
     return head.decode(errors="ignore") + note + tail.decode(errors="ignore")
 
 
-def size(text: str) -> int:
+def count_bytes(text: str) -> int:
     """UTF-8 bytes, never less than what a tracker counts as characters."""
     return len(text.encode())
 
 
-def one_line(text: str, limit: int = 160) -> str:
+def fit_on_line(text: str, limit: int = 160) -> str:
     """The text on one line, cut at `limit` characters."""
-    line = visible(" ".join(text.split()))
+    line = escape_unseen(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def cell(text: str, limit: int = 120) -> str:
+def render_cell(text: str, limit: int = 120) -> str:
     """Text for a cell of a Markdown table. What is outside of code spans cannot become HTML."""
     # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity
     # as it is written
-    parts = re.split(r"(`+[^`]*`+)", one_line(text, limit).replace("|", "\\|"))
+    parts = re.split(r"(`+[^`]*`+)", fit_on_line(text, limit).replace("|", "\\|"))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
-def span(text: str) -> str:
+def render_span(text: str) -> str:
     """Text of a stranger as a code span, also within a table: nothing in it is Markdown, HTML or a
     mention.
     """
     # a backslash before the bar would escape ours, and the cell would end there
     line = re.sub(
-        r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, 300)
+        r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", fit_on_line(text, 300)
     )
     return _between_ticks(line)
 
 
-def number(value: object) -> str:
+def format_number(value: object) -> str:
     """A measured number as people write it; an empty string for none."""
     if isinstance(value, bool) or value is None:
         return ""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def versions_block(env: Mapping[str, Any]) -> str:
-    """Text for the issue's Versions section, from what `collectors.machine.environment.environment`
-    found.
+def render_versions(env: Mapping[str, Any]) -> str:
+    """Text for the issue's Versions section, from what
+    `collectors.machine.environment.collect_environment` found.
 
     The wording of collect_env is kept where it has the line, because people and robots look for it.
     """

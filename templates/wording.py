@@ -10,8 +10,8 @@ from typing import Any
 
 from templates import kernel
 from templates.log import find_raising_frame
-from templates.releases import is_earlier, regressions
-from templates.text import code, number, one_line
+from templates.releases import find_regressions, is_earlier
+from templates.text import fit_on_line, format_number, render_code
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 #: The row of a decomposition that AOTAutograd meets while it traces.
@@ -154,7 +154,7 @@ TITLES = {
 }
 
 
-def title(report: Mapping[str, Any], log: str = "") -> str:
+def render_title(report: Mapping[str, Any], log: str = "") -> str:
     """The issue's title: component, what happens, with which operators.
 
     One line of at most 150 characters.
@@ -163,7 +163,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     raised.
     """
     if kernel.is_kernel(report):
-        return kernel.title(report)
+        return kernel.render_title(report)
     verdict = report["verdict"]
     titles = {**TITLES, **EAGER_TITLES} if is_eager(report) else TITLES
     pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
@@ -180,15 +180,15 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     explained = _EXPLANATION.search(log) if verdict["kind"] == UNSUPPORTED else None
     changes = read_changes(report)
     filled = pattern.format(
-        compiler=compiler(report),
+        compiler=name_compiler(report),
         exception=_exception(verdict).strip("`"),
-        message=one_line(explained.group(1) if explained else message, 90),
+        message=fit_on_line(explained.group(1) if explained else message, 90),
         operators=_operators_in_title(report, changes) + _condition(changes),
     )
-    return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+    return fit_on_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
 
-def compiler(report: Mapping[str, Any]) -> str:
+def name_compiler(report: Mapping[str, Any]) -> str:
     """What makes the callable: torch.compile, torch.export, AOTInductor or torch.onnx.export."""
     return COMPILERS[report["repro"].get("compiler") or "compile"]
 
@@ -203,7 +203,7 @@ def is_eager(report: Mapping[str, Any]) -> bool:
     return str(report["verdict"]["layer"]) == "eager"
 
 
-def lasting(report: Mapping[str, Any]) -> str:
+def describe_duration(report: Mapping[str, Any]) -> str:
     """How long the repro fails."""
     is_request = report["verdict"]["kind"] == UNSUPPORTED
     return "as long as this is not supported" if is_request else "while the bug is there"
@@ -270,10 +270,10 @@ def _smallest_size(changes: _Changes) -> str:
     return ""
 
 
-def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
+def describe_failure(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
     """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
     if kernel.is_kernel(report):
-        return kernel.description(report)
+        return kernel.describe_failure(report)
     return [_what(report, log), _where(report, culprit), _how_surely(report)]
 
 
@@ -286,7 +286,7 @@ def _message(verdict: Mapping[str, Any]) -> str:
 
 
 def _exception(verdict: Mapping[str, Any]) -> str:
-    return code(verdict["exception"]) or "an error" if verdict["exception"] else "an error"
+    return render_code(verdict["exception"]) or "an error" if verdict["exception"] else "an error"
 
 
 def _operators(report: Mapping[str, Any], limit: int) -> str:
@@ -300,12 +300,12 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     location = find_raising_frame(log) if _raises(verdict) else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**WHAT, **EAGER_WHAT} if is_eager(report) else WHAT
-    said = words.get(verdict["kind"], one_line(verdict["summary"]).rstrip("."))
+    said = words.get(verdict["kind"], fit_on_line(verdict["summary"]).rstrip("."))
     if _is_effect(verdict):
         said = _EFFECT_WHAT
     if verdict["summary"] == CACHE_SUMMARY:
         said = _CACHE_WHAT
-    what = said.format(compiler=compiler(report), exception=_exception(verdict) + where)
+    what = said.format(compiler=name_compiler(report), exception=_exception(verdict) + where)
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
     used = f"; the program below does it with {_list(operators[:6])}{more}" if operators else ""
@@ -350,17 +350,17 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
         sentence += f": already backend `{failing[0]}` fails"
     return (
         sentence
-        + (f", and bisection names {code(culprit.strip().rstrip('.'))}" if culprit else "")
+        + (f", and bisection names {render_code(culprit.strip().rstrip('.'))}" if culprit else "")
         + "."
     )
 
 
-def difference(report: Mapping[str, Any]) -> tuple[str, str]:
+def describe_difference(report: Mapping[str, Any]) -> tuple[str, str]:
     """What other releases do with the same repro, and the word for it; `report` has rows in
     `differs_from`.
     """
     rows = report["differs_from"]
-    word = "Regression" if regressions(report["torch"], rows) else "Difference"
+    word = "Regression" if find_regressions(report["torch"], rows) else "Difference"
     locations = []
     for row in rows:
         later = "the later " if is_earlier(report["torch"], row["torch"]) else ""
@@ -373,7 +373,7 @@ def difference(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(code, names))
+    return ", ".join(map(render_code, names))
 
 
 def _how_surely(report: Mapping[str, Any]) -> str:
@@ -384,12 +384,12 @@ def _how_surely(report: Mapping[str, Any]) -> str:
     )
 
 
-def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
+def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     """What eager mode does, and what the compiled program does instead, with the measured
     numbers.
     """
     if kernel.is_kernel(report):
-        return kernel.expected_and_actual(report)
+        return kernel.describe_expected_and_actual(report)
     verdict = report["verdict"]
     worst = _worst(report)
     kind = verdict["kind"]
@@ -397,26 +397,33 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if is_eager(report):
         expected = "a result, or an exception that says what is wrong with the arguments"
     if _raises(verdict):
-        said = f": {code(_message(verdict))}" if verdict["message"] else ""
+        said = f": {render_code(_message(verdict))}" if verdict["message"] else ""
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
         rejected = (report.get("repro") or {}).get("eager_error")
         if rejected:
-            return f"{code(one_line(rejected, 300))}, as in eager mode", "no error, and a result"
+            return (
+                f"{render_code(fit_on_line(rejected, 300))}, as in eager mode",
+                "no error, and a result",
+            )
         raised = re.search(r"refuses the call with (\w+);", verdict["summary"])
-        error = code(raised.group(1)) if raised else "error"
+        error = render_code(raised.group(1)) if raised else "error"
         return f"the {error} that eager mode raises", "no error, and a result"
     if kind == "process_death":
-        said = f": {code(verdict['message'])}" if verdict["message"] else ""
+        said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
         raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
         if raised:
-            expected = f"{code(raised.group(1))}, which eager mode raises"
+            expected = f"{render_code(raised.group(1))}, which eager mode raises"
         return expected, f"the process dies with {_exception(verdict)}{said}"
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
-    actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
+    actual = (
+        render_code(verdict["message"])
+        if verdict["message"]
+        else fit_on_line(verdict["summary"], 300)
+    )
     if _is_effect(verdict):
         return "the same state as eager mode leaves", actual
     if kind == "wrong_metadata":
@@ -450,11 +457,13 @@ def _numbers(rung: Mapping[str, Any], said: str) -> str:
         return ""  # the repro's own check has told it
     parts = []
     if rung["max_abs_error"] is not None and "max abs error" not in said:
-        parts.append(f"largest absolute difference to eager {number(rung['max_abs_error'])}")
+        parts.append(f"largest absolute difference to eager {format_number(rung['max_abs_error'])}")
     if rung["error_vs_fp64"] is not None:
-        parts.append(f"error against float64 {number(rung['error_vs_fp64'])}")
+        parts.append(f"error against float64 {format_number(rung['error_vs_fp64'])}")
     if rung["eager_error_vs_fp64"] is not None:
-        parts.append(f"eager's own error against float64 {number(rung['eager_error_vs_fp64'])}")
+        parts.append(
+            f"eager's own error against float64 {format_number(rung['eager_error_vs_fp64'])}"
+        )
     return f" ({'; '.join(parts)})" if parts else ""
 
 
@@ -465,7 +474,7 @@ def describe_elements(report: Mapping[str, Any]) -> str:
     """
     scalars = _SCALARS.search(report["verdict"]["message"] or "")
     if scalars:
-        eager, compiled = map(code, scalars.groups())
+        eager, compiled = map(render_code, scalars.groups())
         return f"eager {eager}, compiled {compiled}"
     found = ((report.get("pictures") or {}).get("error_map")) or {}
     worst = found.get("worst") or ()
@@ -474,11 +483,11 @@ def describe_elements(report: Mapping[str, Any]) -> str:
     which = f"output {found['output']}: " if found["of"] > 1 else ""
     if len(worst) == found["elements"]:
         sides = (", ".join(_write(row[side]) for row in worst) for side in ("eager", "compiled"))
-        eager, compiled = (code(f"[{side}]") for side in sides)
+        eager, compiled = (render_code(f"[{side}]") for side in sides)
         return f"{which}eager {eager}, compiled {compiled}"
     rows = [
-        f"at {code(str(row['index']))} eager {code(_write(row['eager']))},"
-        f" compiled {code(_write(row['compiled']))}"
+        f"at {render_code(str(row['index']))} eager {render_code(_write(row['eager']))},"
+        f" compiled {render_code(_write(row['compiled']))}"
         for row in worst
     ]
     return f"{which}{found['off']} of {found['elements']} elements are off: {'; '.join(rows)}"
@@ -488,12 +497,12 @@ def _write(value: Any) -> str:
     return str(value) if isinstance(value, (bool, str)) else f"{value:.6g}"
 
 
-def unit(report: Mapping[str, Any]) -> str:
+def name_unit(report: Mapping[str, Any]) -> str:
     """What the size of a repro is counted in."""
     return "statement" if kernel.is_kernel(report) else "tensor operation"
 
 
-def subject(report: Mapping[str, Any]) -> str:
+def name_subject(report: Mapping[str, Any]) -> str:
     """The project at fault with its release."""
     if kernel.is_kernel(report):
         return f"Triton {report['triton']['version']}"

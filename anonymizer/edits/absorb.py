@@ -16,14 +16,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.locations import IdentifierRenaming, bodies, change_each, expressions, put_at
+from anonymizer.source.locations import (
+    IdentifierRenaming,
+    change_each,
+    find_expressions,
+    list_bodies,
+    put_at,
+)
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 _NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
-def single(program: SourceProgram) -> Iterator[SourceProgram]:
+def replace_single_lists(program: SourceProgram) -> Iterator[SourceProgram]:
     """A list of one block that is only asked for its first becomes that block."""
 
     def locate(each: SourceProgram) -> list[Any]:
@@ -45,7 +51,7 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
         node.value = made
         uses = [
             part
-            for part in expressions(whole, ast.Subscript)
+            for part in find_expressions(whole, ast.Subscript)
             if isinstance(part[3].value, ast.Attribute) and part[3].value.attr == name
         ]
         for part in uses:
@@ -130,10 +136,10 @@ def _calls(program: SourceProgram) -> list[_CallSite]:
 def _calls_in(
     index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
 ) -> Iterator[_CallSite]:
-    for body in bodies(caller):
+    for body in list_bodies(caller):
         for statement in body:
             for location in (
-                expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
+                find_expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
             ):
                 found = _resolve(index, owner, location[3].func)
                 if found is not None and found.function is not caller:
@@ -244,7 +250,7 @@ def _drop(target: _Target) -> None:
     if target.made is None:
         target.owner.body.remove(target.function)
         return
-    body = next(body for body in bodies(target.owner) if target.made in body)
+    body = next(body for body in list_bodies(target.owner) if target.made in body)
     at = body.index(target.made)
     body[at : at + 1] = copy.deepcopy(list(target.moved))
 

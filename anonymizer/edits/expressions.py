@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.locations import change_each, expressions, nth, put_at
+from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 #: What a number may stand in.
@@ -61,7 +61,7 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
         ast.List,
         ast.Dict,
     )
-    for index, location in enumerate(expressions(program, kinds)):
+    for index, location in enumerate(find_expressions(program, kinds)):
         if isinstance(getattr(location[3], "ctx", None), (ast.Store, ast.Del)) or location[1] in (
             "targets",
             "decorator_list",
@@ -69,14 +69,16 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
         ):
             continue
         for part in range(len(_parts(location[3]))):
-            made, found = nth(program, lambda each: expressions(each, kinds), index)
+            made, found = copy_with_place(
+                program, lambda each: find_expressions(each, kinds), index
+            )
             piece = _parts(found[3])[part]
             if not isinstance(piece, ast.Starred):
                 put_at(found, piece)
                 yield made
 
 
-def own_calls(program: SourceProgram) -> Iterator[SourceProgram]:
+def replace_own_calls(program: SourceProgram) -> Iterator[SourceProgram]:
     """Put a sum in the place of a call of the program's own layer or method, which has lines of its
     own; one that is left out with nothing in its place may leave nothing to compile.
     """
@@ -84,7 +86,7 @@ def own_calls(program: SourceProgram) -> Iterator[SourceProgram]:
     def locate(each: SourceProgram) -> list[Any]:
         return [
             location
-            for location in expressions(each, ast.Call)
+            for location in find_expressions(each, ast.Call)
             if ast.unparse(location[3].func).startswith("self.")
             and not ast.unparse(location[3].func).startswith(("self.register_", "self.add_module"))
             and location[3].args
@@ -97,7 +99,7 @@ def own_calls(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def elements(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_elements(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop one element of a tuple, list or dictionary, or one keyword of a call."""
 
     def locate(each: SourceProgram) -> list[Any]:
@@ -124,7 +126,7 @@ def elements(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def earlier(program: SourceProgram) -> Iterator[SourceProgram]:
+def reuse_earlier_values(program: SourceProgram) -> Iterator[SourceProgram]:
     """Give a variable an earlier value of its function instead of one that is computed: what led to
     it need not matter.
     """
@@ -167,13 +169,13 @@ def _target(node: ast.stmt) -> str:
     return ""
 
 
-def literals(program: SourceProgram) -> Iterator[SourceProgram]:
+def insert_numbers(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write a number where an attribute or a size is read."""
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
             location
-            for location in expressions(each, (ast.Attribute, ast.Subscript))
+            for location in find_expressions(each, (ast.Attribute, ast.Subscript))
             if isinstance(location[0], _TAKES_NUMBERS)
             and location[1] != "func"
             and isinstance(location[3].ctx, ast.Load)

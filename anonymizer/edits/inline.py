@@ -10,7 +10,13 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.locations import IdentifierRenaming, bodies, change_each, expressions, put_at
+from anonymizer.source.locations import (
+    IdentifierRenaming,
+    change_each,
+    find_expressions,
+    list_bodies,
+    put_at,
+)
 from anonymizer.source.program import SourceProgram
 
 
@@ -27,7 +33,7 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
     def locate(each: SourceProgram) -> list[Any]:
         return [
             location
-            for location in expressions(each, ast.Call)
+            for location in find_expressions(each, ast.Call)
             if isinstance(location[3].func, ast.Name)
             and location[3].func.id in helpers
             and not location[3].keywords
@@ -61,7 +67,7 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
             (body, node)
             for function in ast.walk(each.definitions)
             if isinstance(function, ast.FunctionDef) and function.name != "__init__"
-            for body in bodies(function)
+            for body in list_bodies(function)
             for node in body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         ]
@@ -111,7 +117,7 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
         owner, name, value = location
         found = [
             part
-            for part in expressions(owner, ast.Attribute)
+            for part in find_expressions(owner, ast.Attribute)
             if part[3].attr == name and ast.unparse(part[3].value) == "self"
         ]
         stored = sum(isinstance(part[3].ctx, ast.Store) for part in found)
@@ -137,7 +143,7 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def change(location: Any) -> Any:
         made, name, value = location
-        found = [part for part in expressions(made, ast.Attribute) if part[3].attr == name]
+        found = [part for part in find_expressions(made, ast.Attribute) if part[3].attr == name]
         if any(isinstance(part[3].ctx, ast.Store) for part in found):
             return False
         for part in found:

@@ -4,39 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from anonymizer.edits.absorb import absorb, single
-from anonymizer.edits.expressions import earlier, elements, literals, own_calls, simplify
+from anonymizer.edits.absorb import absorb, replace_single_lists
+from anonymizer.edits.expressions import (
+    drop_elements,
+    insert_numbers,
+    replace_own_calls,
+    reuse_earlier_values,
+    simplify,
+)
 from anonymizer.edits.inline import fold, fold_class_attributes, inline, promote, propagate
-from anonymizer.edits.signatures import fields, function_arguments, only_items, parameters
-from anonymizer.edits.sizes import blocks, constants, dimensions, layouts
-from anonymizer.edits.statements import definitions, discard, statements, unwrap
+from anonymizer.edits.signatures import (
+    drop_fields,
+    drop_function_arguments,
+    drop_parameters,
+    pass_only_items,
+)
+from anonymizer.edits.sizes import (
+    drop_layouts,
+    shorten_block_lists,
+    shrink_dimensions,
+    simplify_constants,
+)
+from anonymizer.edits.statements import discard, drop_definitions, drop_statements, unwrap
 from anonymizer.source.program import SourceProgram
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
 
 PASSES: tuple[Edit, ...] = (
     promote,
-    definitions,
-    statements,
+    drop_definitions,
+    drop_statements,
     discard,
     unwrap,
-    blocks,
-    single,
+    shorten_block_lists,
+    replace_single_lists,
     absorb,
     simplify,
-    own_calls,
-    elements,
-    fields,
+    replace_own_calls,
+    drop_elements,
+    drop_fields,
     inline,
     propagate,
     fold,
     fold_class_attributes,
-    parameters,
-    only_items,
-    function_arguments,
-    layouts,
-    dimensions,
-    constants,
-    earlier,
-    literals,
+    drop_parameters,
+    pass_only_items,
+    drop_function_arguments,
+    drop_layouts,
+    shrink_dimensions,
+    simplify_constants,
+    reuse_earlier_values,
+    insert_numbers,
 )

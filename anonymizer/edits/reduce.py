@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from anonymizer.edits.expressions import simplify
 from anonymizer.edits.passes import PASSES, Edit
-from anonymizer.edits.signatures import parameters
+from anonymizer.edits.signatures import drop_parameters
 from anonymizer.graph.repro import ReproBody
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, renumber, tidy
@@ -27,7 +27,7 @@ Interesting = Callable[[list[SourceProgram]], list[bool]]
 BATCH = 4
 
 
-def candidate(
+def build_candidate(
     program: SourceProgram, text: str, inputs: str, expression: str
 ) -> SourceProgram | None:
     """The program with other texts, tidied.
@@ -72,7 +72,7 @@ def _key(program: SourceProgram) -> tuple[str, str, str]:
 
 def _proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
-        found = candidate(
+        found = build_candidate(
             program,
             made.definitions_text(),
             "\n".join(made.inputs_lines()),
@@ -82,7 +82,7 @@ def _proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
             yield found
 
 
-def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
+def drop_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     """A program with one call or operator replaced by one of its parts, and how many tensor
     operations it has; only those that have fewer than before.
     """
@@ -108,7 +108,7 @@ def without_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
 def _simplify_and_drop(program: SourceProgram) -> Iterator[SourceProgram]:
     """`simplify`, without the parameters that nothing reads any more."""
     for made in simplify(program):
-        while (fewer := next(parameters(made), None)) is not None:
+        while (fewer := next(drop_parameters(made), None)) is not None:
             made = fewer
         yield made
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from anonymizer.edits.statements import remove
-from anonymizer.source.locations import change_each, expressions, put_at
+from anonymizer.source.locations import change_each, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
-def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop a parameter of the entry that it does not mention, together with the input for it."""
     entry = _entry(program)
     returned = program.inputs.body[-1]
@@ -42,7 +42,7 @@ def parameters(program: SourceProgram) -> Iterator[SourceProgram]:
         yield made
 
 
-def only_items(program: SourceProgram) -> Iterator[SourceProgram]:
+def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:
     """Give the entry the only item of a list, where it asks that list for nothing else."""
     entry, returned = _entry(program), program.inputs.body[-1]
     if entry is None or not isinstance(getattr(returned, "value", None), ast.Tuple):
@@ -57,7 +57,7 @@ def only_items(program: SourceProgram) -> Iterator[SourceProgram]:
         body = ast.Module(node.body, [])
         uses = [
             place
-            for place in expressions(body, ast.Subscript)
+            for place in find_expressions(body, ast.Subscript)
             if ast.unparse(place[3]) == f"{parameter.arg}[0]"
         ]
         for place in uses:
@@ -80,7 +80,7 @@ def _entry(program: SourceProgram) -> ast.FunctionDef | None:
     return None
 
 
-def fields(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_fields(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop a field of a dataclass, with what its instances are given for it."""
 
     def locate(each: SourceProgram) -> list[Any]:
@@ -102,7 +102,7 @@ def fields(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop what an `autograd.Function` is given beside its first argument, together with its
     gradient.
     """

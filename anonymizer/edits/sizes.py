@@ -7,14 +7,14 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.locations import change_each, expressions, nth, put_at
+from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
 from anonymizer.source.program import SourceProgram, is_simple
 
 #: Functions that are given nothing but sizes.
 _OF_SIZES = ("torch.ones", "torch.zeros", "torch.rand", "torch.randn")
 
 
-def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
+def shorten_block_lists(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks
     become short.
     """
@@ -36,7 +36,7 @@ def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def constants(program: SourceProgram) -> Iterator[SourceProgram]:
+def simplify_constants(program: SourceProgram) -> Iterator[SourceProgram]:
     """Simpler numbers, one place at a time."""
 
     def locate(each: SourceProgram) -> list[Any]:
@@ -51,7 +51,7 @@ def constants(program: SourceProgram) -> Iterator[SourceProgram]:
 
     for index, node in enumerate(locate(program)):
         for value in _simpler(node.value):
-            made, location = nth(program, locate, index)
+            made, location = copy_with_place(program, locate, index)
             location.value = value
             yield made
 
@@ -65,11 +65,11 @@ def _simpler(value: float) -> list[float]:
     )
 
 
-def layouts(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_layouts(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make an input that is laid out in an order of its own contiguous."""
 
     def locate(each: SourceProgram) -> list[Any]:
-        found = expressions(each.inputs, ast.Call)
+        found = find_expressions(each.inputs, ast.Call)
         return [
             location
             for location in found
@@ -93,7 +93,7 @@ def layouts(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
+def shrink_dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Every occurrence of a size in inputs and parameters shrinks at once."""
     found = sorted(
         {

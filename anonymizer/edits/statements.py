@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from anonymizer.edits.absorb import calls_base
-from anonymizer.source.locations import bodies, change_each, nth
+from anonymizer.source.locations import change_each, copy_with_place, list_bodies
 from anonymizer.source.program import SourceProgram, is_state_reader
 
 #: Definitions that a program cannot do without.
 _FIXED = frozenset({"Repro", "repro", "custom_backend"})
 
 
-def definitions(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_definitions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop each definition and each member of a class that the entry is not."""
     for index, node in enumerate(program.definitions.body):
         if getattr(node, "name", "") not in _FIXED and not is_state_reader(node):
@@ -43,14 +43,14 @@ def remove(location: Any) -> None:
         body.append(ast.Pass())
 
 
-def statements(program: SourceProgram) -> Iterator[SourceProgram]:
+def drop_statements(program: SourceProgram) -> Iterator[SourceProgram]:
     """Delete runs of statements: all, halves, quarters, single ones; the last statements first."""
     for index, body in enumerate(_blocks(program)):
         length = len(body)
         step = length
         while step:
             for start in reversed(range(0, length, step)):
-                made, location = nth(program, _blocks, index)
+                made, location = copy_with_place(program, _blocks, index)
                 gone = location[start : start + step]
                 returns = any(isinstance(each, ast.Return) for each in gone)
                 if returns and (_is_inputs(made, location) or _is_gradient(made, location)):
@@ -79,7 +79,7 @@ def _is_gradient(program: SourceProgram, body: list[ast.stmt]) -> bool:
 def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
     """Lists of statements; those of classes hold members, which go one by one."""
     trees = program.definitions.body
-    inside = [body for node in trees for body in bodies(node)]
+    inside = [body for node in trees for body in list_bodies(node)]
     parts = (part for node in trees for part in ast.walk(node))
     classes = {id(part.body) for part in parts if isinstance(part, ast.ClassDef)}
     return [body for body in inside if id(body) not in classes] + [program.inputs.body]
@@ -92,7 +92,7 @@ def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
         kinds = (ast.If, ast.For, ast.With, ast.Try, ast.While)
         return [
             (body, node, name)
-            for body in bodies(each.definitions)
+            for body in list_bodies(each.definitions)
             for node in body
             if isinstance(node, kinds)
             for name in ("body", "orelse")
@@ -117,7 +117,7 @@ def discard(program: SourceProgram) -> Iterator[SourceProgram]:
     def locate(each: SourceProgram) -> list[Any]:
         return [
             (body, node)
-            for body in bodies(each.definitions)
+            for body in list_bodies(each.definitions)
             for node in body
             if isinstance(node, ast.Assign)
             and isinstance(node.value, (ast.Call, ast.BinOp, ast.Subscript, ast.Tuple))

@@ -9,7 +9,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.kinds import Compiler
 
 
-def as_module(body: ReproBody) -> ReproBody:
+def wrap_in_module(body: ReproBody) -> ReproBody:
     """The body with its function as the `forward` of a module; torch.export takes nothing else.
 
     Raises:
@@ -31,7 +31,7 @@ def as_module(body: ReproBody) -> ReproBody:
     raise ValueError(f"{body.callable} is no function of the program")
 
 
-def compile_expression(check: ReproCheck, model: str, args: str) -> str:
+def write_compilation(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what the check makes of a program: the text of a callable.
 
     Args:
@@ -42,7 +42,7 @@ def compile_expression(check: ReproCheck, model: str, args: str) -> str:
         return f"torch.compile({model}{check.keywords()})"
     if check.compiler == Compiler.EAGER:
         return model
-    made = export_expression(check, model, args)
+    made = write_export(check, model, args)
     if check.compiler == Compiler.AOTI:
         return f"torch._inductor.aoti_load_package({made})"
     if check.compiler == Compiler.ONNX:
@@ -50,7 +50,7 @@ def compile_expression(check: ReproCheck, model: str, args: str) -> str:
     return made if "unflatten" in check.steps else f"{made}.module()"
 
 
-def export_expression(check: ReproCheck, model: str, args: str) -> str:
+def write_export(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
     of a package, or a model of Compiler.ONNX, which returns a tuple.
     """

@@ -12,7 +12,7 @@ _LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 def is_container(value: ast.expr) -> bool:
     """Whether an expression makes a container that can be changed."""
     return isinstance(value, _LITERALS) or (
-        isinstance(value, ast.Call) and callee_name(value) in _CONTAINERS
+        isinstance(value, ast.Call) and read_callee_name(value) in _CONTAINERS
     )
 
 
@@ -25,7 +25,7 @@ def is_object(value: ast.expr) -> bool:
     )
 
 
-def callee_name(value: ast.Call) -> str:
+def read_callee_name(value: ast.Call) -> str:
     """The last name of what is called; empty where it has none."""
     if isinstance(value.func, ast.Attribute):
         return value.func.attr

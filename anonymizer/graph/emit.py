@@ -14,13 +14,13 @@ from anonymizer.graph.expressions import (
     IN_PLACE,
     INFIX,
     ExpressionWriter,
-    constructor,
-    literal,
+    write_constructor,
+    write_literal,
 )
-from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer, TensorMeta, written_inputs
-from anonymizer.graph.layouts import storage_lines, tensor_text
+from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer, TensorMeta, find_written_inputs
+from anonymizer.graph.layouts import write_shared_storage, write_tensor
 from anonymizer.graph.repro import ReproBody, indent
-from anonymizer.graph.values import operand
+from anonymizer.graph.values import parenthesize_operand
 
 
 class Emitter:
@@ -90,7 +90,7 @@ class Emitter:
                 self.init.append(f'self.register_buffer("{name}", {made})')
 
     def _tensor(self, item: Input) -> str:
-        return tensor_text(item.meta, item.recipe, self._dims(item))
+        return write_tensor(item.meta, item.recipe, self._dims(item))
 
     def _dims(self, item: Input) -> tuple[int | str, ...]:
         symbols = item.symbols or item.meta.shape
@@ -118,7 +118,7 @@ class Emitter:
         return tuple(self.sizes)
 
     def _inputs(self, arguments: list[Input]) -> list[str]:
-        written = written_inputs(self.graph)
+        written = find_written_inputs(self.graph)
         if not any(item.alias for item in arguments):
             parts = [self._with_grad(self._tensor(i), i.meta, i.name in written) for i in arguments]
             return ["return ()"] if not parts else ["return (" + ", ".join(parts) + ",)"]
@@ -136,16 +136,16 @@ class Emitter:
 
         def make(meta: TensorMeta) -> str:
             dims = self._dims(owner) if meta is owner.meta else meta.shape
-            return self._with_grad(tensor_text(meta, owner.recipe, dims), meta, is_written)
+            return self._with_grad(write_tensor(meta, owner.recipe, dims), meta, is_written)
 
         placed = [(self.text[i.name], i.meta, i.alias.offset) for i in views if i.alias]
-        return storage_lines((self.text[owner.name], owner.meta), placed, make, base)
+        return write_shared_storage((self.text[owner.name], owner.meta), placed, make, base)
 
     def _with_grad(self, text: str, meta: TensorMeta, is_written: bool) -> str:
         """A tensor that requires a gradient; a leaf may not be changed in place."""
         if not meta.requires_grad or not meta.is_float:
             return text
-        return operand(text) + ".requires_grad_()" + (".clone()" if is_written else "")
+        return parenthesize_operand(text) + ".requires_grad_()" + (".clone()" if is_written else "")
 
     # -- forward -----------------------------------------------------------------------------------
 
@@ -218,14 +218,14 @@ class Emitter:
         if node.op == "method":
             return self.expressions.write_method(node)
         if node.op == "grad_mode":
-            return f"torch.set_grad_enabled({literal(node.args[0])})"
+            return f"torch.set_grad_enabled({write_literal(node.args[0])})"
         return self.expressions.write_function(node)
 
     def _layer(self, layer: StockLayer) -> str:
-        base = stock_layers.attribute(layer)
+        base = stock_layers.name_attribute(layer)
         self.layers[base] += 1
         name = f"{base}{self.layers[base]}"
-        self.init.append(f"self.{name} = {constructor(layer)}")
+        self.init.append(f"self.{name} = {write_constructor(layer)}")
         return f"self.{name}"
 
 

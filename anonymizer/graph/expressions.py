@@ -51,12 +51,14 @@ class NotPublic(Exception):
     """The program holds something that may not leave: a string that is none of torch's."""
 
 
-def literal(value: Value) -> str:
+def write_literal(value: Value) -> str:
     """A constant argument as text, such as `(3, torch.float32)`. Raises NotPublic for a dict."""
     if isinstance(value, Atom):
         return value.text
     if isinstance(value, Seq):
-        return _sequence(value, [literal(item) for item in value.items if value.kind != "dict"])
+        return _sequence(
+            value, [write_literal(item) for item in value.items if value.kind != "dict"]
+        )
     return repr(value)
 
 
@@ -78,7 +80,7 @@ class ExpressionWriter:
     """Writes nodes of the graph IR as expressions.
 
     `read` gives the expression of a value by the value's name. `constant` gives the text of a
-    constant that is not written as `literal` does, and "" for all others.
+    constant that is not written as `write_literal` does, and "" for all others.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class ExpressionWriter:
         if isinstance(value, str) and value not in _STRINGS:
             if not _EINSUM.match(value) or not ("," in value or "->" in value):
                 raise NotPublic("a string argument")
-        return literal(value)
+        return write_literal(value)
 
     def write_argument(self, value: Value) -> str:
         """A value between commas, where an expression needs no parentheses. Raises NotPublic."""
@@ -168,15 +170,19 @@ def _region(node: Node) -> str:
         return (
             "torch.inference_mode()"
             if node.args in ((), (True,))
-            else f"torch.inference_mode({literal(node.args[0])})"
+            else f"torch.inference_mode({write_literal(node.args[0])})"
         )
     device, dtype, enabled = (*node.args, None, True)[:3]
-    shown = f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
+    shown = (
+        f", dtype={write_literal(dtype)}"
+        if isinstance(dtype, Atom) and enabled is not False
+        else ""
+    )
     switch = ", enabled=False" if enabled is False else ""
     return f'torch.autocast("{device}"{shown}{switch})'
 
 
-def constructor(layer: StockLayer) -> str:
+def write_constructor(layer: StockLayer) -> str:
     """The call that makes a stock layer: `nn.Linear(8, 16, bias=False)`.
 
     What a call usually gives by position stands without its keyword. Raises NotPublic.
@@ -184,7 +190,7 @@ def constructor(layer: StockLayer) -> str:
     shown = []
     for position, (key, value) in enumerate(layer.kwargs):
         bare = position < 3 and key in _POSITIONAL.get(layer.cls, ())
-        shown.append(literal(value) if bare else f"{key}={literal(value)}")
+        shown.append(write_literal(value) if bare else f"{key}={write_literal(value)}")
     return f"nn.{layer.cls}({', '.join(shown)})"
 
 

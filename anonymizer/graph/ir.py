@@ -164,9 +164,9 @@ class Node:
     def refs(self) -> Iterator[str]:
         """Names of the values this node reads, with repetitions."""
         for value in self.args:
-            yield from refs_of(value)
+            yield from list_refs(value)
         for _, value in self.kwargs:
-            yield from refs_of(value)
+            yield from list_refs(value)
 
     def map_refs(self, change: Callable[[Ref], Value]) -> Node:
         """The node with every reference replaced."""
@@ -260,13 +260,13 @@ class Graph:
         return node.meta if node is not None else None
 
 
-def refs_of(value: Value) -> Iterator[str]:
+def list_refs(value: Value) -> Iterator[str]:
     """Names referenced anywhere inside an argument."""
     if isinstance(value, Ref):
         yield value.name
     elif isinstance(value, Seq):
         for item in value.items:
-            yield from refs_of(item[1] if value.kind == "dict" else item)
+            yield from list_refs(item[1] if value.kind == "dict" else item)
 
 
 def map_value(value: Value, change: Callable[[Ref], Value]) -> Value:
@@ -319,7 +319,7 @@ def fold_scalars(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-def impure(node: Node) -> bool:
+def is_impure(node: Node) -> bool:
     """Whether a node has an effect beyond its result.
 
     In-place operations (`add_`, `__setitem__`), regions and switches of grad mode have one.
@@ -342,7 +342,7 @@ _VIEWS = frozenset(
 )
 
 
-def written_inputs(graph: Graph) -> frozenset[str]:
+def find_written_inputs(graph: Graph) -> frozenset[str]:
     """The inputs that the program changes in place, themselves or through a view."""
     lies_in = {item.name: item.name for item in graph.inputs}
     found = set()
@@ -365,7 +365,7 @@ def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
     needed = {ref.name for ref in graph.outputs}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.name in needed or (impure(node) and not drop_impure):
+        if node.name in needed or (is_impure(node) and not drop_impure):
             kept.append(node)
             needed.update(node.refs())
     kept.reverse()

@@ -27,7 +27,7 @@ from anonymizer.graph.ir import (
 )
 
 
-def value_from_json(data: Any) -> Value:
+def read_value(data: Any) -> Value:
     """An argument from its JSON form: {"ref": name}, {"atom": text}, {"float": text},
     {"device": name}, {"list" | "tuple" | "slice": [...]}, {"dict": {...}}, or a plain constant.
     """
@@ -43,11 +43,11 @@ def value_from_json(data: Any) -> Value:
         return Atom(f'torch.device("{data["device"]}")')
     for kind in ("list", "tuple", "slice"):
         if kind in data:
-            return Seq(kind, tuple(value_from_json(item) for item in data[kind]))
-    return Seq("dict", tuple((key, value_from_json(item)) for key, item in data["dict"]))
+            return Seq(kind, tuple(read_value(item) for item in data[kind]))
+    return Seq("dict", tuple((key, read_value(item)) for key, item in data["dict"]))
 
 
-def meta_from_json(data: Any) -> Any:
+def read_meta(data: Any) -> Any:
     """The metadata of a value from its JSON form.
 
     Args:
@@ -58,7 +58,7 @@ def meta_from_json(data: Any) -> Any:
         TensorMeta, a tuple of metadata, a scalar's kind, or None.
     """
     if isinstance(data, list):
-        return tuple(meta_from_json(item) for item in data)
+        return tuple(read_meta(item) for item in data)
     if not isinstance(data, Mapping):
         return None
     if "scalar" in data:
@@ -73,7 +73,7 @@ def meta_from_json(data: Any) -> Any:
     )
 
 
-def operation_from_json(item: Json, meta: Any) -> Node:
+def read_operation(item: Json, meta: Any) -> Node:
     """One operation, with the metadata of its results, from its JSON form: {"name", "op", "target",
     "args", "kwargs"}.
     """
@@ -81,13 +81,13 @@ def operation_from_json(item: Json, meta: Any) -> Node:
         item["name"],
         item["op"],
         item["target"],
-        tuple(value_from_json(value) for value in item["args"]),
-        tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
+        tuple(read_value(value) for value in item["args"]),
+        tuple((key, read_value(value)) for key, value in item["kwargs"].items()),
         meta,
     )
 
 
-def layer_from_json(data: Json, training: bool) -> StockLayer:
+def read_layer(data: Json, training: bool) -> StockLayer:
     """A stock layer from its JSON form: {"class", "kwargs"}; a list among these becomes a tuple."""
     kwargs = tuple((key, _layer_argument(value)) for key, value in data["kwargs"].items())
     return StockLayer(data["class"], kwargs, training)
@@ -104,7 +104,7 @@ def _freeze(stats: Json) -> Iterator[tuple[str, Any]]:
         yield key, tuple(value) if isinstance(value, list) else value
 
 
-def from_json(data: Json, recipe: ChooseRecipe) -> Graph:
+def read_graph(data: Json, recipe: ChooseRecipe) -> Graph:
     """A captured graph from the JSON that `collectors.dynamo` made.
 
     Args:
@@ -119,16 +119,14 @@ def from_json(data: Json, recipe: ChooseRecipe) -> Graph:
     """
     inputs = tuple(_input(item, recipe) for item in data["inputs"])
     nodes = tuple(_node(item, recipe) for item in data["nodes"])
-    outputs = tuple(
-        value for value in map(value_from_json, data["outputs"]) if isinstance(value, Ref)
-    )
+    outputs = tuple(value for value in map(read_value, data["outputs"]) if isinstance(value, Ref))
     runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
     graph = Graph(inputs, nodes, outputs, runs)
     return prune(fold_scalars(_without_opaque(graph, recipe)))
 
 
 def _input(item: Json, recipe: ChooseRecipe) -> Input:
-    meta, stats, alias = meta_from_json(item["meta"]), item.get("stats") or {}, item.get("alias")
+    meta, stats, alias = read_meta(item["meta"]), item.get("stats") or {}, item.get("alias")
     return Input(
         item["name"],
         item["kind"],
@@ -141,13 +139,13 @@ def _input(item: Json, recipe: ChooseRecipe) -> Input:
 
 
 def _node(item: Json, recipe: ChooseRecipe) -> Node:
-    meta, stats = meta_from_json(item.get("meta")), item.get("stats") or {}
+    meta, stats = read_meta(item.get("meta")), item.get("stats") or {}
     module = item.get("module")
     known = isinstance(meta, TensorMeta) and bool(stats)
     return replace(
-        operation_from_json(item, meta),
+        read_operation(item, meta),
         block=tuple(item.get("block") or ()),
-        layer=layer_from_json(module, module["training"]) if module else None,
+        layer=read_layer(module, module["training"]) if module else None,
         recipe=recipe(meta, stats) if known else None,
         symbols=tuple(item.get("symbols") or ()),
     )

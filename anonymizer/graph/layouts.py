@@ -11,7 +11,7 @@ from anonymizer.graph import values
 from anonymizer.graph.ir import Recipe, TensorMeta
 
 
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+def compute_contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides, in elements, of a contiguous tensor of a shape.
 
     A dimension of size 0 counts as 1, as in `make_contiguous_strides_for` of torch:
@@ -25,7 +25,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -> str:
+def write_tensor(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -> str:
     """Python that makes a tensor of the layout, dtype and device of `meta`.
 
     Args:
@@ -35,12 +35,16 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
     """
 
     def make(shape: tuple[int | str, ...]) -> str:
-        return values.expression(recipe, shape, meta.dtype, meta.device)
+        return values.write_contiguous_tensor(recipe, shape, meta.dtype, meta.device)
 
     significant = [
         (size, stride) for size, stride in zip(meta.shape, meta.stride or ()) if size > 1
     ]
-    plain = [(size, stride) for size, stride in zip(meta.shape, contiguous(meta.shape)) if size > 1]
+    plain = [
+        (size, stride)
+        for size, stride in zip(meta.shape, compute_contiguous_strides(meta.shape))
+        if size > 1
+    ]
     if meta.stride is None or significant == plain or meta.numel == 0:
         return make(dims)
     if recipe.kind == "literal":  # its values are in the order of the dimensions, not of the memory
@@ -50,26 +54,26 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
         )
     if any(stride == 0 for _, stride in significant):
         base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
-        return f"{values.operand(make(base))}.expand({', '.join(map(str, dims))})"
+        return f"{values.parenthesize_operand(make(base))}.expand({', '.join(map(str, dims))})"
     order = sorted(range(len(dims)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
     permuted = tuple(meta.shape[i] for i in order)
     if tuple(meta.stride[i] for i in order if meta.shape[i] > 1) == tuple(
-        s for s, n in zip(contiguous(permuted), permuted) if n > 1
+        s for s, n in zip(compute_contiguous_strides(permuted), permuted) if n > 1
     ):
-        text = values.operand(make(tuple(dims[i] for i in order)))
+        text = values.parenthesize_operand(make(tuple(dims[i] for i in order)))
         back = [order.index(i) for i in range(len(dims))]
         return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
-    flat = values.operand(make((extent(meta),)))
+    flat = values.parenthesize_operand(make((compute_extent(meta),)))
     return f"{flat}.as_strided({meta.shape}, {meta.stride})"
 
 
-def extent(meta: TensorMeta) -> int:
+def compute_extent(meta: TensorMeta) -> int:
     """How many elements lie between the first one of a tensor and the last, both included."""
-    strides = meta.stride or contiguous(meta.shape)
+    strides = meta.stride or compute_contiguous_strides(meta.shape)
     return 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, strides))
 
 
-def storage_lines(
+def write_shared_storage(
     owner: tuple[str, TensorMeta],
     views: Sequence[tuple[str, TensorMeta, int]],
     make: Callable[[TensorMeta], str],
@@ -88,19 +92,19 @@ def storage_lines(
     name, of = owner
     places = [(name, of, 0), *views]
     start = min(offset for _, _, offset in places)
-    end = max(offset + extent(meta) for _, meta, offset in places)
-    if start == 0 and end <= extent(of):
+    end = max(offset + compute_extent(meta) for _, meta, offset in places)
+    if start == 0 and end <= compute_extent(of):
         places = places[1:]
     else:
         name, of = base, replace(of, shape=(end - start,), stride=(1,))
     lines = [f"{name} = {make(of)}"]
     return [
         *lines,
-        *(f"{each} = {view(name, of, m, offset - start)}" for each, m, offset in places),
+        *(f"{each} = {write_view(name, of, m, offset - start)}" for each, m, offset in places),
     ]
 
 
-def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
+def write_view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
     """The expression of a tensor that lies in another one's storage.
 
     Args:

@@ -27,7 +27,7 @@ class LayerMatch:
     owns: tuple[str, ...]
 
 
-def attribute(layer: StockLayer) -> str:
+def name_attribute(layer: StockLayer) -> str:
     """What the attribute of a layer is called, without a number: `batch_norm` for `BatchNorm2d`."""
     cls = re.sub(r"\d+d$", "", layer.cls)
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()

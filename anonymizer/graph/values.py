@@ -34,7 +34,7 @@ ALLOWED = "allowed"
 MOST_VALUES = 1024
 
 
-def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
+def list_value_levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
     `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `MASKS`
@@ -102,8 +102,8 @@ def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     return Recipe("randint", low, high + 1)
 
 
-def recipe_for(level: str) -> ChooseRecipe:
-    """The function that chooses a recipe at one of `levels`.
+def make_recipe_chooser(level: str) -> ChooseRecipe:
+    """The function that chooses a recipe at one of `list_value_levels`.
 
     Returns:
         (metadata, statistics) -> recipe. The statistics are those of
@@ -195,7 +195,7 @@ _SPECIAL = {
 }
 
 
-def weight_recipes(stats: Sequence[Json]) -> Iterator[str]:
+def write_weight_recipes(stats: Sequence[Json]) -> Iterator[str]:
     """How weights can be made where a layer's own initialisation is too tame, from plain to close.
 
     Args:
@@ -227,7 +227,9 @@ def _tidy(value: float, toward: Callable[[float], float] = round) -> float:
     return float(f"{toward(value / scale) * scale:.6g}")
 
 
-def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device: str) -> str:
+def write_contiguous_tensor(
+    recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device: str
+) -> str:
     """Python text that makes a contiguous tensor.
 
     Args:
@@ -240,11 +242,12 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
     text = _base(recipe, shape, dtype, where)
     sizes = ", ".join(str(size) for size in shape) or "()"
     for value, share in recipe.specials:
-        text = f"{operand(text)}.masked_fill(torch.rand({sizes}{where}) < {share:g}, {value})"
+        masked = f"torch.rand({sizes}{where}) < {share:g}"
+        text = f"{parenthesize_operand(text)}.masked_fill({masked}, {value})"
     return text
 
 
-def operand(text: str) -> str:
+def parenthesize_operand(text: str) -> str:
     """An expression to which a method call can be appended, with parentheses where it needs
     them.
     """

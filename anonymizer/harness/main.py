@@ -7,7 +7,7 @@ back.
 
 from __future__ import annotations
 
-from anonymizer.graph.compilation import compile_expression
+from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.repro import DERIVATIVES, SIDE_EFFECT, ReproCheck, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 
@@ -15,14 +15,14 @@ from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 AS_EAGER = ("except Exception:", "    return")
 
 
-def main_lines(check: ReproCheck) -> list[str]:
+def write_main(check: ReproCheck) -> list[str]:
     """`main()`, which returns where the bug is gone, raises where it is there, and exits with 125
     where this machine cannot tell.
     """
     return ["def main():", *indent(_steps(check))]
 
 
-def arguments_of_run(check: ReproCheck) -> str:
+def write_run_arguments(check: ReproCheck) -> str:
     """The sizes of successive calls as the second argument of `run`, with the comma before it."""
     if not check.calls:
         return ""
@@ -34,7 +34,7 @@ def arguments_of_run(check: ReproCheck) -> str:
 
 
 def _steps(check: ReproCheck) -> list[str]:
-    calls = arguments_of_run(check)
+    calls = write_run_arguments(check)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"
     if check.backward in DERIVATIVES:
@@ -54,8 +54,8 @@ def _steps(check: ReproCheck) -> list[str]:
 def _compile(check: ReproCheck) -> str:
     """What the harness makes of its `model`."""
     if check.compiler not in EXPORTERS:
-        return compile_expression(check, "model", "")
-    return f"lambda *args: {compile_expression(check, 'model', 'args')}(*args)"
+        return write_compilation(check, "model", "")
+    return f"lambda *args: {write_compilation(check, 'model', 'args')}(*args)"
 
 
 def _try_eager(run: str) -> list[str]:

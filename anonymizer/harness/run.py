@@ -34,14 +34,14 @@ _LEAVES = """def leaves(out):
 """
 
 
-def helper_lines(run: list[str]) -> list[str]:
+def write_helpers(run: list[str]) -> list[str]:
     """The functions that a function `run` calls."""
     text = "\n".join(run)
     helpers = (("held(", _HELD), ("leaves(", _LEAVES))
     return [line for name, helper in helpers if name in text for line in helper.splitlines()]
 
 
-def run_lines(body: ReproBody, check: ReproCheck) -> list[str]:
+def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile)`, which makes a callable of the program by `compile`, calls it, and returns a
     list.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import REFUSED, ReproBody, ReproCheck, indent
-from anonymizer.harness.main import AS_EAGER, arguments_of_run, main_lines
-from anonymizer.harness.run import helper_lines, run_lines
+from anonymizer.harness.main import AS_EAGER, write_main, write_run_arguments
+from anonymizer.harness.run import write_helpers, write_run
 
 
 def render_harness(body: ReproBody, check: ReproCheck) -> str:
@@ -23,8 +23,8 @@ def render_harness(body: ReproBody, check: ReproCheck) -> str:
     Returns:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
-    run, main = run_lines(body, check), main_lines(check)
-    run = [*helper_lines(run), *run]
+    run, main = write_run(body, check), write_main(check)
+    run = [*write_helpers(run), *run]
     prelude_imports, prelude = check.split_prelude()
     text = "\n".join([*run, *main, body.definitions, prelude, *body.inputs])
     known = {*body.imports, *prelude_imports, *check.setting_imports()}
@@ -45,7 +45,7 @@ def render_tolerance(body: ReproBody, check: ReproCheck) -> str:
 
     Its eager run stands against that in float64; nothing is compiled.
     """
-    calls = arguments_of_run(check)
+    calls = write_run_arguments(check)
     main = [
         f"expected = run(lambda model: model{calls})",
         f"exact = run(lambda model: model{calls}, double=True)",

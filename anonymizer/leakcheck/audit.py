@@ -21,10 +21,10 @@ from anonymizer.leakcheck.terms import (
     PHRASE,
     PLAIN_PHRASE,
     Terms,
-    private_terms,
-    surrounding_terms,
+    collect_private_terms,
+    collect_surrounding_terms,
 )
-from anonymizer.leakcheck.vocabulary import subwords
+from anonymizer.leakcheck.vocabulary import split_identifier
 
 __all__ = [
     "Audit",
@@ -33,9 +33,9 @@ __all__ = [
     "Identity",
     "Terms",
     "audit",
-    "private_terms",
+    "collect_private_terms",
     "count_terms",
-    "surrounding_terms",
+    "collect_surrounding_terms",
 ]
 
 _TOKEN = re.compile(r"\w+")
@@ -171,9 +171,9 @@ def _matches(
     if code:
         yield from _phrases(text, terms.code_phrases, PLAIN_PHRASE)
     yield from _numbers(text, terms.numbers | terms.code_numbers if code else terms.numbers)
-    yield from patterns.addresses(text, allowed)
-    yield from patterns.identity(text, who, known)
-    yield from patterns.credentials(text, allowed)
+    yield from patterns.find_addresses(text, allowed)
+    yield from patterns.find_identity(text, who, known)
+    yield from patterns.find_credentials(text, allowed)
 
 
 def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
@@ -183,7 +183,7 @@ def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
             yield PatternMatch(found.start(), token, terms.names[token])
         elif code and token in terms.code_names:
             yield PatternMatch(found.start(), token, terms.code_names[token])
-        elif not terms.words.isdisjoint(parts := [*subwords(token), token.lower()]):
+        elif not terms.words.isdisjoint(parts := [*split_identifier(token), token.lower()]):
             word = next(part for part in parts if part in terms.words)
             yield PatternMatch(found.start(), word, "rare word")
 

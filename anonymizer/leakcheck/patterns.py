@@ -100,7 +100,7 @@ class PatternMatch:
     kind: str
 
 
-def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
+def find_addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
     """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths.
 
     Args:
@@ -130,7 +130,7 @@ def _is_telling_address(text: str) -> bool:
     return not (address.is_loopback or address.is_unspecified)
 
 
-def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[PatternMatch]:
+def find_identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[PatternMatch]:
     """The home folder, the user's and the host's name by value.
 
     Args:
@@ -171,7 +171,7 @@ def _detectors() -> tuple[Any, ...]:
     return tuple(made)
 
 
-def credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatch]:
+def find_credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatch]:
     """What looks like a key or a token.
 
     Args:

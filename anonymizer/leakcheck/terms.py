@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from anonymizer.leakcheck import vocabulary as public
-from anonymizer.leakcheck.vocabulary import is_common, subwords
+from anonymizer.leakcheck.vocabulary import is_common, split_identifier
 
 PHRASE = 3
 PLAIN_PHRASE = 6
@@ -102,16 +102,16 @@ _PARTS_OF_TERMS = tuple(Terms.__dataclass_fields__)
 def _words_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
     """The identifiers, their words and the prose of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
-    parts = frozenset(part for token in tokens for part in subwords(token))
-    return tokens, parts, " ".join(words_of(text))
+    parts = frozenset(part for token in tokens for part in split_identifier(token))
+    return tokens, parts, " ".join(split_prose(text))
 
 
-def words_of(text: str) -> list[str]:
+def split_prose(text: str) -> list[str]:
     """The words of prose, lower case, digits kept: `(grain recipe v3)` gives grain, recipe, v3."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def private_terms(
+def collect_private_terms(
     sources: Mapping[str, str],
     vocabulary: frozenset[str],
     extra: Iterable[str] = (),
@@ -138,7 +138,7 @@ def private_terms(
     return collector.terms()
 
 
-def surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) -> Terms:
+def collect_surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) -> Terms:
     """The private terms in what surrounds a program: names and values of variables, hosts, folders,
     packages.
 
@@ -162,7 +162,7 @@ class _Collector:
         self.vocabulary = vocabulary | public.load_python()
         self.parts = public.NameParts(vocabulary)
         self.common = public.load_words() | {
-            part for name in vocabulary for part in subwords(name) if len(part) > 2
+            part for name in vocabulary for part in split_identifier(name) if len(part) > 2
         }
         self.folded = {name.lower() for name in self.vocabulary}
         self.names: dict[str, str] = {}
@@ -212,7 +212,7 @@ class _Collector:
             or not re.search(r"[^\W\d_]", piece)
         ):
             return False
-        parts = subwords(piece)
+        parts = split_identifier(piece)
         if any(self._rare(part, least=4) for part in parts) or _LONG_DIGITS.search(piece):
             return True
         odd = any(part.isalpha() and not is_common(part, self.common) for part in parts)
@@ -223,8 +223,8 @@ class _Collector:
     def path(self, path: str) -> None:
         """A file name and the folders above it, which are often named after the project."""
         pure = PurePath(path.replace("\\", "/"))
-        self._words([part for piece in pure.parts for part in subwords(piece)])
-        if any(self._rare(part, least=4) for part in subwords(pure.stem)):
+        self._words([part for piece in pure.parts for part in split_identifier(piece)])
+        if any(self._rare(part, least=4) for part in split_identifier(pure.stem)):
             self.strings[pure.name] = "file name"
             self.name(pure.stem, defined=True, kind="file name")
 
@@ -233,12 +233,12 @@ class _Collector:
         if len(term) < 3:
             return
         (self.names if re.fullmatch(r"\w+", term) else self.strings)[term] = "extra"
-        self._words(subwords(term))
+        self._words(split_identifier(term))
 
     def surrounding(self, text: str) -> None:
-        """A name or a value from around the program; see `surrounding_terms`."""
+        """A name or a value from around the program; see `collect_surrounding_terms`."""
         for piece in {text.strip(), *_pieces(text)}:
-            words = [part for part in subwords(piece) if self._rare(part)]
+            words = [part for part in split_identifier(piece) if self._rare(part)]
             if words and len(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
                 target = self.names if re.fullmatch(r"\w+", piece) else self.strings
                 target[piece] = "surroundings"
@@ -325,7 +325,7 @@ class _Collector:
             return
         if name in public.GENERIC_NAMES:
             return
-        parts = subwords(name)
+        parts = split_identifier(name)
         plain = name.isalpha() and name.islower()
         compound = not plain and len([part for part in parts if len(part) > 1]) > 1
         self._words(parts)
@@ -348,11 +348,11 @@ class _Collector:
         for piece in _pieces(text):
             if len(piece) >= 5 and self._identifies(piece):
                 (self.names if re.fullmatch(r"\w+", piece) else self.strings)[piece] = "text"
-        words = words_of(text)
+        words = split_prose(text)
         self._words(
             part
             for word in re.findall(r"[^\W\d_]+", text)
-            for part in (*subwords(word), word.lower())
+            for part in (*split_identifier(word), word.lower())
         )
         for index in range(len(words) - PHRASE + 1):
             phrase = tuple(words[index : index + PHRASE])

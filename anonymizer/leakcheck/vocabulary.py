@@ -151,7 +151,7 @@ def load_words() -> frozenset[str]:
     return frozenset(text.split())
 
 
-def subwords(name: str) -> list[str]:
+def split_identifier(name: str) -> list[str]:
     """The words of an identifier, lower case: `HTTPServer_v2x` gives http, server, v, 2, x."""
     return [part.lower() for part in _SUBWORD.findall(name)]
 
@@ -205,7 +205,7 @@ _FIXED = (
 
 
 @functools.lru_cache(maxsize=1)
-def fixed_text() -> str:
+def collect_fixed_text() -> str:
     """The fixed text around a program, in the harness and in the plain forms: the string constants
     of the modules that write it, without the docstrings.
     """

@@ -14,14 +14,16 @@ from anonymizer.graph.ir import Recipe
 from anonymizer.model.body.attributes import Attributes, ModelNames
 from anonymizer.model.body.body_writer import BodyWriter, name_parameters
 from anonymizer.model.body.context import BlockContext
-from anonymizer.model.body.phrases import last_value
+from anonymizer.model.body.phrases import take_last_value
 from anonymizer.trace.ownership import Ownership
 from anonymizer.trace.tree import ROOT, Backward, Function, GivenTensor, ModuleCall, TracedProgram
 
 _NOTHING = Recipe("randn")
 
 
-def lines(found: Function, program: TracedProgram, model: ModelNames, name: str) -> list[str]:
+def write_function_class(
+    found: Function, program: TracedProgram, model: ModelNames, name: str
+) -> list[str]:
     """The class that does what an `autograd.Function` does.
 
     Args:
@@ -87,7 +89,7 @@ def _backward(
         made.append(f"        {names}{',' if len(saved) == 1 else ''} = ctx.saved_tensors")
     shown = [body.read(name) if name else "None" for name in found.returned]
     if len(results) == 1:
-        only = last_value(body.lines, body.read(results[0]))
+        only = take_last_value(body.lines, body.read(results[0]))
         shown = [only if name else "None" for name in found.returned]
     made += ["        " + line for line in body.lines]
     return [*made, f"        return {', '.join(shown) or 'None'}"]

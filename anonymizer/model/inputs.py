@@ -8,8 +8,8 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from anonymizer.graph.ir import TensorMeta
-from anonymizer.graph.layouts import storage_lines, tensor_text
-from anonymizer.graph.values import operand
+from anonymizer.graph.layouts import write_shared_storage, write_tensor
+from anonymizer.graph.values import parenthesize_operand
 from anonymizer.trace.tree import GivenTensor
 
 
@@ -45,15 +45,15 @@ class Inputs:
             views = [(parameters[o.name], o.meta, o.offset - first.offset) for o in others]
             make = functools.partial(self._text, first)
             owner = (parameters[first.name], first.meta)
-            lines += storage_lines(owner, views, make, f"base{len(lines) or ''}")
+            lines += write_shared_storage(owner, views, make, f"base{len(lines) or ''}")
         return [*lines, f"return ({', '.join(parameters.values())},)"]
 
     def _text(self, given: GivenTensor, meta: TensorMeta) -> str:
         """The expression of an input, or of a flat tensor like it."""
         dims = self._dims(given) if meta is given.meta else meta.shape
-        text = tensor_text(meta, given.recipe, dims)
+        text = write_tensor(meta, given.recipe, dims)
         if given.meta.requires_grad and given.meta.is_float:
-            return operand(text) + ".requires_grad_()"
+            return parenthesize_operand(text) + ".requires_grad_()"
         return text
 
     def _dims(self, given: GivenTensor) -> tuple[int | str, ...]:
@@ -92,11 +92,11 @@ def name_varying_sizes(
     return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
 
 
-def attribute_line(name: str, given: GivenTensor) -> str:
+def write_attribute(name: str, given: GivenTensor) -> str:
     """The statement that makes a parameter or a buffer, with the shape, layout and dtype of the
     given tensor.
     """
-    made = tensor_text(given.meta, given.recipe, given.meta.shape)
+    made = write_tensor(given.meta, given.recipe, given.meta.shape)
     if given.kind != "param":
         return f'self.register_buffer("{name}", {made})'
     suffix = "" if given.meta.requires_grad else ", requires_grad=False"

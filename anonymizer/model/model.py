@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anonymizer.graph import stock_layers
-from anonymizer.graph.expressions import constructor
+from anonymizer.graph.expressions import write_constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.graph.repro import CallSizes, ReproBody, indent
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
 from anonymizer.model.body.context import BlockContext
-from anonymizer.model.body.phrases import as_expression
-from anonymizer.model.inputs import Inputs, attribute_line, name_varying_sizes
-from anonymizer.model.parametric import numbers, skeleton, with_parameters
+from anonymizer.model.body.phrases import write_attribute_path
+from anonymizer.model.inputs import Inputs, name_varying_sizes, write_attribute
+from anonymizer.model.parametric import add_parameters, list_numbers, mask_numbers
 from anonymizer.model.paths import Paths
 from anonymizer.trace.ownership import Ownership
 from anonymizer.trace.tree import ROOT, Function, ModuleCall, Step, TracedProgram
@@ -108,7 +108,7 @@ class Writer:
 
     def function(self, found: Function) -> str:
         """The name of the class that does what this `autograd.Function` does."""
-        text = "\n".join(functions.lines(found, self.program, self, "?"))
+        text = "\n".join(functions.write_function_class(found, self.program, self, "?"))
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
         return _numbered("Function", list(self.functions).index(text))
@@ -122,7 +122,7 @@ class Writer:
         assert step.stand_in is not None
         given = [self.program.meta_of(name) for name in step.node.refs()]
         what, mutates = step.stand_in.what, step.stand_in.mutates
-        lines = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
+        lines = stand_ins.write_stand_in("?", what, given, step.node.meta, mutates, self.registered)
         text = "\n".join(lines)
         self.operators.setdefault(text, what)
         return _numbered("operator", list(self.operators).index(text))
@@ -222,16 +222,16 @@ class Writer:
             return "layers" if self.made[module].startswith("nn.Sequential") else "block"
         layer = self.program.modules[module].layer
         assert layer is not None
-        return stock_layers.attribute(layer)
+        return stock_layers.name_attribute(layer)
 
     def construct(self, module: int) -> str:
         """The expression that makes a module."""
         if module not in self.made:
             found = self.program.modules[module]
             assert found.layer is not None
-            self.made[module] = constructor(self._type(found.layer, found.state)) + self._freeze(
-                found.state
-            )
+            self.made[module] = write_constructor(
+                self._type(found.layer, found.state)
+            ) + self._freeze(found.state)
         return self.made[module]
 
     def _type(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
@@ -267,12 +267,12 @@ class Writer:
                 block.cls = f"sequence {sequence}"
                 continue
             block.lines = self._class(block, "?")
-            groups.setdefault(skeleton("\n".join(block.lines)), []).append(module)
+            groups.setdefault(mask_numbers("\n".join(block.lines)), []).append(module)
         for shape, members in groups.items():
             self._name(shape, members)
 
     def _name(self, shape: tuple[str, ...], members: list[int]) -> None:
-        vectors = {m: numbers("\n".join(self.blocks[m].lines)) for m in members}
+        vectors = {m: list_numbers("\n".join(self.blocks[m].lines)) for m in members}
         columns = list(zip(*vectors.values()))
         varying = list(dict.fromkeys(column for column in columns if len(set(column)) > 1))
         if len(varying) > _MOST_PARAMETERS:
@@ -286,7 +286,7 @@ class Writer:
         parameters = {column: f"size{index + 1}" for index, column in enumerate(varying)}
         text = "\n".join(self.blocks[members[0]].lines)
         chosen = [parameters.get(column) for column in columns]
-        self.classes[name] = with_parameters(text, chosen, name, list(parameters.values()))
+        self.classes[name] = add_parameters(text, chosen, name, list(parameters.values()))
         for index, member in enumerate(members):
             arguments = ", ".join(column[index] for column in varying)
             self.blocks[member].cls = name
@@ -323,7 +323,7 @@ class Writer:
             elif name in attributes.lists:
                 lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
             elif name in tensors:
-                lines.append(attribute_line(name, self.program.given[tensors[name]]))
+                lines.append(write_attribute(name, self.program.given[tensors[name]]))
         for _label, attribute, other in self.own.ties():
             paths = [self._path_from(block.module, at) for at in (attribute, other)]
             if None not in paths and self._innermost(block.module, attribute[0], other[0]):
@@ -336,7 +336,7 @@ class Writer:
 
     def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
         path = self.path(block, attribute[0])
-        return None if path is None else as_expression(f"{path}.{attribute[1]}")
+        return None if path is None else write_attribute_path(f"{path}.{attribute[1]}")
 
     def path(self, block: int, module: int) -> str | None:
         """The public path of a module as seen from a block that it lies in."""

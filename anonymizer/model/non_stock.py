@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Node, Ref, TensorMeta
 from anonymizer.model.model import PublicModel
-from anonymizer.trace.flow import connect, flat, prune
+from anonymizer.trace.flow import connect, flatten_names, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
 
 _RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})
@@ -33,7 +33,9 @@ class NonStockOperation:
     instead: Mapping[str, str]
 
 
-def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[NonStockOperation]:
+def find_non_stock_operations(
+    program: TracedProgram, written: PublicModel
+) -> list[NonStockOperation]:
     """All operations outside of stock layers that can be left out, in the order of the program.
 
     Args:
@@ -56,7 +58,9 @@ def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[N
     return [NonStockOperation(instead) for instead in found.values()]
 
 
-def without(program: TracedProgram, left_out: Collection[NonStockOperation]) -> TracedProgram:
+def remove_operations(
+    program: TracedProgram, left_out: Collection[NonStockOperation]
+) -> TracedProgram:
     """The program without some of its operations, and without what is read by nobody after that."""
     instead = {name: value for item in left_out for name, value in item.instead.items()}
 
@@ -89,7 +93,7 @@ def _streams(program: TracedProgram) -> frozenset[str]:
         # what is as large as an input says nothing about what is in it
         size = step.node.target == "size" or step.node.meta == "int"
         if step.module is not None or not size and any(name in found for name in step.refs()):
-            found.update(flat(step.outs))
+            found.update(flatten_names(step.outs))
     return frozenset(found)
 
 
@@ -191,7 +195,7 @@ class _Words:
         self.steps: dict[str, Step] = {}
         self.readers: dict[str, list[Step]] = {}
         for step in program.root.steps():
-            for name in flat(step.outs):
+            for name in flatten_names(step.outs):
                 self.steps[name] = step
             for name in step.refs():
                 self.readers.setdefault(name, []).append(step)

@@ -12,19 +12,19 @@ def _tokens(text: str) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(io.StringIO(text.replace("class ?", "class X")).readline))
 
 
-def skeleton(text: str) -> tuple[str, ...]:
+def mask_numbers(text: str) -> tuple[str, ...]:
     """The tokens of a class called `?`, with `#` for each number: equal for classes that differ in
     numbers only.
     """
     return tuple("#" if token.type == tokenize.NUMBER else token.string for token in _tokens(text))
 
 
-def numbers(text: str) -> tuple[str, ...]:
+def list_numbers(text: str) -> tuple[str, ...]:
     """The numbers in a class called `?`, as they are written, in their order."""
     return tuple(token.string for token in _tokens(text) if token.type == tokenize.NUMBER)
 
 
-def with_parameters(
+def add_parameters(
     text: str, chosen: list[str | None], name: str, parameters: list[str]
 ) -> list[str]:
     """The class with some of its numbers taken from its constructor: by their name there, as
@@ -32,7 +32,7 @@ def with_parameters(
 
     Args:
         text: the class, called `?`.
-        chosen: for each of its `numbers` the parameter that gives it, or None where it stays.
+        chosen: for each of `list_numbers` the parameter that gives it, or None where it stays.
         name: what the class is called from now on.
         parameters: the parameters of its constructor, in order.
 

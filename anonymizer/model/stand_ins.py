@@ -12,13 +12,13 @@ from typing import Any
 
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import TensorMeta
-from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import indent
 
 _NAMES = ("x", "y", "z", "w")
 
 
-def lines(
+def write_stand_in(
     name: str,
     what: str,
     given: Sequence[TensorMeta],
@@ -94,7 +94,7 @@ def _value(meta: TensorMeta, read: Sequence[tuple[str, TensorMeta]]) -> str:
         floats = [n for n, m in read if m.is_float]
         if floats and meta.is_float:
             text = f"{text} + {floats[0]}.mean().to(torch.{meta.dtype})"
-    if meta.stride is not None and meta.stride != contiguous(meta.shape):
+    if meta.stride is not None and meta.stride != compute_contiguous_strides(meta.shape):
         empty = f"torch.empty_strided({meta.shape}, {meta.stride}, dtype=torch.{meta.dtype})"
         return f"{empty}.copy_({text})"
     return f"{text}.contiguous()" if alike else text

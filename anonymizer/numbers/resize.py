@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
-from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.source.program import is_simple
 from anonymizer.trace.tree import Function, GivenTensor, Module, ModuleCall, Step, TracedProgram
 
@@ -44,7 +44,7 @@ class Family:
     members: tuple[int, ...]
 
 
-def families(program: TracedProgram) -> list[Family]:
+def find_families(program: TracedProgram) -> list[Family]:
     """The sizes of a program by family, largest base first; sizes that anybody would choose are
     left out.
 
@@ -52,11 +52,13 @@ def families(program: TracedProgram) -> list[Family]:
     """
     reader = _Resizer({}, frozenset())
     reader.program(program)
-    return families_of({*sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
+    return group_into_families(
+        {*collect_sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)}
+    )
 
 
-def families_of(numbers: Iterable[int]) -> list[Family]:
-    """Numbers by family, as `families` has them."""
+def group_into_families(numbers: Iterable[int]) -> list[Family]:
+    """Numbers by family, as `find_families` has them."""
     bases: dict[int, list[int]] = {}
     for size in sorted({size for size in numbers if size >= _SMALLEST}):
         base = next((b for b in bases if size % b == 0 and size // b <= _MULTIPLES), size)
@@ -70,7 +72,7 @@ def is_generic(family: Family) -> bool:
     return all(size & (size - 1) == 0 and size <= 64 for size in family.members)
 
 
-def choices(family: Family, taken: set[int]) -> Iterator[int]:
+def list_generic_bases(family: Family, taken: set[int]) -> Iterator[int]:
     """Generic sizes for the base of a family, the likeliest first.
 
     Args:
@@ -123,12 +125,12 @@ def round_to_digit(value: float) -> float:
     return float(f"{value:.0e}")
 
 
-def sizes(program: TracedProgram) -> frozenset[int]:
+def collect_sizes(program: TracedProgram) -> frozenset[int]:
     """All sizes of tensors and layers, in elements."""
     return frozenset(_sizes(program))
 
 
-def common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
+def find_common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
     then, now = dict(_positions(before)), dict(_positions(after))
     return frozenset(size for position, size in then.items() if now.get(position) == size)
@@ -258,8 +260,8 @@ def _strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...] | None
     if meta.stride is None or shape == meta.shape:
         return meta.stride
     order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
-    dense = contiguous(tuple(meta.shape[i] for i in order))
+    dense = compute_contiguous_strides(tuple(meta.shape[i] for i in order))
     if tuple(meta.stride[i] for i in order) != dense:
-        return contiguous(shape)
-    made = contiguous(tuple(shape[i] for i in order))
+        return compute_contiguous_strides(shape)
+    made = compute_contiguous_strides(tuple(shape[i] for i in order))
     return tuple(made[order.index(i)] for i in range(len(shape)))

@@ -9,18 +9,18 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.numbers.resize import Family, families_of, is_usual, round_to_digit
+from anonymizer.numbers.resize import Family, group_into_families, is_usual, round_to_digit
 from anonymizer.source.program import SourceProgram
 
 
-def families(program: SourceProgram) -> list[Family]:
+def find_families(program: SourceProgram) -> list[Family]:
     """The whole numbers of a program by family, largest base first; those that anybody would choose
     are left out.
     """
-    return families_of(n.value for n in _numbers(program) if isinstance(n.value, int))
+    return group_into_families(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
-def integers(program: SourceProgram) -> frozenset[int]:
+def collect_integers(program: SourceProgram) -> frozenset[int]:
     """Every whole number in the program."""
     return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
 

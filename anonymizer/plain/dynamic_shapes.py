@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.plain.makers import MAKERS, dimensions, size_of
+from anonymizer.plain.makers import MAKERS, list_dimensions, read_size
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
 EVERY_DIMENSION = (
@@ -89,8 +89,8 @@ def _shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
     if method != "reshape" and name not in MAKERS:
         return None
     given = [
-        sizes.get(node.id) if isinstance(node, ast.Name) else size_of(node)
-        for node in dimensions(value)
+        sizes.get(node.id) if isinstance(node, ast.Name) else read_size(node)
+        for node in list_dimensions(value)
     ]
     known = [size for size in given if size is not None]
     return known if len(known) == len(given) and known else None

@@ -56,7 +56,7 @@ class PlainForm(enum.Flag):
 _SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
 
 
-def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
+def list_plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
     """The forms that may show a failure of the check's kind, the plainest first.
 
     Args:

@@ -43,24 +43,24 @@ def _counted(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
     ]
 
 
-def sizes_of(body: ReproBody) -> list[int]:
+def list_sizes(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
     function = body.inputs_function()
-    found = [node for maker in find_makers(function) for node in dimensions(maker)]
+    found = [node for maker in find_makers(function) for node in list_dimensions(maker)]
     found += [node for _, sizes in _counted(function) for node in sizes]
-    return sorted({size for node in found if (size := size_of(node)) is not None}, reverse=True)
+    return sorted({size for node in found if (size := read_size(node)) is not None}, reverse=True)
 
 
-def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
+def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of one size has another one."""
     function = body.inputs_function()
     counted = _counted(function)
-    sizes = [node for maker in find_makers(function) for node in dimensions(maker)]
+    sizes = [node for maker in find_makers(function) for node in list_dimensions(maker)]
     for node in (*sizes, *(node for _, given in counted for node in given)):
-        if size_of(node) == old and isinstance(node, ast.Constant):
+        if read_size(node) == old and isinstance(node, ast.Constant):
             node.value = new
     for maker, given in counted:
-        end, shape = maker.args[0], [size_of(node) for node in given]
+        end, shape = maker.args[0], [read_size(node) for node in given]
         if (
             isinstance(end, ast.Constant)
             and isinstance(end.value, (int, float))
@@ -84,17 +84,17 @@ class _Fill(ast.NodeTransformer):
         self.value = ast.parse(f"float({value!r})", mode="eval").body
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        maker, sizes = node, dimensions(node) if ast.unparse(node.func) in MAKERS else []
+        maker, sizes = node, list_dimensions(node) if ast.unparse(node.func) in MAKERS else []
         for counted, given in _counted(ast.Expression(node)):
             if given is node.args:
                 maker, sizes = counted, given
-        if not sizes or dtype_of(maker) not in FLOATS:
+        if not sizes or read_dtype(maker) not in FLOATS:
             return self.generic_visit(node)
         made = ast.parse("torch.full", mode="eval").body
         return ast.Call(made, [ast.Tuple(sizes, ast.Load()), self.value], maker.keywords)
 
 
-def dimensions(maker: ast.Call) -> list[ast.expr]:
+def list_dimensions(maker: ast.Call) -> list[ast.expr]:
     """The expressions of the sizes that a call is given; none for one of another shape."""
     name = ast.unparse(maker.func)
     given = maker.args
@@ -109,13 +109,13 @@ def dimensions(maker: ast.Call) -> list[ast.expr]:
     return list(given)
 
 
-def size_of(node: ast.expr) -> int | None:
+def read_size(node: ast.expr) -> int | None:
     """A size that is written as a number."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def dtype_of(maker: ast.Call) -> str:
+def read_dtype(maker: ast.Call) -> str:
     """The dtype of a new tensor; empty where it cannot be told."""
     named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
     if "dtype" in named:

@@ -15,11 +15,11 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.makers import (
     FLOATS,
     MAKERS,
-    dimensions,
-    dtype_of,
     find_makers,
-    sizes_of,
-    with_size,
+    list_dimensions,
+    list_sizes,
+    read_dtype,
+    replace_size,
 )
 
 #: Operators that stand for each other in a program without further changes.
@@ -67,7 +67,7 @@ class Neighbour:
     body: ReproBody
 
 
-def neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
+def build_neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
     """The variants of a program, in an order in which the first ones tell most.
 
     Sizes are those of the inputs; where sizes change from call to call they are left alone.
@@ -164,7 +164,10 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {dtype_of(maker) for maker in find_makers(body.inputs_function())} & {*FLOATS, *_WHOLE}
+    found = {read_dtype(maker) for maker in find_makers(body.inputs_function())} & {
+        *FLOATS,
+        *_WHOLE,
+    }
     for dtype in sorted(found):
         others = FLOATS if dtype in FLOATS else (*_WHOLE, "float32")
         if body.is_module and dtype not in FLOATS:
@@ -174,7 +177,7 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
                 continue
 
             def wrap(maker: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
-                return _method(maker, f"to(torch.{new})") if dtype_of(maker) == old else None
+                return _method(maker, f"to(torch.{new})") if read_dtype(maker) == old else None
 
             made = _change(body, wrap)
             if made is None:
@@ -203,11 +206,11 @@ def _operators(body: ReproBody) -> Iterator[Neighbour]:
 
 def _sizes(body: ReproBody) -> Iterator[Neighbour]:
     """Every dimension of one size in another size, in all inputs at once."""
-    for size in sizes_of(body)[:_SIZES]:
+    for size in list_sizes(body)[:_SIZES]:
         for other in dict.fromkeys((size - 1, size + 1, size // 2, 2 * size)):
             if other == size or not 1 <= other <= _LARGEST:
                 continue
-            yield Neighbour(f"size {size}", str(size), str(other), with_size(body, size, other))
+            yield Neighbour(f"size {size}", str(size), str(other), replace_size(body, size, other))
 
 
 def _layouts(body: ReproBody) -> Iterator[Neighbour]:
@@ -217,11 +220,11 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
 
     def transpose(maker: ast.Call) -> ast.expr | None:
         swap = "transpose(-1, -2)"
-        is_matrix = len(dimensions(maker)) > 1
+        is_matrix = len(list_dimensions(maker)) > 1
         return _method(maker, f"{swap}.contiguous().{swap}") if is_matrix else None
 
     def stride(maker: ast.Call) -> ast.expr | None:
-        if not dimensions(maker):
+        if not list_dimensions(maker):
             return None
         return _fill("torch.stack([_, _], -1)[..., 0]", maker)
 

@@ -11,7 +11,7 @@ import ast
 import re
 from dataclasses import replace
 
-from anonymizer.graph.compilation import compile_expression, export_expression
+from anonymizer.graph.compilation import write_compilation, write_export
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.repro import (
     CACHED,
@@ -82,10 +82,10 @@ class _Writer:
         lines = [script.setup] if script.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
-            return self._with_inputs(lines, [export_expression(check, script.callee, listed)])
+            return self._with_inputs(lines, [write_export(check, script.callee, listed)])
         if check.compiler == Compiler.EAGER:
             return self._with_inputs(lines, self._eager(listed))
-        compiled = compile_expression(check, script.callee, listed)
+        compiled = write_compilation(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
         if script.callee == f"{FACTORY}()":  # each side has one for all its calls

@@ -20,7 +20,7 @@ def count_random(body: ReproBody) -> int:
     return sum(_is_random(node) for node in ast.walk(body.inputs_function()))
 
 
-def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
+def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all NaN or infinite where some values are, all ones, all
     counted, all the least of their whole numbers.
 
@@ -37,7 +37,7 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     yield from _with_plainer(body, range(count))
 
 
-def plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
+def build_plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
     """The same with one random input plainer, the one of an `index` among them."""
     yield from _with_plainer(body, (index,))
 

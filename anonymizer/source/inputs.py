@@ -7,12 +7,12 @@ import itertools
 import json
 from collections.abc import Collection, Iterable, Mapping
 
-from anonymizer.source.objects.syntax import expression
+from anonymizer.source.objects.syntax import parse_expression
 from anonymizer.source.objects.tensors import (
     TensorSpec,
-    storage_expression,
-    tensor_expression,
-    view_expression,
+    write_flat_storage,
+    write_tensor,
+    write_view,
 )
 from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.symbols.symbol_table import Ref
@@ -98,7 +98,7 @@ class _Inputs:
         return self.writer.expression(ref)
 
     def _as_type(self, ref: Ref, display: str) -> str:
-        return ast.unparse(self.writer.values.as_type(ref, expression(display)))
+        return ast.unparse(self.writer.values.as_type(ref, parse_expression(display)))
 
     def _tensor(self, key: str, apart: bool = False) -> str:
         """The name of a tensor; one that is kept apart shares nothing with those before it."""
@@ -119,9 +119,9 @@ class _Inputs:
                 base = self.bases[group[0]] = f"storage{len(self.bases)}"
                 self.lines.append(
                     f"{base} ="
-                    f" {storage_expression([tensors[each] for each in group], self.writer.writes)}"
+                    f" {write_flat_storage([tensors[each] for each in group], self.writer.writes)}"
                 )
-            view = view_expression(tensors[key], base, self.writer.writes)
+            view = write_view(tensors[key], base, self.writer.writes)
             self.lines.append(f"{name} = {view}")
         else:
             self.lines.append(f"{name} = {self._alone(key)}")
@@ -129,7 +129,7 @@ class _Inputs:
 
     def _alone(self, key: str) -> str:
         is_exact = self.writer.values.context.exact or key in self.exact
-        return tensor_expression(self.tensors[key], is_exact, self.writer.writes)
+        return write_tensor(self.tensors[key], is_exact, self.writer.writes)
 
 
 def _writes_in_place(statements: Iterable[ast.stmt]) -> bool:

@@ -12,7 +12,7 @@ from anonymizer.source.program import SourceProgram, find_state_reader
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
-def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+def list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Every list of statements, outer ones first."""
     for node in ast.walk(tree):
         for name in _BLOCKS:
@@ -21,7 +21,7 @@ def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield found
 
 
-def nth(
+def copy_with_place(
     program: SourceProgram, locate: Callable[[SourceProgram], list[Any]], index: int
 ) -> tuple[SourceProgram, Any]:
     """A copy of the program and the place in the copy that corresponds to the index."""
@@ -41,12 +41,12 @@ def change_each(
         change: edits one place of such a copy.
     """
     for index in range(len(locate(program))):
-        made, location = nth(program, locate, index)
+        made, location = copy_with_place(program, locate, index)
         if change(location) is not False:
             yield made
 
 
-def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
+def find_expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     """(parent, field, position, node) of each expression of some kinds inside functions, outer ones
     first; without those that say which attributes are compared (`state.observe`).
     """
@@ -80,7 +80,7 @@ def _find_compared(tree: ast.AST) -> set[int]:
 
 
 def put_at(location: Any, new: ast.AST) -> None:
-    """Puts another node where `expressions` has found one."""
+    """Puts another node where `find_expressions` has found one."""
     parent, name, at, _ = location
     if at is None:
         setattr(parent, name, new)

@@ -19,7 +19,7 @@ from anonymizer.source.symbols.symbol_table import Ref
 _DEEP = 24
 
 
-def tensor_paths(
+def find_tensor_paths(
     values: ValueWriter, entry: tuple[str, Ref] | None, given: Sequence[Ref]
 ) -> tuple[tuple[str, str], ...]:
     """Where the tensors of the private program are in the public one.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from anonymizer.graph.repro import FACTORY, CallSizes
-from anonymizer.source.symbols.imports import import_lines
+from anonymizer.source.symbols.imports import write_imports
 
 #: What the definitions call the function that reads Python's state.
 STATE = "state"
@@ -43,7 +43,7 @@ class SourceProgram:
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
-    `tensors` are those of `tensor_paths`, for the program as it was first written. Where
+    `tensors` are those of `find_tensor_paths`, for the program as it was first written. Where
     `state_calls` is not 0, Python's state is looked at after so many calls: by the lambda that the
     definitions call `STATE`, or, where the program `observes_arguments`, as what its own arguments
     hold. With `has_own_state` each run makes the definitions anew (`source.state.wrap`). `sizes`
@@ -96,7 +96,7 @@ class SourceProgram:
 
     def imports(self) -> list[str]:
         """The import statements that definitions and inputs need."""
-        return import_lines(self.definitions, self.inputs)
+        return write_imports(self.definitions, self.inputs)
 
     def statements(self) -> int:
         """Tensor operations in function bodies, constructors left out; Python's own are none where

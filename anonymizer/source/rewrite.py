@@ -15,11 +15,17 @@ from anonymizer.source.inputs import InputsWriter
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
-from anonymizer.source.paths import tensor_paths
+from anonymizer.source.paths import find_tensor_paths
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.sequences import find_sequences
 from anonymizer.source.symbols.names import PublicNames
-from anonymizer.source.symbols.symbol_table import Record, Ref, SourceError, SymbolTable, parameters
+from anonymizer.source.symbols.symbol_table import (
+    Record,
+    Ref,
+    SourceError,
+    SymbolTable,
+    list_parameters,
+)
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 
@@ -57,7 +63,7 @@ def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) 
         context.names.mapping(),
         context.names.reverse(),
         tuple(dict.fromkeys(context.definitions.problems)),
-        tensor_paths(values, _root(context, gathered["entry"]), args),
+        find_tensor_paths(values, _root(context, gathered["entry"]), args),
         sequences=sequences,
     )
 
@@ -95,7 +101,7 @@ def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProg
     names = PublicNames(vocabulary, lead="backend_")
     context = ProgramContext.load(SymbolTable.load(gathered), names, False)
     tree = context.symbols.trees[backend["id"]]
-    for private, public in zip(parameters(tree), ("gm", "example_inputs")):
+    for private, public in zip(list_parameters(tree), ("gm", "example_inputs")):
         names.tables["variables"][private.arg] = public
         names.used.add(public)
     name = ValueWriter(context).functions.define(backend["id"], "custom_backend")

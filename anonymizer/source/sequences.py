@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.graph.repro import CallSizes
 from anonymizer.source.inputs import InputsWriter
-from anonymizer.source.objects.tensors import TensorSpec, contiguous
+from anonymizer.source.objects.tensors import TensorSpec, is_contiguous
 from anonymizer.source.program import CallSequence
 from anonymizer.source.symbols.symbol_table import Ref
 
@@ -115,7 +115,7 @@ class _Pairing:
         spec = self.writer.tensors[key]
         is_second = self.owners.setdefault(key, number) != number
         if one["shape"] != list(spec["shape"]):
-            if len(one["shape"]) != len(spec["shape"]) or not contiguous(spec) or is_second:
+            if len(one["shape"]) != len(spec["shape"]) or not is_contiguous(spec) or is_second:
                 raise _OtherStructure
             self.shapes[key] = one["shape"]
         if number is None:

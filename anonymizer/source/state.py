@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from anonymizer.graph.containers import callee_name, is_container, is_object
+from anonymizer.graph.containers import is_container, is_object, read_callee_name
 from anonymizer.graph.repro import FACTORY
 from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
@@ -211,8 +211,10 @@ def _within(
             at, value = f"{path}.{target.attr}", statement.value  # type: ignore[attr-defined]
             if path != _MODEL or lengths:  # its own attributes are read as a whole
                 yield from _reading(at, value, lengths, set())
-            if isinstance(value, ast.Call) and callee_name(value) in classes and depth:
-                yield from _within(at, classes[callee_name(value)], lengths, classes, depth - 1)
+            if isinstance(value, ast.Call) and read_callee_name(value) in classes and depth:
+                yield from _within(
+                    at, classes[read_callee_name(value)], lengths, classes, depth - 1
+                )
 
 
 def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
@@ -220,12 +222,12 @@ def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> It
         yield f"{'list' if _is_dictionary(value) else 'len'}({name})" if lengths else name
     elif isinstance(value, ast.Constant):
         yield name
-    elif isinstance(value, ast.Call) and callee_name(value) in classes:
+    elif isinstance(value, ast.Call) and read_callee_name(value) in classes:
         yield f"vars({name})"
 
 
 def _is_dictionary(value: ast.expr) -> bool:
     """Whether a list of it has its keys, in their order."""
     return isinstance(value, (ast.Dict, ast.DictComp)) or (
-        isinstance(value, ast.Call) and callee_name(value) in _DICTIONARIES
+        isinstance(value, ast.Call) and read_callee_name(value) in _DICTIONARIES
     )

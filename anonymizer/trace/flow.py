@@ -12,11 +12,11 @@ from anonymizer.graph.ir import Node, Ref
 from anonymizer.trace.tree import ROOT, ModuleCall, Step
 
 
-def flat(names: tuple[Any, ...]) -> Iterator[str]:
+def flatten_names(names: tuple[Any, ...]) -> Iterator[str]:
     """The names in nested tuples."""
     for name in names:
         if isinstance(name, tuple):
-            yield from flat(name)
+            yield from flatten_names(name)
         elif name is not None:
             yield name
 
@@ -25,7 +25,7 @@ def flat(names: tuple[Any, ...]) -> Iterator[str]:
 _MOST_UNPACKED = 6
 
 
-def readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
+def find_readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
     """Name of a value -> names of the operations that read it; "" stands for the caller."""
     found: dict[str, list[str]] = {name: [""] for name in outputs}
     for step in root.steps():
@@ -41,7 +41,7 @@ def unpack(
 
     Args:
         metas: name of a value -> its metadata; a tuple of metadata for several results.
-        readers: as the function `readers` has them.
+        readers: as `find_readers` has them.
     """
     items = [
         unpack(item, metas, readers) if isinstance(item, ModuleCall) else item
@@ -85,7 +85,7 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
             if isinstance(item, ModuleCall):
                 define(item, (*path, index))
             else:
-                for name in flat(item.outs):
+                for name in flatten_names(item.outs):
                     homes[name] = path
 
     def use(name: str, path: tuple[int, ...]) -> None:
@@ -140,7 +140,7 @@ def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
             item.same
             or item.changes
             or _changes(item.node)
-            or not needed.isdisjoint(flat(item.outs))
+            or not needed.isdisjoint(flatten_names(item.outs))
         ):
             needed.update(item.refs())
             kept.append(item)

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph.ir import Json, Ref
-from anonymizer.trace.flow import flat, prune, readers, unpack
+from anonymizer.trace.flow import find_readers, flatten_names, prune, unpack
 from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
 
 
-def function(
+def read_function(
     data: Json,
     args: tuple[Any, ...],
     read: Callable[[list[Json], int], ModuleCall],
@@ -46,7 +46,11 @@ def function(
         backward = _tidy(backward, metas, tuple(name for name in returned if name))
     wanted = _outside(backward, grads) if backward is not None else ()
     wanted = tuple(dict.fromkeys((*wanted, *(n for n in returned if n and n not in grads))))
-    made = {name for step in backward.steps() for name in flat(step.outs)} if backward else set()
+    made = (
+        {name for step in backward.steps() for name in flatten_names(step.outs)}
+        if backward
+        else set()
+    )
     extra = tuple(name for name in wanted if name not in saved and name not in made)
     forward = _tidy(forward, metas, (*results, *saved, *extra))
     captured = tuple(
@@ -83,7 +87,7 @@ def _rename(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
 
 def _tidy(call: ModuleCall, metas: Mapping[str, Any], results: tuple[str, ...]) -> ModuleCall:
     """The body without steps that `results` do not need, and with tuples unpacked."""
-    return prune(unpack(call, metas, readers(call, results)), set(results))
+    return prune(unpack(call, metas, find_readers(call, results)), set(results))
 
 
 def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -94,11 +98,11 @@ def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
         for name in (*step.refs(), *((step.same,) if step.same else ())):
             if name not in made:
                 found[name] = None
-        made.update(flat(step.outs))
+        made.update(flatten_names(step.outs))
     return tuple(found)
 
 
 def _not_made(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
     """Those of `names` that the body neither makes nor is given."""
-    made = {*known, *(name for step in call.steps() for name in flat(step.outs))}
+    made = {*known, *(name for step in call.steps() for name in flatten_names(step.outs))}
     return (name for name in names if name not in made)

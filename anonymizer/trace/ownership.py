@@ -15,12 +15,12 @@ from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 _MODULE = "module:"
 
 
-def module_name(number: int) -> str:
+def name_module(number: int) -> str:
     """The name under which a module is handed down like a value."""
     return f"{_MODULE}{number}"
 
 
-def module_number(name: str) -> int | None:
+def parse_module_name(name: str) -> int | None:
     """The module behind such a name."""
     return int(name[len(_MODULE) :]) if name.startswith(_MODULE) else None
 
@@ -116,7 +116,7 @@ class Ownership:
         """Whether a block can write a given tensor or a module as an attribute of its own, or of
         what it holds.
         """
-        number = module_number(name)
+        number = parse_module_name(name)
         if number is not None:
             return self.parent(number) == block
         home = self.homes.get(name)
@@ -128,7 +128,7 @@ class Ownership:
         """What a call is given: the values, tensors and modules from outside that it cannot write
         as its own.
 
-        Modules are among them by the names of `module_name`.
+        Modules are among them by the names of `name_module`.
         """
         taken = [name for name in call.takes if not self.reaches(call.module, name)]
         if call.module == ROOT:
@@ -140,7 +140,7 @@ class Ownership:
         found: dict[str, None] = {}
         for item in call.items:
             if item.module is not None and self.parent(item.module) != call.module:
-                found[module_name(item.module)] = None
+                found[name_module(item.module)] = None
             if isinstance(item, ModuleCall):
                 for name in self._modules(item):
                     if not self.reaches(call.module, name):

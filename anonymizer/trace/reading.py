@@ -13,13 +13,13 @@ from typing import Any
 
 from anonymizer.graph.ir import ChooseRecipe, Json, Node
 from anonymizer.graph.ir_json import (
-    layer_from_json,
-    meta_from_json,
-    operation_from_json,
-    value_from_json,
+    read_layer,
+    read_meta,
+    read_operation,
+    read_value,
 )
-from anonymizer.trace.flow import connect, prune, readers, splice, unpack
-from anonymizer.trace.functions import function
+from anonymizer.trace.flow import connect, find_readers, prune, splice, unpack
+from anonymizer.trace.functions import read_function
 from anonymizer.trace.tree import (
     ROOT,
     GivenTensor,
@@ -44,7 +44,7 @@ def read_program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
     """
     given = {}
     for item in data["tensors"]:
-        meta = meta_from_json(item["meta"])
+        meta = read_meta(item["meta"])
         chosen = recipe(meta, item.get("stats") or {})
         given[item["name"]] = GivenTensor(
             item["name"], item["kind"], meta, chosen, item.get("storage"), item.get("offset", 0)
@@ -57,14 +57,14 @@ def read_program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
     outputs = tuple(value["ref"] for value in data["outputs"])
     metas = _metas(data["root"])
     root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
-    root = unpack(root, metas, readers(root, outputs))
+    root = unpack(root, metas, find_readers(root, outputs))
     root = splice(prune(root, set(outputs)))
     root = connect(root, outputs)
     return TracedProgram(root, modules, given, outputs, tuple(data["states"]), metas)
 
 
 def _module(item: Json) -> Module:
-    layer = layer_from_json(item["stock"], item["training"]) if item["stock"] else None
+    layer = read_layer(item["stock"], item["training"]) if item["stock"] else None
     state = tuple((name, label) for name, label in item["state"])
     return Module(item["id"], layer, item["sequential"], item["training"], state)
 
@@ -75,10 +75,10 @@ def _metas(items: list[Json]) -> dict[str, Any]:
         if "call" in item:
             found.update(_metas(item["items"]))
             continue
-        found[item["name"]] = meta_from_json(item["meta"])
+        found[item["name"]] = read_meta(item["meta"])
         inner = item.get("function")
         if inner:
-            found.update((name, meta_from_json(meta)) for name, meta in inner["metas"].items())
+            found.update((name, read_meta(meta)) for name, meta in inner["metas"].items())
             for part in (inner["forward"], inner["backward"]):
                 found.update(_metas(part["items"]) if part else {})
     return found
@@ -106,7 +106,7 @@ class _Reader:
         return ModuleCall(module, tuple(read), state)
 
     def _step(self, item: Json) -> Step:
-        node = operation_from_json(item, meta_from_json(item["meta"]))
+        node = read_operation(item, read_meta(item["meta"]))
         if item["op"] == "apply":
             return self._apply(item, node)
         if "stand_in" in item:
@@ -118,7 +118,7 @@ class _Reader:
         def read(items: list[Json], state: int) -> ModuleCall:
             return self.call(ROOT, items, state)
 
-        found, captured = function(item["function"], node.args, read, self.metas)
+        found, captured = read_function(item["function"], node.args, read, self.metas)
         node = replace(node, args=(*node.args, *captured))
         results = tuple(item["results"] or ())
         return Step(node, item["state"], item.get("same", ""), results=results, function=found)
@@ -142,16 +142,16 @@ class _Reader:
             str(results[0]) if single else f"{results[0]}_",
             "module",
             "module",
-            tuple(value_from_json(value) for value in item["args"]),
-            tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
-            meta_from_json(_meta_named(item["items"], str(results[0]))) if single else (),
+            tuple(read_value(value) for value in item["args"]),
+            tuple((key, read_value(value)) for key, value in item["kwargs"].items()),
+            read_meta(_meta_named(item["items"], str(results[0]))) if single else (),
             layer=module.layer,
         )
         names = () if single else _nest(item["result"])
         return Step(node, item["state"], "", module.number, results=names)
 
     def _pass_through(self, item: Json, module: Module, same: str) -> Step:
-        args = tuple(value_from_json(value) for value in item["args"])
+        args = tuple(read_value(value) for value in item["args"])
         node = Node(f"{same}_{id(item)}", "module", "module", args, layer=module.layer)
         return Step(node, item["state"], same, module.number)
 

@@ -60,13 +60,13 @@ class Counter:
     ) -> bool:
         """The question torch asks: whether to leave out this application."""
         subject = _subject(debug_info)
-        if subsystem == "lowerings" and operator_name(subject) is None:
+        if subsystem == "lowerings" and find_operator_name(subject) is None:
             return False  # nothing eager could do instead: 2.6 asks for these too, and then fails
         key = backend + "/" + subsystem
         number = self.counts[key] = self.counts.get(key, 0) + 1
         if key != self.key:
             return False
-        name = operator_name(subject)
+        name = find_operator_name(subject)
         if name is not None and name not in self.operators:
             self.operators.append(name)
         if self.most is None or number <= self.most:
@@ -78,7 +78,7 @@ class Counter:
     def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
         with contextlib.suppress(Exception):
             self.first_out = str(debug_info()) if debug_info is not None else ""
-        self.operator = operator_name(subject)
+        self.operator = find_operator_name(subject)
         self.step = (
             self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
         )
@@ -107,7 +107,7 @@ def apply(variation: CallVariation) -> Optional[Counter]:
     Raises CannotBisectError.
     """
     if variation.get("fresh"):
-        without_caches()
+        disable_caches()
     threads = variation.get("threads")
     if threads:
         import torch
@@ -128,11 +128,11 @@ def install(spec: BisectSpec) -> Counter:
 
     Raises CannotBisectError where this torch does not ask.
     """
-    known = [(entry["backend"], entry["subsystem"]) for entry in subsystems()["subsystems"]]
+    known = [(entry["backend"], entry["subsystem"]) for entry in list_subsystems()["subsystems"]]
     if (spec["backend"], spec["subsystem"]) not in known:
         raise CannotBisectError("no subsystem {backend}/{subsystem}".format(**spec))
     counter = Counter(spec["backend"], spec["subsystem"], spec.get("max"))
-    without_caches()
+    disable_caches()
     bisector = _bisector()
     if bisector is None:
         _ask_before_lowering(counter)
@@ -158,7 +158,7 @@ def _ask_before_lowering(counter: Counter) -> None:
     graph.call_function = call_function
 
 
-def subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
+def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     """What can be varied in this torch: its own table of subsystems, and the present value of each
     setting it has.
     """
@@ -182,7 +182,7 @@ def subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     return {"subsystems": found, "changes": changes, "settings": values}
 
 
-def without_caches() -> None:
+def disable_caches() -> None:
     """A compiled graph that is taken from a cache was not compiled under the variation."""
     for name in _CACHES:
         with contextlib.suppress(torch_settings.NoSuchSettingError):
@@ -262,7 +262,7 @@ def _operator(name: str) -> Any:
     return target
 
 
-def operator_name(subject: Any) -> Optional[str]:
+def find_operator_name(subject: Any) -> Optional[str]:
     """The public name of an operator or of a graph node's operator, if it is one of torch's own."""
     target = getattr(subject, "target", subject)
     if getattr(target, "namespace", None) not in _OWN:
@@ -276,7 +276,7 @@ def _subject(debug_info: Optional[Callable[[], str]]) -> Any:
     """
     for cell in getattr(debug_info, "__closure__", None) or ():
         with contextlib.suppress(ValueError):
-            if operator_name(cell.cell_contents) is not None:
+            if find_operator_name(cell.cell_contents) is not None:
                 return cell.cell_contents
     return None
 

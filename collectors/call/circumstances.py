@@ -147,7 +147,7 @@ def _replace(pairs: List[Tuple[Any, Any]]) -> List[Callable[[], None]]:
         names[name] = value
         undo.append(lambda: names.__setitem__(name, old))
 
-    for module in [sys.modules["time"], sys.modules["datetime"], *side_effects.own_modules()]:
+    for module in [sys.modules["time"], sys.modules["datetime"], *side_effects.list_own_modules()]:
         names = vars(module)
         for name, value in list(names.items()):
             if id(value) in others:

@@ -21,7 +21,7 @@ _FARTHER = 2.0
 _ROUNDING = {torch.float16: 0.2, torch.bfloat16: 0.5}
 
 
-def same(
+def compare_lists(
     expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] = None
 ) -> ListComparison:
     """How alike two lists of tensors are; None stands for a gradient that there is not, and equals

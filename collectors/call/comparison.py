@@ -87,7 +87,7 @@ class _Comparison:
         self._leaves()
         self._compare_written()
         self._gradients()
-        self.metadata += effect_comparison.differences(
+        self.metadata += effect_comparison.find_differences(
             self.reference, self.actual, self.known.again
         )
         metadata, values = self.metadata, self.values
@@ -148,7 +148,13 @@ class _Comparison:
         if a.shape != b.shape:
             return None  # told as metadata
         if a.dtype != b.dtype:
-            if not bool((~tolerance.alike(tolerance.wide(a), tolerance.wide(b))).any()):
+            if not bool(
+                (
+                    ~tolerance.find_equal_elements(
+                        tolerance.widen_values(a), tolerance.widen_values(b)
+                    )
+                ).any()
+            ):
                 return None
             b = b.to(a.dtype)
         known = self.known
@@ -182,7 +188,7 @@ class _Comparison:
 
     def _before(self, label: str) -> Optional[SavedTensor]:
         tensor = self.known.baseline.get(label)
-        return None if tensor is None else outputs.entry(tensor)
+        return None if tensor is None else outputs.build_saved_tensor(tensor)
 
     def _gradients(self) -> None:
         sides = self.reference["grads"], self.actual["grads"]

@@ -16,7 +16,7 @@ import torch
 from ..protocol import ContextState
 
 
-def autocast_settings(device: str) -> Tuple[bool, str]:
+def read_autocast_settings(device: str) -> Tuple[bool, str]:
     """(enabled, dtype name) of autocast on a device type, on every release since 2.0."""
     try:
         if device == "cpu":
@@ -37,7 +37,7 @@ def capture() -> ContextState:
     return {
         "grad": torch.is_grad_enabled(),
         "inference": torch.is_inference_mode_enabled(),
-        "autocast": {device: list(autocast_settings(device)) for device in ("cpu", "cuda")},
+        "autocast": {device: list(read_autocast_settings(device)) for device in ("cpu", "cuda")},
         "autocast_cache": torch.is_autocast_cache_enabled(),
         "default_dtype": str(torch.get_default_dtype()),
         "threads": torch.get_num_threads(),
@@ -105,19 +105,19 @@ def is_plain(value: Any) -> bool:
     return hasattr(value, "__dict__") and not callable(value) and not _is_library(type(value))
 
 
-def modes(function: Any) -> Tuple[bool, ...]:
+def list_training_flags(function: Any) -> Tuple[bool, ...]:
     """The training flags of the modules behind a callable: a call in the other mode is another
     call.
     """
     return tuple(
         module.training
-        for _, value in roots(function)
+        for _, value in list_roots(function)
         if isinstance(value, torch.nn.Module)
         for module in value.modules()
     )
 
 
-def roots(function: Any) -> List[Tuple[str, Any]]:
+def list_roots(function: Any) -> List[Tuple[str, Any]]:
     """(label, object) of everything with state that a callable can reach: modules, tensors,
     containers.
     """
@@ -134,7 +134,7 @@ def roots(function: Any) -> List[Tuple[str, Any]]:
     return found
 
 
-def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
+def find_tensors(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
     """(path, tensor) for each tensor inside nested containers, modules and plain objects, in a
     stable order.
     """
@@ -149,33 +149,33 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
         return
     elif isinstance(value, dict):
         for key in value:
-            for item in tensors_of(value[key], "{}[{!r}]".format(label, key), depth - 1):
+            for item in find_tensors(value[key], "{}[{!r}]".format(label, key), depth - 1):
                 yield item
     elif isinstance(value, (list, tuple, set, frozenset)):
         for index, element in enumerate(value):
-            for item in tensors_of(element, "{}[{}]".format(label, index), depth - 1):
+            for item in find_tensors(element, "{}[{}]".format(label, index), depth - 1):
                 yield item
     elif isinstance(value, torch.optim.Optimizer):
         for name, held in (("groups", value.param_groups), ("state", list(value.state.values()))):
-            for item in tensors_of(held, "{}.{}".format(label, name), depth):
+            for item in find_tensors(held, "{}.{}".format(label, name), depth):
                 yield item
     elif is_plain(value):
         for key in list(vars(value)):
-            for item in tensors_of(vars(value)[key], "{}.{}".format(label, key), depth - 1):
+            for item in find_tensors(vars(value)[key], "{}.{}".format(label, key), depth - 1):
                 yield item
 
 
 def name_reachable(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:
-    """What `reachable` finds, by names that people use: those of `named_parameters`, `arg0`,
-    `kwarg_mask`.
+    """What `find_reachable` finds, by names that people use: those of `named_parameters`,
+    `arg0`, `kwarg_mask`.
     """
-    found = reachable(function, args, kwargs)
+    found = find_reachable(function, args, kwargs)
     return {name[5:] if name.startswith("self.") else name: value for name, value in found.items()}
 
 
-def reachable(
+def find_reachable(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:
     """Every tensor a call can read or write, by a stable label; the same tensor once."""
@@ -183,8 +183,8 @@ def reachable(
     seen = set()
     sources = [("arg{}".format(i), value) for i, value in enumerate(args)]
     sources += [("kwarg_" + name, value) for name, value in kwargs.items()]
-    for label, value in sources + roots(function):
-        for path, tensor in tensors_of(value, label):
+    for label, value in sources + list_roots(function):
+        for path, tensor in find_tensors(value, label):
             if id(tensor) not in seen:
                 seen.add(id(tensor))
                 found[path] = tensor

@@ -19,7 +19,7 @@ _MOST = 20
 _TOLERANCE = 1e-2
 
 
-def differences(
+def find_differences(
     reference: Snapshot, actual: Snapshot, again: Sequence[Snapshot]
 ) -> List[MetadataDifference]:
     """The side effects of `actual` that are not those of `reference`; none where either was not

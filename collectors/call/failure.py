@@ -34,7 +34,7 @@ _GENERATED = re.compile(r"c[a-z2-7]{50,52}\.py")
 GENERATED = "torch/_inductor/generated"
 
 
-def torch_folder() -> str:
+def find_torch_folder() -> str:
     """The folder of the imported torch package, with a trailing separator."""
     import torch
 
@@ -80,7 +80,7 @@ def _frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
     return frames
 
 
-def key_line(message: str) -> str:
+def find_key_line(message: str) -> str:
     """The one line of a message that names the problem, not the place: its first compiler error, or
     its first line.
     """
@@ -120,7 +120,7 @@ def _behind_the_place(lines: List[str]) -> str:
 
 def describe(error: BaseException) -> Failure:
     """A JSON-able account of `error`, with every key."""
-    torch_root = torch_folder()
+    torch_root = find_torch_folder()
     chain = _chain(error)
     inner = _diagnosis(chain)
     frames: List[FailureFrame] = []
@@ -133,11 +133,11 @@ def describe(error: BaseException) -> Failure:
         "exception": type(inner).__name__,
         "chain": [type(item).__name__ for item in chain],
         "message": message[:_MAX_MESSAGE],
-        "first_line": key_line(message),
+        "first_line": find_key_line(message),
         "frames": frames[-40:],
         "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
         "traceback": _without_middle(_traceback_text(error)),
-        "kernels": refused_kernels.kernels(chain, message),
+        "kernels": refused_kernels.find_refused_kernels(chain, message),
     }
 
 

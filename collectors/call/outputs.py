@@ -129,7 +129,7 @@ def _storage(tensor: torch.Tensor) -> int:
         return 0
 
 
-def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
+def copy_for_saving(tensor: torch.Tensor) -> torch.Tensor:
     """A detached CPU copy that can be saved whatever the tensor was (subclass, expanded,
     inference); without elements where it has no values.
     """
@@ -160,15 +160,15 @@ def _meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
     }
 
 
-def stamps(state: Dict[str, torch.Tensor]) -> Dict[str, Stamp]:
+def stamp_tensors(state: Dict[str, torch.Tensor]) -> Dict[str, Stamp]:
     """The stamp of every tensor and its gradient.
 
     Parameters have no check sum: what writes to them moves their counter.
     """
-    return {label: _stamp(tensor) for label, tensor in with_grads(state).items()}
+    return {label: _stamp(tensor) for label, tensor in add_gradients(state).items()}
 
 
-def with_grads(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
+def add_gradients(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
     """The tensors and the gradients that they hold: a training step may be compiled as a whole."""
     found = dict(state)
     for label, tensor in state.items():
@@ -180,7 +180,7 @@ def with_grads(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
 def _stamp(tensor: torch.Tensor) -> Stamp:
     parameter = isinstance(tensor, torch.nn.Parameter)
     return (
-        version(tensor),
+        read_version_counter(tensor),
         None if parameter else _check_sum(tensor),
         tuple(tensor.shape),
         tuple(tensor.stride()) if tensor.layout == torch.strided else None,
@@ -229,7 +229,7 @@ def take(
                 {
                     "path": path,
                     "kind": "tensor",
-                    "tensor": plain_tensor(leaf),
+                    "tensor": copy_for_saving(leaf),
                     "meta": _meta(leaf, owners),
                 }
             )
@@ -242,16 +242,16 @@ def take(
         else:
             leaves.append({"path": path, "kind": "opaque", "type": type(leaf).__name__})
     changed = {
-        label: entry(tensor)
-        for label, tensor in with_grads(state).items()
+        label: build_saved_tensor(tensor)
+        for label, tensor in add_gradients(state).items()
         if _stamp(tensor) != before.get(label)
     }
     held = {id(tensor) for tensor in state.values()}
     for label, tensor in (after or {}).items():
         if id(tensor) not in held and label not in changed:
-            changed[label] = entry(tensor)
+            changed[label] = build_saved_tensor(tensor)
     grads = {
-        label: None if grad is None else plain_tensor(grad)
+        label: None if grad is None else copy_for_saving(grad)
         for label, grad in (gradients or {}).items()
     }
     snapshot: Snapshot = {"leaves": leaves, "changed": changed, "grads": grads}
@@ -260,12 +260,12 @@ def take(
     return snapshot
 
 
-def entry(tensor: torch.Tensor) -> SavedTensor:
+def build_saved_tensor(tensor: torch.Tensor) -> SavedTensor:
     """A changed input as a snapshot has it."""
-    return {"tensor": plain_tensor(tensor), "meta": _meta(tensor, {})}
+    return {"tensor": copy_for_saving(tensor), "meta": _meta(tensor, {})}
 
 
-def version(tensor: torch.Tensor) -> int:
+def read_version_counter(tensor: torch.Tensor) -> int:
     """The version counter; -1 for inference tensors, which have none."""
     try:
         return int(tensor._version)

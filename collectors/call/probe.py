@@ -70,10 +70,10 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         copies = undefined_writes.copy_unnamed(func, args, kwargs)
         result = func(*args, **(kwargs or {}))
         if copies and undefined_writes.find_undeclared(copies, func, args, kwargs):
-            self.undeclared_writes.append(short_name(func))
+            self.undeclared_writes.append(shorten_name(func))
         name = str(func)
         self.operators.append(name)
-        short = short_name(func)
+        short = shorten_name(func)
         inputs = [
             leaf for leaf in tree_flatten((args, kwargs or {}))[0] if isinstance(leaf, torch.Tensor)
         ]
@@ -87,7 +87,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             self.coarse = True
         if short in _CASTS and inputs and results:
             self._cast(inputs[-1], results[0])
-        write = undefined_writes.look(func, args, kwargs or {}, result)
+        write = undefined_writes.find_write(func, args, kwargs or {}, result)
         if write is not None and write.lost:
             self.lost_writes.append(
                 {"by": short.strip("_"), "elements": write.lost, "of": write.of}
@@ -128,7 +128,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             )
 
 
-def short_name(func: Any) -> str:
+def shorten_name(func: Any) -> str:
     """The name of an operator without namespace and overload: "add" of aten.add.Tensor."""
     name = str(func)
     return name.split(".")[1] if "." in name else name
@@ -182,7 +182,7 @@ def _ties(watch: Watch, result: Any) -> Dict[int, IndexedValues]:
     return found
 
 
-def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
+def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     """What one eager run of the call met: see the module's key idea. Runs in a forked child.
 
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
@@ -245,7 +245,7 @@ class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        short = short_name(func)
+        short = shorten_name(func)
         if short in EMPTY and not short.endswith("_"):
             for tensor in tree_flatten(result)[0]:
                 if isinstance(tensor, torch.Tensor):

@@ -15,7 +15,7 @@ from typing import Any, List, Optional
 _KEPT: List[Any] = []  # the old backends' destructors would wait for threads that are not there
 
 
-def world_size() -> Optional[int]:
+def read_world_size() -> Optional[int]:
     """How many processes the default group has; None without a group.
 
     Never imports torch.distributed.
@@ -28,7 +28,7 @@ def world_size() -> Optional[int]:
 
 def revive() -> None:
     """In a fork of a process with groups: each one gets a new backend for the CPU."""
-    if world_size() is None:
+    if read_world_size() is None:
         return
     import torch
     from torch.distributed import distributed_c10d as c10d

@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"\berror: .*\n +\d+ \|(.*)")
 _MOST = 3
 
 
-def kernels(errors: Iterable[BaseException], message: str) -> List[str]:
+def find_refused_kernels(errors: Iterable[BaseException], message: str) -> List[str]:
     """The names that inductor gave the refused kernels, which are made of those of their operators;
     empty if unknown.
     """

@@ -28,11 +28,11 @@ def keep_state(call: Any) -> Iterator[None]:
     """
     undo = [_tensors(call), keep_random()]
     seen: Set[int] = set()
-    for _, value in context.roots(call.function):
+    for _, value in context.list_roots(call.function):
         with contextlib.suppress(Exception):  # an object may refuse to be looked at
             undo += _objects(value, 4, seen)
     undo += _globals(call.function)
-    undo += side_effects.undo_steps(call.function, call.args, call.kwargs, _contents)
+    undo += side_effects.build_undo_steps(call.function, call.args, call.kwargs, _contents)
     try:
         yield
     finally:
@@ -59,10 +59,10 @@ def keep_random() -> Callable[[], None]:
 
 
 def _tensors(call: Any) -> Callable[[], None]:
-    state = context.reachable(call.function, call.args, call.kwargs)
-    before = outputs.stamps(state)
+    state = context.find_reachable(call.function, call.args, call.kwargs)
+    before = outputs.stamp_tensors(state)
     kept = {}
-    for label, tensor in outputs.with_grads(state).items():
+    for label, tensor in outputs.add_gradients(state).items():
         with contextlib.suppress(Exception):  # what cannot be copied cannot be put back either
             kept[label] = (tensor, tensor.detach().clone())
     grads = {label: tensor.grad for label, tensor in state.items() if tensor.is_leaf}
@@ -71,7 +71,9 @@ def _tensors(call: Any) -> Callable[[], None]:
         for label, grad in grads.items():
             if state[label].grad is not grad:
                 state[label].grad = grad
-        moved = [label for label, stamp in outputs.stamps(state).items() if before[label] != stamp]
+        moved = [
+            label for label, stamp in outputs.stamp_tensors(state).items() if before[label] != stamp
+        ]
         with torch.no_grad():
             for tensor, copy in (kept[label] for label in moved if label in kept):
                 tensor.detach().copy_(copy)

@@ -148,7 +148,7 @@ def forget(value: Any) -> Any:
     return _map(value, torch.Tensor, lambda t: known.setdefault(id(t), Placeholder(t)))
 
 
-def layout_of(value: Any) -> str:
+def build_layout_key(value: Any) -> str:
     """Shapes and dtypes of a structure, which of its tensors are one and the same, and the values
     that are no tensors.
     """
@@ -231,12 +231,12 @@ def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tenso
                 data.copy_(data * (1 + turns * eps))
 
 
-def in_turn(first: int) -> Callable[[int], torch.Tensor]:
+def make_alternating_signs(first: int) -> Callable[[int], torch.Tensor]:
     """Up and down (`first` 1) or down and up (-1)."""
     return lambda count: first * (1 - 2 * (torch.arange(count) % 2))
 
 
-def at_random(seed: int) -> Callable[[int], torch.Tensor]:
+def make_random_signs(seed: int) -> Callable[[int], torch.Tensor]:
     """A direction of its own for each element; torch's own generators are left alone."""
     generator = torch.Generator().manual_seed(seed)
     return lambda count: 1 - 2 * torch.randint(0, 2, (count,), generator=generator)
@@ -311,21 +311,21 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             if rung["how"] == "probe":
                 return {
                     "outcome": "ok",
-                    "facts": probe.facts(call, rung.get("snapshot")),
+                    "facts": probe.collect_facts(call, rung.get("snapshot")),
                     "seconds": time.time() - started,
                 }
-            reachable = context.reachable(call.function, call.args, call.kwargs)
+            reachable = context.find_reachable(call.function, call.args, call.kwargs)
             if rung.get("fp64"):
                 to_double(reachable)
             if rung.get("perturb"):
-                perturb(reachable, in_turn(rung["perturb"]))
+                perturb(reachable, make_alternating_signs(rung["perturb"]))
             if rung.get("nudge"):
-                perturb(reachable, at_random(rung["nudge"]))
+                perturb(reachable, make_random_signs(rung["nudge"]))
             with stage("forward"):
                 function = _function(call, rung)
             parts = (call.options, call.function, call.args, call.kwargs)
             compared = find_watched_tensors(*parts)
-            stamps = outputs.stamps(compared)
+            stamps = outputs.stamp_tensors(compared)
             noted = note_state(*parts)
             with _around(rung, call), stage("forward"):
                 result = function(*call.args, **call.kwargs)
@@ -364,8 +364,8 @@ def find_watched_tensors(
     which has a state of its own, its arguments.
     """
     if exporting.is_exported(options):
-        return context.reachable(None, args, kwargs)
-    return context.reachable(function, args, kwargs)
+        return context.find_reachable(None, args, kwargs)
+    return context.find_reachable(function, args, kwargs)
 
 
 def note_state(

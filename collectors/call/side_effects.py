@@ -210,7 +210,7 @@ class Walk:
         fields: Dict[str, Leaf] = {}
         for name, item in self._plain(getattr(value, "__dict__", {})):
             self._field(fields, label, name, item)
-        for name in slots(kind):
+        for name in list_slots(kind):
             with contextlib.suppress(AttributeError):  # never set
                 self._field(fields, label, name, object.__getattribute__(value, name))
         self.state[label] = fields
@@ -226,7 +226,10 @@ class Walk:
             items = list(set.__iter__(value))
             length = len(items)
             if length <= _MOST_ITEMS:
-                fields["elements"] = ("elements", tuple(sorted(repr(leaf(item)) for item in items)))
+                fields["elements"] = (
+                    "elements",
+                    tuple(sorted(repr(note_leaf(item)) for item in items)),
+                )
         else:
             base = list if issubclass(type(value), list) else collections.deque
             items = list(base.__iter__(value))
@@ -241,9 +244,9 @@ class Walk:
         is_ordered = isinstance(value, collections.OrderedDict)
         keys = list((collections.OrderedDict if is_ordered else dict).__iter__(value))
         if len(keys) <= _MOST_ITEMS:
-            fields["order"] = ("order", tuple(repr(leaf(key)) for key in keys))
+            fields["order"] = ("order", tuple(repr(note_leaf(key)) for key in keys))
         for index in _ends(len(keys)):
-            key = leaf(keys[index])
+            key = note_leaf(keys[index])
             if key[0] in ("object", "large") or "ADDRESS" in repr(key):
                 continue
             self._field(fields, label, "[{!r}]".format(key), dict.__getitem__(value, keys[index]))
@@ -260,7 +263,7 @@ class Walk:
         ]
 
     def _field(self, fields: Dict[str, Leaf], label: str, name: str, value: Any) -> None:
-        fields[name] = leaf(value)
+        fields[name] = note_leaf(value)
         self._push("{}/{}".format(label, name), value)
 
     # -- what is left out -------------------------------------------------------------------------
@@ -327,7 +330,7 @@ def _defaults() -> Dict[str, Leaf]:
     return fields
 
 
-def leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
+def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     """What counts of a value."""
     kind = type(value)
     if value is None or kind in (bool, float, complex):
@@ -341,7 +344,7 @@ def leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     if issubclass(kind, tuple):
         if depth <= 0 or len(value) > _MOST_ITEMS:
             return ("tuple", len(value))
-        return ("tuple", tuple(leaf(item, depth - 1) for item in tuple.__iter__(value)))
+        return ("tuple", tuple(note_leaf(item, depth - 1) for item in tuple.__iter__(value)))
     if kind.__module__ == "numpy":
         return ("number",) if hasattr(value, "__array_interface__") else ("object", kind.__name__)
     if kind in (types.FunctionType, types.MethodType, functools.partial):
@@ -349,7 +352,7 @@ def leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     return ("object", kind.__name__)
 
 
-def slots(kind: type) -> List[str]:
+def list_slots(kind: type) -> List[str]:
     """The slots of a class and its bases, by the names that attributes have."""
     found: List[str] = []
     for base in kind.__mro__:
@@ -381,7 +384,7 @@ def is_own(kind: type) -> bool:
     return _is_own_name(getattr(kind, "__module__", None))
 
 
-def own_modules() -> List[Any]:
+def list_own_modules() -> List[Any]:
     """The loaded modules of the program's own."""
     return [module for name, module in list(sys.modules.items()) if _is_own_name(name) and module]
 
@@ -442,7 +445,7 @@ def _is_opaque(function: Any) -> bool:
 # -- putting it back -------------------------------------------------------------------------------
 
 
-def undo_steps(
+def build_undo_steps(
     function: Any,
     args: Tuple[Any, ...],
     kwargs: Dict[str, Any],
@@ -518,7 +521,7 @@ def _attributes(owner: Any) -> Callable[[], None]:
 
 def _slot_values(owner: Any) -> Dict[str, Any]:
     found = {}
-    for name in slots(type(owner)):
+    for name in list_slots(type(owner)):
         with contextlib.suppress(AttributeError):
             found[name] = object.__getattribute__(owner, name)
     return found

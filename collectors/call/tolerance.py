@@ -48,7 +48,7 @@ class IndexedValues(TypedDict):
     stable: bool
 
 
-def wide(tensor: torch.Tensor) -> torch.Tensor:
+def widen_values(tensor: torch.Tensor) -> torch.Tensor:
     """The values in float64 or complex128."""
     return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
@@ -60,10 +60,10 @@ def _inexact(tensor: torch.Tensor) -> bool:
 def _rmse(a: torch.Tensor, b: torch.Tensor) -> float:
     if a.numel() == 0:
         return 0.0
-    return float((wide(a) - wide(b)).abs().square().mean().sqrt().item())
+    return float((widen_values(a) - widen_values(b)).abs().square().mean().sqrt().item())
 
 
-def alike(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def find_equal_elements(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Where two tensors hold the same value, NaN being equal to NaN."""
     return (a == b) | ((a != a) & (b != b))
 
@@ -73,8 +73,8 @@ def _max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
         return 0.0
     if a.dtype == torch.bool:
         return float((a != b).any().item())
-    difference = (wide(a) - wide(b)).abs()
-    return float(difference.masked_fill(alike(a, b), 0.0).max().item())
+    difference = (widen_values(a) - widen_values(b)).abs()
+    return float(difference.masked_fill(find_equal_elements(a, b), 0.0).max().item())
 
 
 def _max_ulp(a: torch.Tensor, b: torch.Tensor) -> Optional[float]:
@@ -148,7 +148,7 @@ def judge_values(
         reference, actual = reference.float(), actual.float()
         exact = exact.float() if exact is not None else None
         computed_in = computed_in or torch.bfloat16
-    equal = alike(reference, actual)
+    equal = find_equal_elements(reference, actual)
     if bool(equal.all()):
         return {"equal": True, "same": True, "tight": True, "max_abs_error": 0.0}
     found: TensorJudgement = {
@@ -196,7 +196,7 @@ _MANY_LOOKED_AT = 10000
 
 def _near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
     """Whether float64 computed the same thing: off by rounding, not by other random numbers."""
-    scale = float(wide(exact).abs().square().mean().sqrt().item()) if exact.numel() else 0.0
+    scale = float(widen_values(exact).abs().square().mean().sqrt().item()) if exact.numel() else 0.0
     return _rmse(reference, exact) <= _RANDOM_NEAR * scale
 
 
@@ -209,7 +209,7 @@ def _finite(
     odd = ~(torch.isfinite(reference) & torch.isfinite(actual) & torch.isfinite(exact))
     if not bool(odd.any()):
         return reference, actual, exact
-    if bool(odd.all()) or not bool(alike(reference, actual)[odd].all()):
+    if bool(odd.all()) or not bool(find_equal_elements(reference, actual)[odd].all()):
         return reference, actual, None
     return reference[~odd], actual[~odd], exact[~odd]
 
@@ -226,7 +226,7 @@ def _overflowed(
     eps = max(torch.finfo(dtype).eps for dtype in (reference.dtype, computed_in) if dtype)
     near = max(1e-3, 10 * eps)
     over = ~torch.isfinite(reference) & torch.isfinite(actual) & torch.isfinite(exact)
-    return over & torch.isclose(wide(actual), wide(exact), rtol=near, atol=near)
+    return over & torch.isclose(widen_values(actual), widen_values(exact), rtol=near, atol=near)
 
 
 def _judge_floats(
@@ -259,7 +259,7 @@ def _judge_floats(
         off, eager_off = _rmse(actual, exact), _rmse(reference, exact)
         found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
         if exact.numel():
-            found["scale"] = float(wide(exact).abs().square().mean().sqrt().item())
+            found["scale"] = float(widen_values(exact).abs().square().mean().sqrt().item())
     same = _receiving(reference, actual, exact)
     if same is None or not same and computed_in in _COARSE:
         same = _own(reference, actual, off, eager_off, computed_in)
@@ -284,12 +284,12 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
     if a.dim() != values.dim() or bool(((b < 0) | (b >= size)).any()):
         return False
     one, two = values.gather(dim, a), values.gather(dim, b)
-    if tie.get("stable") and bool((alike(one, two) & (a != b)).any()):
+    if tie.get("stable") and bool((find_equal_elements(one, two) & (a != b)).any()):
         return False
     if a.shape[dim] > 1 and not torch.equal(*(_repeats(t, dim) for t in (a, b))):
         return False
     if not _inexact(values):
-        return bool(alike(one, two).all())
+        return bool(find_equal_elements(one, two).all())
     tolerance = TOLERANCE
     if values.is_floating_point():
         tolerance = max(tolerance, 4 * torch.finfo(values.dtype).eps)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .tolerance import alike
+from .tolerance import find_equal_elements
 
 
 class _Write:
@@ -24,12 +24,14 @@ class _Write:
     def __init__(
         self, back: torch.Tensor, values: torch.Tensor, again: Callable[[Any, Any], Any]
     ) -> None:
-        self.lost = int((~alike(back, values.expand_as(back))).sum().item())
+        self.lost = int((~find_equal_elements(back, values.expand_as(back))).sum().item())
         self.of = back.numel()
         self.again = again
 
 
-def look(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any) -> Optional[_Write]:
+def find_write(
+    func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any
+) -> Optional[_Write]:
     """What an operator just wrote; None for one that does not write to places, or adds up what it
     writes there.
     """
@@ -111,7 +113,7 @@ class ReorderWritesMode(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        write = look(func, args, kwargs or {}, result)
+        write = find_write(func, args, kwargs or {}, result)
         if write is None or not write.lost:
             return result
         return write.again(func, kwargs or {})
@@ -142,7 +144,7 @@ def find_undeclared(
     return [
         name
         for name, value in before.items()
-        if not bool(alike(now[name].detach(), value).all().item())
+        if not bool(find_equal_elements(now[name].detach(), value).all().item())
     ]
 
 

@@ -56,7 +56,7 @@ class InductorFolder(Tool):
             raise Missing("inductor compiled nothing")
         return {
             "graphs": [os.path.relpath(path, self.folder) for path in graphs],
-            "vector_isa": machine.vector_isa(),
+            "vector_isa": machine.read_vector_isa(),
         }
 
 

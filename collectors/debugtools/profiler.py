@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, List
 
 from ..dynamo import counters, graph_breaks
-from ..dynamo.observer import Observer, code_place
+from ..dynamo.observer import Observer, read_code_place
 from ..protocol import ToolFacts
 from .tool import Tool
 
@@ -44,7 +44,7 @@ class Profiler(Tool):
         return {
             "graphs": len(self._observer.graphs),
             "operations": self._sizes,
-            "graph_breaks": graph_breaks.breaks(self._observer),
+            "graph_breaks": graph_breaks.list_breaks(self._observer),
             "recompiles": [
                 {
                     "reasons": made.reasons[:4],
@@ -53,7 +53,7 @@ class Profiler(Tool):
                     "function": place[2],
                 }
                 for made in again
-                for place in (code_place(made.code),)
+                for place in (read_code_place(made.code),)
             ],
             "limit_hit": self._observer.limit_hit,
             "counted": counters.count(),

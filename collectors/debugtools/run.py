@@ -20,7 +20,7 @@ from .tool import ToolSession
 TOOLS = (OneFunction, Logs, StructuredTrace, InductorFolder, Phases, Profiler)
 
 
-def session(request: ToolsRequest) -> ToolSession:
+def build_session(request: ToolsRequest) -> ToolSession:
     """The tools that are asked for, in their folders."""
     import torch._dynamo  # noqa: F401  the tools patch what the program will use
 
@@ -37,7 +37,7 @@ def ask_of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceA
     tools on.
     """
     rungs.quiet_compile_workers()
-    tools = session(request)
+    tools = build_session(request)
     tools.start()
     raised = None
     try:

@@ -15,8 +15,8 @@ import torch
 
 from ..call import context, rungs
 from ..call.operators.derivatives import Derivative
-from ..call.operators.graph import operator_graph
-from ..machine.public_names import NotInGraphError, public_names
+from ..call.operators.graph import build_operator_graph
+from ..machine.public_names import NotInGraphError, collect_public_names
 from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
 from .bodies import Body
 from .translator import Translator
@@ -57,14 +57,14 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     if call.options.get("compiler") == "eager":
         return _of_operator(call, request)
     rungs.quiet_compile_workers()
-    reachable = context.reachable(call.function, call.args, call.kwargs)
+    reachable = context.find_reachable(call.function, call.args, call.kwargs)
     owned = {id(tensor): label for label, tensor in reachable.items()}
     given = context.name_reachable(call.function, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     backend = _PassThrough()
     with context.apply_state(call.state):
         before, error = _run(call, request, backend)
-    names = public_names()
+    names = collect_public_names()
     graphs: List[GraphJson] = []
     nested: List[GraphJson] = []
     for index in range(len(backend.modules)):
@@ -84,9 +84,11 @@ def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAn
     function = call.function
     if isinstance(function, Derivative):  # what is differentiated; its check is the candidate's
         function = function.function
-    module, tensors = operator_graph(function, call.args, call.kwargs)
+    module, tensors = build_operator_graph(function, call.args, call.kwargs)
     try:
-        graph = Translator(module, tuple(tensors), owned, public_names(), None, allowed).translate()
+        graph = Translator(
+            module, tuple(tensors), owned, collect_public_names(), None, allowed
+        ).translate()
     except NotInGraphError as reason:
         graph = {"unsupported": str(reason)}
     return {"outcome": "ok", "graphs": [{**graph, "runs": []}], "error": None}

@@ -44,7 +44,9 @@ def count() -> DynamoCounts:
         for code, reasons in list(utils.guard_failures.items()):
             entries = [split_reason(str(reason)) for reason in reasons]
             # the attempt that hits the limit notes its reasons too, and compiles nothing
-            found["recompiles"] += min(_times([name for name, _ in entries]), recompile_limit() - 1)
+            found["recompiles"] += min(
+                _times([name for name, _ in entries]), read_recompile_limit() - 1
+            )
             for guard in dict.fromkeys(guard for _, guard in entries):
                 if len(found["failed"]) < MOST_LISTED:
                     found["failed"].append(
@@ -68,7 +70,7 @@ def count_compilations() -> int:
     return 0
 
 
-def recompile_limit() -> int:
+def read_recompile_limit() -> int:
     """How many compiles of one function torch allows; what the setting is called depends on the
     release.
     """

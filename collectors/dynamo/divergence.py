@@ -18,7 +18,7 @@ import torch
 
 from ..call import context, outputs, rungs, tolerance
 from ..machine import torch_settings
-from ..machine.public_names import public_names
+from ..machine.public_names import collect_public_names
 from ..protocol import (
     ContextState,
     DivergenceAnswer,
@@ -32,7 +32,7 @@ from .prefix import cut_at, describe, note_values
 _COARSE = (torch.float16, torch.bfloat16)
 
 
-def divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
+def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
     """The graphs that the call runs; or measures `positions` of one of them, with two lines each in
     the file `results`.
     """
@@ -116,7 +116,7 @@ def _follow(
 
 
 def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
-    names = public_names()
+    names = collect_public_names()
     described: Dict[int, NumberedGraph] = {}
     ran: List[int] = []
 
@@ -144,10 +144,10 @@ def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
         options["backend"] = backend
         options.pop("mode", None)
         options.pop("options", None)
-    return compiler(call.function, options)
+    return resolve_compiler(call.function, options)
 
 
-def compiler(function: Any, options: Dict[str, Any]) -> Any:
+def resolve_compiler(function: Any, options: Dict[str, Any]) -> Any:
     """What torch.compile makes of a backend, a mode and options: taken from torch.compile
     itself.
     """
@@ -258,7 +258,7 @@ class PrefixRun:
         requires one.
         """
         torch.set_rng_state(self.rng)
-        before = [outputs.version(tensor) for tensor in tensors]
+        before = [outputs.read_version_counter(tensor) for tensor in tensors]
         try:
             with context.apply_state(state):
                 made = function(*inputs)
@@ -267,10 +267,12 @@ class PrefixRun:
                 return self._gradients(leaves, tensors)
             if self.changed is None:
                 self.changed = [
-                    i for i, tensor in enumerate(tensors) if outputs.version(tensor) != before[i]
+                    i
+                    for i, tensor in enumerate(tensors)
+                    if outputs.read_version_counter(tensor) != before[i]
                 ]
-            return [outputs.plain_tensor(leaf) for leaf in leaves] + [
-                outputs.plain_tensor(tensors[i]) for i in self.changed
+            return [outputs.copy_for_saving(leaf) for leaf in leaves] + [
+                outputs.copy_for_saving(tensors[i]) for i in self.changed
             ]
         finally:
             self._restore()
@@ -296,7 +298,7 @@ class PrefixRun:
             found = torch.autograd.grad(
                 [leaf for leaf, _ in pairs], targets, [flow for _, flow in pairs], allow_unused=True
             )
-        return [None if grad is None else outputs.plain_tensor(grad) for grad in found]
+        return [None if grad is None else outputs.copy_for_saving(grad) for grad in found]
 
     def _restore(self) -> None:
         for storage, content in self.contents.values():

@@ -22,8 +22,8 @@ import torch
 from ..call import context, rungs
 from ..protocol import BreakRecord, GraphBreaksAnswer, GraphBreaksRequest, RecompileRecord
 from . import guard_words
-from .counters import MOST_LISTED, MOST_TEXT, recompile_limit, split_reason
-from .observer import Observer, code_place, sequence
+from .counters import MOST_LISTED, MOST_TEXT, read_recompile_limit, split_reason
+from .observer import Observer, list_call_arguments, read_code_place
 
 
 def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
@@ -33,7 +33,7 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
     rungs.quiet_compile_workers()
     observer = Observer().install()
     partial = _without_fullgraph(call)
-    calls = sequence(call)
+    calls = list_call_arguments(call)
     raised = None
     with context.apply_state(call.state):
         function = rungs.compile_with(partial, {"backend": request.get("backend")})
@@ -52,9 +52,9 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
         "raised": raised,
         "graph_breaks": {
             "graphs": len(observer.graphs),
-            "graph_breaks": breaks(observer),
+            "graph_breaks": list_breaks(observer),
             "recompiles": _recompiles(observer, call),
-            "limit": int(call.options.get("recompile_limit") or recompile_limit()),
+            "limit": int(call.options.get("recompile_limit") or read_recompile_limit()),
             "limit_hit": observer.limit_hit,
         },
     }
@@ -66,7 +66,7 @@ def _without_fullgraph(call: Any) -> Any:
     return partial
 
 
-def breaks(observer: Observer) -> List[BreakRecord]:
+def list_breaks(observer: Observer) -> List[BreakRecord]:
     """Each place where tracing stopped, once, with how often it did."""
     found: Dict[Tuple[Any, ...], BreakRecord] = {}
     for item in observer.breaks:
@@ -76,7 +76,7 @@ def breaks(observer: Observer) -> List[BreakRecord]:
             (reason, file, line),
             {
                 "reason": reason,
-                "public": own_words(reason),
+                "public": find_own_words(reason),
                 "explanation": _explanation(item.reason),
                 "file": file,
                 "line": line,
@@ -105,8 +105,8 @@ def _recompiles(observer: Observer, call: Any) -> List[RecompileRecord]:
         if not made.reasons or made.limited:
             continue
         guard = split_reason(made.reasons[0])[1]
-        public, cut = guard_words.publish(guard, guard_words.labels_in(made.code, call))
-        file, line, function = code_place(made.code)
+        public, cut = guard_words.publish(guard, guard_words.label_frame(made.code, call))
+        file, line, function = read_code_place(made.code)
         found.append(
             {
                 "call": made.call + 1,
@@ -120,7 +120,7 @@ def _recompiles(observer: Observer, call: Any) -> List[RecompileRecord]:
     return found[: 4 * MOST_LISTED]
 
 
-def own_words(reason: str) -> str:
+def find_own_words(reason: str) -> str:
     """The longest start of a reason that is torch's own: written so in Dynamo's source, then names
     of torch and Python.
     """

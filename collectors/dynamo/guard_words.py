@@ -31,7 +31,7 @@ class Labels(Dict[str, str]):
         self.locals: Set[str] = set()
 
 
-def labels(call: rungs.RecordedCall) -> Labels:
+def label_parameters(call: rungs.RecordedCall) -> Labels:
     """The public labels of a call's parameters, as its own code names them."""
     function = call.function
     if isinstance(function, torch.nn.Module):
@@ -43,16 +43,19 @@ def labels(call: rungs.RecordedCall) -> Labels:
     return found
 
 
-def labels_in(code: Any, call: rungs.RecordedCall) -> Labels:
+def label_frame(code: Any, call: rungs.RecordedCall) -> Labels:
     """The labels in a compiled frame: the call's own, torch's `(*args, **kwargs)` around it, or
     none that are known.
     """
-    own = labels(call)
+    own = label_parameters(call)
     if code is own.code:
         return own
     found = Labels(call)
     found.locals = {*code.co_varnames, *code.co_freevars, *code.co_cellvars}
-    if code.co_filename.startswith(failure.torch_folder()) and code.co_flags & inspect.CO_VARARGS:
+    if (
+        code.co_filename.startswith(failure.find_torch_folder())
+        and code.co_flags & inspect.CO_VARARGS
+    ):
         _name_parameters(found, code, True)
         for name in list(found):
             found[name] = "the module"

@@ -18,8 +18,8 @@ import torch
 from ..call import context, failure, outputs, rungs
 from ..machine.processes import write_whole
 from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
-from .guard_words import Labels, labels, labels_in, publish
-from .observer import ObservedGraph, Observer, sequence
+from .guard_words import Labels, label_frame, label_parameters, publish
+from .observer import ObservedGraph, Observer, list_call_arguments
 
 _MAX_LISTED = 12
 
@@ -37,7 +37,7 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
         return {"outcome": "unsupported"}
     try:
         vary = request.get("vary")
-        calls = sequence(call) if vary is None else _isolate(call, vary)
+        calls = list_call_arguments(call) if vary is None else _isolate(call, vary)
         _run(call, calls, observer, static, request["snapshot"])
     except BaseException as error:
         return {"outcome": "raises", "failure": failure.describe(error)}
@@ -75,14 +75,14 @@ def _run(
             if change["dimension"] is not None and isinstance(value, torch.Tensor):
                 torch._dynamo.mark_static(value, change["dimension"])
     with context.apply_state(call.state):
-        reachable = context.reachable(call.function, call.args, call.kwargs)
+        reachable = context.find_reachable(call.function, call.args, call.kwargs)
         function = rungs.compile_with(call, {})
         rng = torch.get_rng_state()
         for observer.call, (args, kwargs) in enumerate(calls[:-1]):
             with contextlib.suppress(Exception):
                 function(*args, **kwargs)
         torch.set_rng_state(rng)
-        stamps = outputs.stamps(reachable)
+        stamps = outputs.stamp_tensors(reachable)
         observer.call = len(calls) - 1
         result = function(*call.args, **call.kwargs)
     with write_whole(path) as part:
@@ -109,7 +109,7 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
             return made
 
         earlier.append(_map(call, mix))
-    return sequence(replace(call, history=earlier))
+    return list_call_arguments(replace(call, history=earlier))
 
 
 def _find_reused(observer: Observer, last: int) -> List[ObservedGraph]:
@@ -160,7 +160,7 @@ def _map(
             return type(value)(visit(where, item, depth - 1) for where, item in labelled)
         return change(label, value)
 
-    names = labels(call)
+    names = label_parameters(call)
     made = tuple(visit("argument {}".format(i), value, 4) for i, value in enumerate(args))
     named = {}
     for index, (name, value) in enumerate(kwargs.items()):
@@ -198,7 +198,7 @@ def _differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]
 
 
 def _names_in(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
-    return labels_in(graph.compile.code, call) if graph.compile is not None else Labels(call)
+    return label_frame(graph.compile.code, call) if graph.compile is not None else Labels(call)
 
 
 def _symbol_labels(

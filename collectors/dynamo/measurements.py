@@ -18,8 +18,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import rungs
-from ..call.tolerance import wide
-from ..machine.public_names import public_names
+from ..call.tolerance import widen_values
+from ..machine.public_names import collect_public_names
 from ..protocol import (
     BreakLine,
     CandidateRequest,
@@ -52,7 +52,7 @@ def show(
     repro = _Repro(text, path)
     if request["values"]:
         results = repro.results()
-        picture = error_map(*results) if results is not None else None
+        picture = build_error_map(*results) if results is not None else None
         if picture is not None:
             tell({"error_map": picture})
     else:
@@ -206,7 +206,7 @@ class _Repro:
 
     def graphs(self) -> List[NumberedGraph]:
         """Every graph that Dynamo hands over, in its order."""
-        names = public_names()
+        names = collect_public_names()
         found: List[NumberedGraph] = []
 
         def receive(index: int, module: Any, example_inputs: Any, options: _Named) -> None:
@@ -228,7 +228,7 @@ class _Repro:
                 return None
             made["eager"] = cut_at(module, position)
             try:
-                compiler = divergence.compiler(options.pop("model"), options)
+                compiler = divergence.resolve_compiler(options.pop("model"), options)
                 made["compiled"] = compiler(cut_at(module, position), list(example_inputs))
             except Exception as error:
                 made["error"] = type(error).__name__
@@ -322,12 +322,14 @@ def _off(value: Any, reference: Any) -> Optional[float]:
         return None
     if not value.numel():
         return 0.0
-    difference = wide(value) - wide(reference)
-    difference = torch.where(wide(value) == wide(reference), 0.0, difference.abs().double())
+    difference = widen_values(value) - widen_values(reference)
+    difference = torch.where(
+        widen_values(value) == widen_values(reference), 0.0, difference.abs().double()
+    )
     return float(difference.square().mean().sqrt())
 
 
-def error_map(
+def build_error_map(
     eager: List[Any], actual: List[Any], exact: Optional[List[Any]]
 ) -> Optional[ErrorMap]:
     """Where the worst output is off: the largest absolute error in each cell of the tensor, laid
@@ -341,7 +343,9 @@ def error_map(
         if value.shape != reference.shape or not value.numel():
             continue
         off = torch.where(
-            wide(value) == wide(reference), 0.0, (wide(value) - wide(reference)).abs().double()
+            widen_values(value) == widen_values(reference),
+            0.0,
+            (widen_values(value) - widen_values(reference)).abs().double(),
         )
         off = torch.nan_to_num(off, nan=float("inf"))
         if float(off.max()) > worst:
@@ -352,7 +356,10 @@ def error_map(
     flat = off.reshape(-1, off.shape[-1]) if off.dim() else off.reshape(1, 1)
     cells, step = _pool(flat)
     nearly = torch.isclose(
-        wide(value), wide(judge[index]), rtol=_RTOL.get(value.dtype, 1e-7), atol=1e-5
+        widen_values(value),
+        widen_values(judge[index]),
+        rtol=_RTOL.get(value.dtype, 1e-7),
+        atol=1e-5,
     )
     return {
         "output": index,

@@ -115,7 +115,7 @@ class Observer:
 
     def _leave_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
         reason = str(getattr(error, "msg", "") or made.skip)
-        location = _location(getattr(error, "real_stack", None)) or code_place(made.code)
+        location = _location(getattr(error, "real_stack", None)) or read_code_place(made.code)
         self.breaks.append(Break(reason, location, True))
 
     def _new_reasons(self, code: Any) -> List[str]:
@@ -134,7 +134,7 @@ class Observer:
 
     def _broke(self, reason: str, stack: Any) -> None:
         made = self._open[-1] if self._open else None
-        location = _location(stack) or (code_place(made.code) if made else ("", 0, ""))
+        location = _location(stack) or (read_code_place(made.code) if made else ("", 0, ""))
         error = made.unsupported if made else None
         if error is not None and reason.startswith(_TERSE):
             met = _location(getattr(error, "real_stack", None))
@@ -193,7 +193,7 @@ class Observer:
             self._open[-1].limited = True
 
 
-def sequence(call: rungs.RecordedCall) -> List[Tuple[Any, Any]]:
+def list_call_arguments(call: rungs.RecordedCall) -> List[Tuple[Any, Any]]:
     """The arguments of each earlier call of the history, made up, and of the call itself, last."""
     earlier = [
         (rungs.materialise(args), rungs.materialise(kwargs)) for args, kwargs in call.history
@@ -229,20 +229,20 @@ def _wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
 
 def _location(stack: Any) -> Optional[Tuple[str, int, str]]:
     """(file, line, function) of the innermost frame that is not torch's own."""
-    root = failure.torch_folder()
+    root = failure.find_torch_folder()
     frames = [frame for frame in stack or () if not str(frame.filename).startswith(root)]
     if not frames:
         return None
     frame = frames[-1]
-    return str(frame.filename), int(frame.lineno or 0), function_name(str(frame.name))
+    return str(frame.filename), int(frame.lineno or 0), find_function_name(str(frame.name))
 
 
-def code_place(code: Any) -> Tuple[str, int, str]:
+def read_code_place(code: Any) -> Tuple[str, int, str]:
     """(file, line, function) where a code object begins."""
-    return str(code.co_filename), int(code.co_firstlineno), function_name(str(code.co_name))
+    return str(code.co_filename), int(code.co_firstlineno), find_function_name(str(code.co_name))
 
 
-def function_name(name: str) -> str:
+def find_function_name(name: str) -> str:
     """The user's name of a function; the part after a graph break is a function of its own to
     Dynamo.
     """

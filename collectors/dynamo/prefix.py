@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..call import outputs
-from ..machine.public_names import NotInGraphError, public_name
+from ..machine.public_names import NotInGraphError, find_public_name
 from ..protocol import GraphNode, GraphShape
 
 _CALLS = ("call_function", "call_method", "call_module")
@@ -48,7 +48,7 @@ def describe(module: Any, names: Dict[int, str]) -> GraphShape:
         tensors = [t for _, t in outputs.flatten(value) if isinstance(t, torch.Tensor)]
         nodes.append(
             {
-                "operator": operator_name(module, node, names),
+                "operator": find_node_name(module, node, names),
                 "dtype": str(tensors[0].dtype) if tensors else None,
                 "measurable": bool(tensors) and depth == 0,
                 "differentiable": any(bool(tensor.requires_grad) for tensor in tensors),
@@ -133,7 +133,7 @@ def _writes(module: Any, node: Any) -> bool:
     )
 
 
-def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
+def find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
     """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything
     not torch's own.
     """
@@ -152,7 +152,7 @@ def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str
     ):
         return "torch." + short if node.target.__module__.startswith("torch.") else None
     try:
-        name = public_name(node.target, names)
+        name = find_public_name(node.target, names)
     except (NotInGraphError, AttributeError):
         return None
     prefix, _, last = name.rpartition(".")

@@ -71,7 +71,7 @@ _NEVER = frozenset(
 )
 
 
-def constructor(module: nn.Module) -> Dict[str, Any]:
+def read_constructor(module: nn.Module) -> Dict[str, Any]:
     """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out.
 
     Raises NotInGraphError.

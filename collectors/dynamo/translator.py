@@ -11,9 +11,9 @@ from typing import Any, Collection, Dict, List, Optional, Set, Tuple
 
 import torch
 
-from ..machine.public_names import NotInGraphError, is_torch_owned, public_name
+from ..machine.public_names import NotInGraphError, find_public_name, is_torch_owned
 from . import stock_layers
-from .value_statistics import ValueStatistics, literal, statistics
+from .value_statistics import ValueStatistics, compute_statistics, list_literal_values
 
 _ENTER = {
     "_enter_autocast": "torch.autocast",
@@ -34,7 +34,7 @@ def _symbols(value: torch.Tensor) -> List[Any]:
     return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
 
 
-def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
+def read_tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
     """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as
     numbers.
     """
@@ -51,7 +51,7 @@ def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
 
 def _meta(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return tensor_meta(value)
+        return read_tensor_meta(value)
     if isinstance(value, (torch.SymInt, bool)) or isinstance(value, int):
         return {"scalar": "int"}
     if isinstance(value, (torch.SymFloat, float)):
@@ -197,16 +197,16 @@ class Translator:
         entry: Dict[str, Any] = {
             "name": public,
             "kind": kind,
-            "meta": tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor),
+            "meta": read_tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor),
         }
         if isinstance(value, torch.Tensor):
             entry["meta"]["requires_grad"] = bool(value.requires_grad)
         if isinstance(fake, torch.Tensor):
             entry["symbols"] = _symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
-            entry["stats"] = statistics(value)
+            entry["stats"] = compute_statistics(value)
             if id(value) in self.allowed:
-                entry["stats"]["values"] = literal(value)
+                entry["stats"]["values"] = list_literal_values(value)
             self._alias(entry, value)
             if cast:
                 entry["stats"]["cast"] = True
@@ -332,7 +332,7 @@ class Translator:
         if node.name in self.spans:
             entry["stats"] = dict(self.spans[node.name], cast=_is_cast(node))
         if op == "module":
-            entry["module"] = stock_layers.constructor(self.module.get_submodule(node.target))
+            entry["module"] = stock_layers.read_constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
 
     def _result_meta(self, node: Any) -> Any:
@@ -358,7 +358,7 @@ class Translator:
             return "skip", ""  # a note to torch's own telemetry, which computes nothing
         if short == "_set_grad_enabled":
             return "grad_mode", "torch._C._set_grad_enabled"
-        return "function", public_name(node.target, self.names)
+        return "function", find_public_name(node.target, self.names)
 
     def _attribute(self, node: Any) -> Tuple[str, str]:
         value = self.module

@@ -19,7 +19,7 @@ _FEW = 16
 LITERAL = 1024
 
 
-def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
+def compute_span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
     """The few numbers that an intermediate's stand-in must respect; None where there is nothing to
     respect.
 
@@ -45,7 +45,7 @@ def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
     return found
 
 
-def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
+def compute_statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     """What a synthetic stand-in must respect; never the values themselves."""
     data = tensor.detach()
     found: Dict[str, Any] = {"numel": data.numel()}
@@ -76,7 +76,7 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     return found
 
 
-def literal(tensor: torch.Tensor) -> Optional[List[Any]]:
+def list_literal_values(tensor: torch.Tensor) -> Optional[List[Any]]:
     """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
     many to be read.
     """
@@ -134,7 +134,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
             self.results[n.name] = _without_data(value)
         if isinstance(value, torch.Tensor) and n.op != "placeholder":
             try:
-                noted = span(value)
+                noted = compute_span(value)
             except (
                 Exception
             ):  # a subclass or a device that cannot say: there is only less known then

@@ -60,7 +60,7 @@ class RecorderSwitch:
 _SWITCHES: List[RecorderSwitch] = []
 
 
-def switch() -> RecorderSwitch:
+def ensure_switch() -> RecorderSwitch:
     """The one switch of this process; torch.compile is hooked when it is first asked for."""
     if not _SWITCHES:
         _SWITCHES.append(RecorderSwitch())
@@ -68,7 +68,7 @@ def switch() -> RecorderSwitch:
     return _SWITCHES[0]
 
 
-def tool() -> List[str]:
+def find_tool() -> List[str]:
     """The command that starts the tool. Raises ToolMissing."""
     named = os.environ.get("BUGREPORT_COMMAND")
     if named:
@@ -101,7 +101,7 @@ class Host:
     """The tool's process, and the working folder that it shares with this one."""
 
     def __init__(self, verb: str, options: Sequence[str], background: bool = False) -> None:
-        command = tool()
+        command = find_tool()
         if background and shutil.which("nice"):
             command = ["nice", "-n", "10", *command]
         self.folder = _short_folder()
@@ -214,17 +214,17 @@ class WatchedStretch:
 
     def start(self) -> None:
         """From now on the calls of compiled callables are watched."""
-        switch().active = self.recorder
+        ensure_switch().active = self.recorder
 
     def end(self, error: Optional[BaseException] = None) -> None:
         """Ends the watching and tells the tool how the stretch ended."""
-        switch().active = None
+        ensure_switch().active = None
         told: ProgramEnding = {"exit": 0, "exception": None}
         if isinstance(error, SystemExit):
             code = error.code
             told["exit"] = int(code) if isinstance(code, int) else int(code is not None)
         elif error is not None:
-            told = {"exit": 1, "exception": ending.account(error)}
+            told = {"exit": 1, "exception": ending.describe_exception(error)}
         self.recorder.finish(told)
 
 
@@ -269,7 +269,7 @@ class BackgroundWatch:
         atexit.register(self._program_ends)
 
     def _notify_found(self) -> None:
-        switch().active = None
+        ensure_switch().active = None
         self.say(
             "a compiled call raises or differs from eager; the program goes on, and a report is"
             " made beside it: {} (log: {})".format(self.folder, self.host.log)
@@ -284,7 +284,7 @@ class BackgroundWatch:
 
     def _wait(self) -> None:
         code = self.host.process.wait()
-        switch().active = None
+        ensure_switch().active = None
         if code == 0:
             self.say("report: {}".format(self.folder))
         elif code != 1:

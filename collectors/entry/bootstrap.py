@@ -53,7 +53,7 @@ def main() -> None:
     try:
         shown = starting.run(spec)
         if shown is not None:
-            ending["exit"], ending["exception"] = 1, endings.account(shown)
+            ending["exit"], ending["exception"] = 1, endings.describe_exception(shown)
             sys.exit(1)
     except SystemExit as stop:
         code = stop.code
@@ -65,7 +65,7 @@ def main() -> None:
         sys.exit(2)
     except BaseException as error:
         ending["exit"] = 1
-        ending["exception"] = endings.account(error)
+        ending["exception"] = endings.describe_exception(error)
         show(error)
         sys.exit(1)
     finally:

@@ -13,7 +13,7 @@ import sys
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 from ..protocol import JsonObject
-from .variables import literals
+from .variables import read_literals
 
 #: What is said of a value that may not leave.
 CHANGED = "(changed)"
@@ -44,10 +44,10 @@ def _show(name: str, value: Any) -> Any:
 def _choices(name: str) -> FrozenSet[str]:
     """The texts in the configuration file of a setting, `torch._inductor.config.x`."""
     module = name.partition(".config.")[0].split(".")[1:]
-    return literals(*module, "config.py")
+    return read_literals(*module, "config.py")
 
 
-def configs() -> JsonObject:
+def show_changed_settings() -> JsonObject:
     """Settings of torch's compiler that differ from their default, `torch._inductor.config.x` ->
     value.
 
@@ -57,7 +57,7 @@ def configs() -> JsonObject:
     return {name: _show(name, value) for name, value in find_changed_settings().items()}
 
 
-def choices() -> List[str]:
+def find_changed_choices() -> List[str]:
     """The changed settings whose value is a text that torch's own configuration file spells out."""
     return [
         name
@@ -129,7 +129,7 @@ def _settings_by_reload(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[
             yield key, value, defaults[key]
 
 
-def caches() -> Dict[str, Optional[bool]]:
+def read_cache_settings() -> Dict[str, Optional[bool]]:
     """Whether compiled code may come from an earlier run; empty when the compiler was not
     loaded.
     """

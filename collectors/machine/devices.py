@@ -18,9 +18,9 @@ import torch
 from ..protocol import DeviceFacts
 
 
-def devices() -> DeviceFacts:
+def collect_device_facts() -> DeviceFacts:
     """What is known of each kind of device, or None."""
-    names = gpus()
+    names = list_gpus()
     return {
         "cuda_available": _cuda_available(names),
         "gpus": names,
@@ -31,7 +31,7 @@ def devices() -> DeviceFacts:
     }
 
 
-def gpus() -> List[str]:
+def list_gpus() -> List[str]:
     """Names of the GPUs, without their serial numbers."""
     with contextlib.suppress(Exception):
         if torch.cuda.is_initialized():

@@ -18,50 +18,61 @@ import torch
 
 from ..protocol import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
-from .configs import caches, choices, configs, find_changed_settings
-from .internal_names import internals
-from .variables import variables
-from .vocabulary import vocabulary
+from .configs import (
+    find_changed_choices,
+    find_changed_settings,
+    read_cache_settings,
+    show_changed_settings,
+)
+from .internal_names import collect_internal_names
+from .variables import read_variables
+from .vocabulary import collect_vocabulary
 
-__all__ = ["find_changed_settings", "configs", "environment", "internals", "vocabulary"]
+__all__ = [
+    "collect_environment",
+    "collect_internal_names",
+    "collect_vocabulary",
+    "find_changed_settings",
+    "show_changed_settings",
+]
 
 
-def environment() -> EnvironmentFacts:
+def collect_environment() -> EnvironmentFacts:
     """The machine and its torch, JSON-able.
 
     Call it in the thread of the user: configurations are per thread.
     """
-    processor = machine.cpu()
-    tools = machine.toolchain()
-    found = devices.devices()
+    processor = machine.read_cpu()
+    tools = machine.collect_tool_versions()
+    found = devices.collect_device_facts()
     return {
         **_torch(),
         "python": platform.python_version(),
         "python_compiler": platform.python_compiler(),
         "implementation": platform.python_implementation(),
         "bits": 64 if sys.maxsize > 2**32 else 32,
-        "os": machine.system(),
+        "os": machine.read_operating_system(),
         "machine": platform.machine(),
         "libc": "-".join(part for part in platform.libc_ver() if part) or None,
         "cpu": processor["model"],
         "processor": processor,
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "cpu_capability": machine.cpu_capability(),
-        "vector_isa": machine.vector_isa(),
+        "cpu_capability": machine.read_cpu_capability(),
+        "vector_isa": machine.read_vector_isa(),
         "compiler": tools["compiler"],
         "tools": tools,
         **found,
         "cudnn": found["cudnn"] or tools["cudnn"],
-        "libraries": machine.libraries(),
-        "pip": packages.pip_version(),
-        "packages": packages.pip_packages(),
-        "conda": packages.conda_packages(),
-        "triton": packages.triton(),
-        "variables": variables(),
-        "configs": configs(),
-        "choices": choices(),
-        "caches": caches(),
+        "libraries": machine.list_torch_libraries(),
+        "pip": packages.read_pip_version(),
+        "packages": packages.list_pip_packages(),
+        "conda": packages.list_conda_packages(),
+        "triton": packages.find_triton(),
+        "variables": read_variables(),
+        "configs": show_changed_settings(),
+        "choices": find_changed_choices(),
+        "caches": read_cache_settings(),
     }
 
 

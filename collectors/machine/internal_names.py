@@ -24,7 +24,7 @@ _INTERNALS = (
 _ADDRESS = re.compile(r"https?://[^\s\"'<>)\]`]+")
 
 
-def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
+def collect_internal_names(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
     """Names a traceback through a compiler shows: functions, classes and variables of its modules
     that are loaded now. With them the addresses of documents that its messages point to.
     """

@@ -28,7 +28,7 @@ _VECTOR_FLAGS = re.compile(
 )
 
 
-def system() -> str:
+def read_operating_system() -> str:
     """The operating system with the release of its kernel."""
     if sys.platform.startswith("linux"):
         found = re.search(r'^PRETTY_NAME="?([^"\n]+)', _read("/etc/os-release"), re.MULTILINE)
@@ -39,7 +39,7 @@ def system() -> str:
     return (platform.system() + " " + platform.release()).strip()
 
 
-def cpu() -> ProcessorFacts:
+def read_cpu() -> ProcessorFacts:
     """The processor as lscpu has it, as far as a compiler cares; vulnerabilities and serial numbers
     are left out.
     """
@@ -76,7 +76,7 @@ def _cpu_caches() -> Dict[str, str]:
     return found
 
 
-def cpu_capability() -> Optional[str]:
+def read_cpu_capability() -> Optional[str]:
     """The instruction set torch dispatches on.
 
     Asked by name since 2.1, before that read from its build settings.
@@ -87,7 +87,7 @@ def cpu_capability() -> Optional[str]:
     return found.group(1) if found else None
 
 
-def vector_isa() -> Optional[str]:
+def read_vector_isa() -> Optional[str]:
     """The instruction set inductor vectorises for, where this process has chosen it; choosing
     compiles test programs.
     """
@@ -101,7 +101,7 @@ def vector_isa() -> Optional[str]:
     return None
 
 
-def toolchain() -> Dict[str, Optional[str]]:
+def collect_tool_versions() -> Dict[str, Optional[str]]:
     """Versions by tool; None where it does not start. `compiler` is the one inductor calls."""
     chosen = _inductor_compiler()
     wanted: Dict[str, Sequence[str]] = {
@@ -212,7 +212,7 @@ def _ask(commands: Dict[str, Sequence[str]]) -> Dict[str, str]:
     return answers
 
 
-def libraries() -> List[str]:
+def list_torch_libraries() -> List[str]:
     """What torch was built with, by name: a switched-off oneDNN or OpenMP explains many a
     difference.
     """

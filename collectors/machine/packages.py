@@ -18,7 +18,7 @@ from typing import Dict
 from ..protocol import TritonFacts
 
 
-def pip_packages() -> Dict[str, str]:
+def list_pip_packages() -> Dict[str, str]:
     """Packages that this interpreter imports, by normalised name; the first on its path wins."""
     found: Dict[str, str] = {}
     for item in metadata.distributions():
@@ -29,7 +29,7 @@ def pip_packages() -> Dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def conda_packages() -> Dict[str, str]:
+def list_conda_packages() -> Dict[str, str]:
     """Packages in the conda environment of this interpreter; empty where it is none."""
     found: Dict[str, str] = {}
     for path in sorted(glob.glob(os.path.join(sys.prefix, "conda-meta", "*.json"))):
@@ -39,14 +39,14 @@ def conda_packages() -> Dict[str, str]:
     return found
 
 
-def pip_version() -> str:
+def read_pip_version() -> str:
     """The version of pip itself; empty where there is none."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         return metadata.version("pip")
     return ""
 
 
-def triton() -> TritonFacts:
+def find_triton() -> TritonFacts:
     """Triton without importing it; `backends` are folders of its package."""
     with contextlib.suppress(Exception):
         spec = importlib.util.find_spec("triton")
@@ -63,7 +63,7 @@ def triton() -> TritonFacts:
                     "pytorch-triton-rocm",
                     "pytorch-triton-xpu",
                 )
-                if name in pip_packages()
+                if name in list_pip_packages()
             ]
             return {
                 "version": versions[0] if versions else None,

@@ -9,7 +9,7 @@ import signal
 from typing import Iterator
 
 
-def signal_name(number: int) -> str:
+def name_signal(number: int) -> str:
     """`SIGSEGV` for 11; the bare number where the system has no name for it."""
     try:
         return signal.Signals(number).name

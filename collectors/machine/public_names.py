@@ -36,7 +36,7 @@ _MODULES = (
 )
 
 
-def public_names() -> Dict[int, str]:
+def collect_public_names() -> Dict[int, str]:
     """The name under which users call each callable of torch's public modules, by its `id`."""
     names: Dict[int, str] = {}
     for prefix, module in _MODULES:
@@ -51,7 +51,7 @@ def public_names() -> Dict[int, str]:
     return names
 
 
-def public_names_by_value() -> Dict[Any, Any]:
+def collect_public_functions() -> Dict[Any, Any]:
     """torch's public functions by themselves: another object for the same C function, as torch
     hands it to modes, is equal to the public one.
     """
@@ -65,7 +65,7 @@ def public_names_by_value() -> Dict[Any, Any]:
     return found
 
 
-def public_name(target: Any, names: Dict[int, str]) -> str:
+def find_public_name(target: Any, names: Dict[int, str]) -> str:
     """The public dotted name of a graph node's function."""
     if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         name = str(target).replace("::", ".")

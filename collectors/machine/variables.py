@@ -107,7 +107,7 @@ _CONFIG_FILES = (
 _LITERAL = re.compile(r"[\"']([\w.+-]{1,60})[\"']")
 
 
-def variables() -> Dict[str, str]:
+def read_variables() -> Dict[str, str]:
     """The variables that are set, by name; those that hold places are left out."""
     return {
         name: _value(name, value)
@@ -116,7 +116,7 @@ def variables() -> Dict[str, str]:
     }
 
 
-def literals(*path: str) -> FrozenSet[str]:
+def read_literals(*path: str) -> FrozenSet[str]:
     """The texts that a file of torch's sources spells out; empty where it is not there."""
     place = os.path.join(os.path.dirname(torch.__file__), *path)
     try:
@@ -128,7 +128,7 @@ def literals(*path: str) -> FrozenSet[str]:
 
 @functools.lru_cache(maxsize=1)
 def _of_torch() -> FrozenSet[str]:
-    return frozenset().union(*(literals(*path) for path in _CONFIG_FILES))
+    return frozenset().union(*(read_literals(*path) for path in _CONFIG_FILES))
 
 
 def _is_torch_variable(name: str) -> bool:
@@ -172,5 +172,5 @@ def _log_names() -> Iterator[str]:
         if all(str(module).partition(".")[0] == "torch" for module in named):
             yield name
     yield from (name for name in list(sys.modules) if name.partition(".")[0] == "torch")
-    known = literals("_logging", "_registrations.py")
+    known = read_literals("_logging", "_registrations.py")
     yield from (name for name in getattr(registry, "artifact_names", ()) if name in known)

@@ -27,7 +27,7 @@ _GRAPHS = (
 _QUOTED = re.compile(r"(?<![\w.])['\"‘“]([a-z][a-z0-9_]*)['\"’”](?![\w(])")
 
 
-def vocabulary() -> List[str]:
+def collect_vocabulary() -> List[str]:
     """The names of torch's public interface: modules, functions, layers and the names of their
     parameters.
     """

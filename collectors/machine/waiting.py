@@ -12,7 +12,7 @@ from typing import Iterator
 _AFTER_NAME = re.compile(r"\) \S \d+ (\d+) ")
 
 
-def seconds_in_queue(group: int, proc: str = "/proc") -> float:
+def measure_time_in_queue(group: int, proc: str = "/proc") -> float:
     """Seconds that the main threads of a process group's living processes were ready to run and did
     not; 0 where the system does not count them.
 

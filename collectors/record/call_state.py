@@ -25,7 +25,7 @@ def keep(call: Any, path: str) -> None:
     """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few
     enough, random states.
     """
-    reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
+    reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
     sizes = {t.untyped_storage().data_ptr(): _bytes(t) for t in reachable.values() if _is_plain(t)}
     values = {label: t.detach() for label, t in reachable.items() if _is_plain(t)}
     kept = {
@@ -46,7 +46,7 @@ def restore(call: Any, path: str) -> bool:
     Raises CallChangedError if this is another call.
     """
     kept = outputs.load(path, "cpu")
-    reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
+    reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
     kinds = _kinds(reachable)
     if kinds != kept["kinds"]:
         odd = sorted(

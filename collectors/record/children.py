@@ -81,7 +81,7 @@ def number_children(spec_path: str, spec: RecorderSpec, recorder: CallWatcher) -
     """
     numbers, folder = itertools.count(), spec["folder"]
     launching = threading.local()  # its `number` is that of the child that is being started
-    hooks.when_imported(
+    hooks.call_when_imported(
         "multiprocessing.spawn", lambda spawn: _patch_preparation(spawn, spec_path, launching)
     )
 
@@ -90,14 +90,16 @@ def number_children(spec_path: str, spec: RecorderSpec, recorder: CallWatcher) -
         return next(numbers) if os.getpid() == recorder.pid else None
 
     for name in ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"):
-        hooks.when_imported(
+        hooks.call_when_imported(
             name, lambda module: _patch_new_process(module.Popen, take_number, launching, folder)
         )
-    hooks.when_imported(
+    hooks.call_when_imported(
         "multiprocessing.popen_fork",
         lambda module: _patch_fork(module.Popen, take_number, spec, recorder),
     )
-    hooks.when_imported(_TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder))
+    hooks.call_when_imported(
+        _TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder)
+    )
 
 
 class _Beginning:
@@ -237,7 +239,7 @@ def begin_child(spec: RecorderSpec, number: int) -> None:
     """
     recorder = _recorder_of(spec, number)
     hooks.install(recorder)
-    hooks.when_imported(
+    hooks.call_when_imported(
         "multiprocessing.process", lambda process: _patch_bootstrap(process.BaseProcess, recorder)
     )
     atexit.register(recorder.finish, {"exit": 0, "exception": None})

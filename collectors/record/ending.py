@@ -13,7 +13,7 @@ from ..call import failure
 from ..protocol import Failure, ScriptException
 
 
-def account(error: BaseException) -> ScriptException:
+def describe_exception(error: BaseException) -> ScriptException:
     """How the script itself ended: its exception, and whether torch or the script raised it."""
     frames = []
     trace = error.__traceback__

@@ -27,7 +27,7 @@ from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..dynamo.compiler_modules import import_compiler
 from ..machine import waiting
-from ..machine.processes import signal_name, write_json
+from ..machine.processes import name_signal, write_json
 from ..protocol import (
     MOST_OF_LOG,
     STOP_PATIENCE,
@@ -203,7 +203,7 @@ class ForkServer:
                 self._send(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
-                    child.limit += min(child.extra, waiting.seconds_in_queue(pid))
+                    child.limit += min(child.extra, waiting.measure_time_in_queue(pid))
                     child.extra = 0.0
                 else:
                     child.stopped = now
@@ -216,7 +216,7 @@ class ForkServer:
     def _answer(self, child: _Child, status: int) -> CallAnswer:
         """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
-            name = signal_name(os.WTERMSIG(status))
+            name = name_signal(os.WTERMSIG(status))
             return {"outcome": "died", "signal": name, "detail": self._log(child)}
         answer = load_answer(child.path)
         if answer is not None:

@@ -69,7 +69,7 @@ def install(recorder: Any) -> None:
         ("torch", _patch_compile),
     )
     for name, patch in patches:
-        when_imported(name, functools.partial(_call_reversed, patch, recorder))
+        call_when_imported(name, functools.partial(_call_reversed, patch, recorder))
 
 
 def count_operators(recorder: Any, spec: RecorderSpec) -> None:
@@ -81,10 +81,10 @@ def count_operators(recorder: Any, spec: RecorderSpec) -> None:
         operators = importlib.import_module(str(__package__) + ".operators")  # it imports torch
         operators.watch_operators(recorder, spec)
 
-    when_imported("torch", begin)
+    call_when_imported("torch", begin)
 
 
-def when_imported(name: str, then: Callable[[Any], None]) -> None:
+def call_when_imported(name: str, then: Callable[[Any], None]) -> None:
     """Calls `then` with a module, now or once it is imported."""
     if name in sys.modules:
         then(sys.modules[name])

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from ..call.operators.check import OperatorCheck
 from ..call.operators.derivatives import (
     Derivative,
-    outside_of_transforms,
+    leave_transforms,
     widen,
 )
 from ..call.probe import ZeroMemoryMode
@@ -85,7 +85,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         """Makes the call whose error is the wrong derivative; the program does not see it."""
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
-        with outside_of_transforms(), torch.enable_grad(), contextlib.suppress(GradcheckError):
+        with leave_transforms(), torch.enable_grad(), contextlib.suppress(GradcheckError):
             self.recorder.call(watched, derivative, *widen(args, named))
 
     def _note(self, number: int) -> None:

@@ -28,7 +28,7 @@ from ..protocol import (
 )
 from . import starting
 from .channel import Channel
-from .watched_callable import CompiledCall, WatchedCallable, public_options
+from .watched_callable import CompiledCall, WatchedCallable, convert_options_to_json
 from .watcher import CallWatcher
 
 if TYPE_CHECKING:
@@ -193,11 +193,11 @@ class Recorder(CallWatcher):
         begin: BeginEvent = {
             "event": "begin",
             "call": seen.number,
-            "options": public_options(watched.options),
+            "options": convert_options_to_json(watched.options),
             "context": seen.state,
             "watched": watched.number,
             "history": len(recorded.history),
-            "origin": starting.origin(),
+            "origin": starting.find_origin(),
             "room": seen.room(),
         }
         self.ask(begin)

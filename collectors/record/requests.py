@@ -71,7 +71,7 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
     known = comparison.Circumstances(
         load(request.get("exact")),
         request.get("origin"),
-        context.reachable(call.function, call.args, call.kwargs),
+        context.find_reachable(call.function, call.args, call.kwargs),
         load(request.get("ties")) or {},
         bool(request.get("random")),
         [load(path) for path in request.get("again") or ()],
@@ -87,7 +87,7 @@ def _tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer
 
 
 def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
-    table = bisection.subsystems(request.get("settings") or ())
+    table = bisection.list_subsystems(request.get("settings") or ())
     return {
         "outcome": "ok",
         "subsystems": table["subsystems"],
@@ -99,11 +99,11 @@ def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> Subsyst
 def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> EnvironmentAnswer:
     return {
         "outcome": "ok",
-        "environment": environment.environment(),
-        "vocabulary": vocabulary.vocabulary(),
-        "internals": internal_names.internals(),
-        "files": ownership.own_files(),
-        "texts": ownership.own_texts(),
+        "environment": environment.collect_environment(),
+        "vocabulary": vocabulary.collect_vocabulary(),
+        "internals": internal_names.collect_internal_names(),
+        "files": ownership.list_own_files(),
+        "texts": ownership.list_own_texts(),
     }
 
 
@@ -115,7 +115,7 @@ KINDS: Dict[Operation, _Doing] = {
     "trace": _of("trace.trace", "trace"),
     "equivalence": _of("trace.equivalence", "check"),
     "source_equivalence": _of("source.equivalence", "check"),
-    "divergence": _of("dynamo.divergence", "divergence"),
+    "divergence": _of("dynamo.divergence", "measure_divergence"),
     "gather": _of("source.source", "gather_call"),
     "subsystems": _subsystems,
     "graph_breaks": _of("dynamo.graph_breaks", "collect"),

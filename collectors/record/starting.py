@@ -29,7 +29,7 @@ class Unusable(Exception):
     """What was asked for cannot be started; the text is one sentence for the user."""
 
 
-def origin() -> str:
+def find_origin() -> str:
     """The cell or the test that is running, or nothing."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "")
     return _PLACE["now"] or test.rsplit(" (", 1)[0]

@@ -17,7 +17,7 @@ from ..machine import environment
 from ..protocol import RecorderSpec
 from . import call_state
 from .fork_server import ForkServer
-from .watched_callable import CompiledCall, signature
+from .watched_callable import CompiledCall, build_signature
 
 _MAX_HISTORY = 8
 #: Bytes of a device that a process takes for itself: its CUDA context and loaded kernels.
@@ -64,8 +64,8 @@ class WatchedCall:
         # a package and a model of ONNX return no gradients
         if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
-        modes = context.modes(call.watched.function)
-        self.shapes = repr((signature((call.args, call.kwargs)), self.state, modes))
+        modes = context.list_training_flags(call.watched.function)
+        self.shapes = repr((build_signature((call.args, call.kwargs)), self.state, modes))
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}
         self._stamps: Dict[str, outputs.Stamp] = {}
@@ -78,7 +78,7 @@ class WatchedCall:
         parent has initialised, and only a program that was started for it can do without the other
         ranks.
         """
-        if (process_groups.world_size() or 1) > 1 and not is_child:
+        if (process_groups.read_world_size() or 1) > 1 and not is_child:
             return "ranks"
         return "CUDA" if is_forked and _cuda_in_use() else None
 
@@ -113,7 +113,9 @@ class WatchedCall:
         if not exporting.is_exported(watched.options):
             return list(watched.history)
         example = watched.example
-        if example is None or rungs.layout_of(example) == rungs.layout_of((args, kwargs)):
+        if example is None or rungs.build_layout_key(example) == rungs.build_layout_key(
+            (args, kwargs)
+        ):
             return []
         return [rungs.forget(example)]
 
@@ -144,7 +146,7 @@ class WatchedCall:
     def stamp(self) -> None:
         """Notes what the call can change, as it is before."""
         self._before = self._reachable()
-        self._stamps = outputs.stamps(self._before)
+        self._stamps = outputs.stamp_tensors(self._before)
         self._noted = self._note()
         self.checked = True
 

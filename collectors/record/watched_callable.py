@@ -51,7 +51,7 @@ class CompiledCall(NamedTuple):
     kwargs: Dict[str, Any]
 
 
-def signature(value: Any) -> Any:
+def build_signature(value: Any) -> Any:
     """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures
     need no second look.
     """
@@ -59,15 +59,15 @@ def signature(value: Any) -> Any:
     if hasattr(kind, "shape") and hasattr(kind, "dtype"):
         return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
     if isinstance(value, dict):
-        return tuple((str(key), signature(item)) for key, item in value.items())
+        return tuple((str(key), build_signature(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(signature(item) for item in value)
+        return tuple(build_signature(item) for item in value)
     if isinstance(value, (int, float, bool, str, type(None))):
         return value
     return kind.__name__
 
 
-def public_options(options: Dict[str, Any]) -> CompileOptions:
+def convert_options_to_json(options: Dict[str, Any]) -> CompileOptions:
     """The torch.compile arguments as JSON; a callable backend becomes a marker."""
     return {key: _public(value) for key, value in options.items()}
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from . import kinds, values
-from .ownership import is_foreign, public_reference, user_code
+from .ownership import find_public_reference, is_foreign, is_user_code
 
 Ref = Dict[str, Any]
 
@@ -98,7 +98,7 @@ class ObjectRecords:
             "name": value.__name__,
             "module": issubclass(value, nn.Module),
             "function": issubclass(value, torch.autograd.Function),
-            "shape": kinds.shape(value),
+            "shape": kinds.classify_class(value),
             "methods": {},
             "setters": {},
             "attributes": {},
@@ -129,7 +129,7 @@ class ObjectRecords:
                 [name, self.ref(given[name]) if name in given else None] for name in fields
             ]
         elif record["shape"] == "dataclass":
-            record["fields"] = [[name, None] for name, _, _ in kinds.fields(value)]
+            record["fields"] = [[name, None] for name, _, _ in kinds.list_fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
         self._members(value, record)
         return {"kind": "class", "id": key}
@@ -139,16 +139,16 @@ class ObjectRecords:
         for name, thing in list(value.__dict__.items()):
             if name in _LEFT_OUT or name in members or name.startswith(("__dataclass", "_field")):
                 continue
-            method = kinds.method_kind(thing)
+            method = kinds.classify_member(thing)
             if method is not None:
                 kind, function = method
-                written = kinds.function_of(function)
+                written = kinds.find_function(function)
                 if not isinstance(written, types.FunctionType) or name == "__init__":
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
                 into = _Methods(record["methods"], kind)
                 if name in _PROTOCOL or dunder:
-                    if user_code(written) is True:
+                    if is_user_code(written) is True:
                         into[name] = self.ref(function)
                 else:
                     self.later.append((name, function, into))
@@ -243,7 +243,7 @@ class ObjectRecords:
         base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
         if base is nn.Module:
             return set()
-        stock, arguments = values.stock_layer(value, base)
+        stock, arguments = values.build_stock_layer(value, base)
         if stock is None:
             self.opaque("a subclass of the layer " + base.__name__)
             return set()
@@ -252,7 +252,7 @@ class ObjectRecords:
         return {name for table in tables for name in table}
 
     def _stock(self, value: nn.Module, record: Dict[str, Any]) -> None:
-        reference = public_reference(type(value))
+        reference = find_public_reference(type(value))
         record["class"] = reference or self.opaque("layer " + type(value).__name__)
         record["stock"] = {"args": {}, "factory": {}}
         if isinstance(value, _STOCK_CONTAINERS):
@@ -264,13 +264,13 @@ class ObjectRecords:
                 pairs = value._modules.items()
             record["items"] = [[str(name), self.ref(child)] for name, child in pairs]
             return
-        arguments = values.stock_arguments(value)
+        arguments = values.find_stock_arguments(value)
         if arguments is None:
             record["class"] = self.opaque("layer " + type(value).__name__)
             return
         record["stock"] = {
             "args": {name: self.ref(each) for name, each in arguments.items()},
-            "factory": values.factory(value),
+            "factory": values.read_factory_kwargs(value),
         }
         own = list(value.named_parameters())
         record["frozen"] = bool(own) and not any(each.requires_grad for _, each in own)

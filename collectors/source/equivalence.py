@@ -16,9 +16,15 @@ from typing import Any, Dict, Iterator, List, Tuple
 import torch
 
 from ..call import context, outputs, rungs
-from ..call.closeness import same
+from ..call.closeness import compare_lists
 from ..protocol import EquivalenceAnswer, SourceEquivalenceRequest
-from ..trace.equivalence import EquivalenceRun, SavedRun, Waiting, gradients_how, operators
+from ..trace.equivalence import (
+    EquivalenceRun,
+    SavedRun,
+    Waiting,
+    compare_operators,
+    judge_gradients,
+)
 from ..trace.torch_functions import find_replaced
 from . import source
 
@@ -56,14 +62,14 @@ def _compare(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
     labels = list(public.tensors)
     gradients = [public.gradients.get(label) for label in labels]
     after = [public.tensors[label].detach() for label in labels]
-    back = same([private["gradients"].get(label) for label in labels], gradients)
-    back["how"] = gradients_how(back, private, public)
+    back = compare_lists([private["gradients"].get(label) for label in labels], gradients)
+    back["how"] = judge_gradients(back, private, public)
     return {
         "outcome": "ok",
-        "outputs": same(expected, [leaf.detach() for leaf in public.results]),
+        "outputs": compare_lists(expected, [leaf.detach() for leaf in public.results]),
         "gradients": back,
-        "buffers": same([private["after"][label] for label in labels], after),
-        "operators": operators(private["counts"], public.counts),
+        "buffers": compare_lists([private["after"][label] for label in labels], after),
+        "operators": compare_operators(private["counts"], public.counts),
     }
 
 
@@ -124,7 +130,7 @@ def _fill(ours: torch.Tensor, theirs: torch.Tensor) -> None:
 
 def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
     known = {id(tensor) for tensor in filled}
-    reached = context.reachable(function, given, {})
+    reached = context.find_reachable(function, given, {})
     left = [label for label, tensor in reached.items() if id(tensor) not in known]
     if left:
         raise ValueError("{} of its tensors stand for none of the call's".format(len(left)))

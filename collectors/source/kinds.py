@@ -14,26 +14,26 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from .ownership import is_foreign, public_reference, user_code
+from .ownership import find_public_reference, is_foreign, is_user_code
 
 Ref = Dict[str, Any]
 #: Methods of torch.nn.Module that are the call of the module.
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
 
 
-def original(value: Any) -> Any:
+def find_original(value: Any) -> Any:
     """The module or function that torch.compile has wrapped, also of `module.compile()`; any other
     value as it is.
     """
     if isinstance(value, types.MethodType) and isinstance(value.__self__, torch.nn.Module):
         if value.__func__.__name__ in _CALLS and is_foreign(value.__func__.__module__):
-            return original(value.__self__)
+            return find_original(value.__self__)
     for name in ("_orig_mod", "_torchdynamo_orig_callable"):
         inner = getattr(value, "__dict__", {}).get(name) or getattr(value, "__dict__", {}).get(
             "_modules", {}
         ).get(name)
         if inner is not None:
-            return original(inner)
+            return find_original(inner)
     return value
 
 
@@ -41,7 +41,7 @@ def is_own_method(owner: Any, name: str, value: Any) -> bool:
     """Whether an attribute of an object is the method of that name which its class has anyway, as
     after `model.forward = torch.compile(model.forward)`.
     """
-    method = original(value)
+    method = find_original(value)
     return (
         isinstance(method, types.MethodType)
         and method.__self__ is owner
@@ -49,7 +49,7 @@ def is_own_method(owner: Any, name: str, value: Any) -> bool:
     )
 
 
-def constant(value: Any) -> Optional[Ref]:
+def build_constant(value: Any) -> Optional[Ref]:
     """A value that can be written as a literal, or built from such ones, as the source walker notes
     it; None for any other.
     """
@@ -87,7 +87,7 @@ def matters_again(value: Any) -> bool:
     return (
         isinstance(value, types.ModuleType)
         and is_foreign(value.__name__)
-        or public_reference(value) is not None
+        or find_public_reference(value) is not None
     )
 
 
@@ -106,7 +106,7 @@ def import_path(module: str, attribute: Optional[str]) -> Any:
         return None
 
 
-def shape(value: type) -> str:
+def classify_class(value: type) -> str:
     """Which sort of class it is: enum, namedtuple, dataclass, or class."""
     if issubclass(value, enum.Enum):
         return "enum"
@@ -115,29 +115,29 @@ def shape(value: type) -> str:
     return "dataclass" if "__dataclass_fields__" in value.__dict__ else "class"
 
 
-def region(value: Any) -> Any:
+def find_region_function(value: Any) -> Any:
     """The function that `torch.compiler.nested_compile_region` has marked; None for any other
     value.
     """
-    if not isinstance(value, types.FunctionType) or user_code(value) is not False:
+    if not isinstance(value, types.FunctionType) or is_user_code(value) is not False:
         return None
     inner = value.__dict__.get("__marked_compile_region_fn__")
-    return unwrap(region(inner) or inner) if inner is not None else None
+    return unwrap(find_region_function(inner) or inner) if inner is not None else None
 
 
 def unwrap(function: Any) -> Any:
     """The user's function below decorators that are not the user's."""
-    function = original(function)
+    function = find_original(function)
     while (
         isinstance(function, types.FunctionType)
-        and user_code(function) is False
+        and is_user_code(function) is False
         and hasattr(function, "__wrapped__")
     ):
         function = function.__wrapped__
     return function
 
 
-def method_kind(thing: Any) -> Optional[Tuple[str, Any]]:
+def classify_member(thing: Any) -> Optional[Tuple[str, Any]]:
     """How a member of a class is bound (static, class, property, cached_property, plain), and its
     function; None for what is no method.
     """
@@ -149,16 +149,16 @@ def method_kind(thing: Any) -> Optional[Tuple[str, Any]]:
         return "property", thing.fget
     if isinstance(thing, functools.cached_property):
         return "cached_property", thing.func
-    return ("plain", thing) if isinstance(original(thing), types.FunctionType) else None
+    return ("plain", thing) if isinstance(find_original(thing), types.FunctionType) else None
 
 
-def function_of(thing: Any) -> Any:
+def find_function(thing: Any) -> Any:
     """The function that somebody wrote, behind what torch put around it."""
-    marked = region(thing)
+    marked = find_region_function(thing)
     return unwrap(thing) if marked is None else marked
 
 
-def fields(value: type) -> List[Tuple[str, Any, Any]]:
+def list_fields(value: type) -> List[Tuple[str, Any, Any]]:
     """(name, default, default factory) of a dataclass's constructor; None where there is none."""
     missing = dataclasses.MISSING
     return [

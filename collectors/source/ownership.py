@@ -62,7 +62,7 @@ def _in_stdlib(path: str) -> bool:
     return real.startswith(_STDLIB) and "site-packages" not in real and "dist-packages" not in real
 
 
-def user_code(function: Any) -> Optional[bool]:
+def is_user_code(function: Any) -> Optional[bool]:
     """Whether a Python function was written by the user; None for code made from text, as
     dataclasses do.
     """
@@ -75,7 +75,7 @@ def user_code(function: Any) -> Optional[bool]:
     return not (real.startswith(_TORCH) or _in_stdlib(real))
 
 
-def own_files() -> List[str]:
+def list_own_files() -> List[str]:
     """The files of the user's modules: those that are loaded and belong neither to Python nor to an
     installed package.
     """
@@ -95,7 +95,7 @@ def own_files() -> List[str]:
     return sorted(found)
 
 
-def own_texts() -> Dict[str, str]:
+def list_own_texts() -> Dict[str, str]:
     """The program's texts that are no files: cells of a running notebook, `python -c`."""
     found: Dict[str, str] = {}
     cells = getattr(sys.modules.get("__main__"), "In", None)
@@ -143,7 +143,7 @@ def resolve(dotted: str) -> Any:
     return value
 
 
-def public_reference(value: Any) -> Optional[Dict[str, Any]]:
+def find_public_reference(value: Any) -> Optional[Dict[str, Any]]:
     """torch's or Python's own name for a value, or None."""
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(builtins, name, None) is value:

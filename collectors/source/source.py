@@ -25,7 +25,7 @@ from ..trace import custom_operators
 from . import kinds, text
 from . import values as source_values
 from .classes import ObjectRecords
-from .ownership import is_foreign, public_reference, user_code
+from .ownership import find_public_reference, is_foreign, is_user_code
 
 Ref = Dict[str, Any]
 
@@ -90,7 +90,7 @@ def _gather(
     if fn is _NOTHING:
         entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:
-        entry = work.ref(kinds.original(fn))
+        entry = work.ref(kinds.find_original(fn))
     found: Dict[str, Any] = {
         "version": 1,
         "entry": entry,
@@ -128,7 +128,7 @@ def _is_plain(value: Any, known: List[Any]) -> bool:
         return all(_is_plain(each, known) for pair in value.items() for each in pair)
     if type(value) in (list, tuple, set, frozenset):
         return all(_is_plain(each, known) for each in value)
-    return kinds.constant(value) is not None
+    return kinds.build_constant(value) is not None
 
 
 class _Gatherer(ObjectRecords):
@@ -165,11 +165,11 @@ class _Gatherer(ObjectRecords):
             if record["shape"] == "dataclass":
                 record["fields"] = [
                     [name, self._default(given, factory)]
-                    for name, given, factory in kinds.fields(live)
+                    for name, given, factory in kinds.list_fields(live)
                 ]
             for name in ("__init__", "__post_init__"):
                 method = live.__dict__.get(name)
-                if isinstance(method, types.FunctionType) and user_code(method):
+                if isinstance(method, types.FunctionType) and is_user_code(method):
                     record["methods"][name] = {"method": "plain", "function": self.ref(method)}
             return True
         return False
@@ -181,8 +181,8 @@ class _Gatherer(ObjectRecords):
 
     def ref(self, value: Any) -> Ref:
         """What a live value is."""
-        value = kinds.original(value)
-        simple = kinds.constant(value)
+        value = kinds.find_original(value)
+        simple = kinds.build_constant(value)
         if simple is not None:
             return simple
         if isinstance(value, torch.Tensor):
@@ -210,20 +210,20 @@ class _Gatherer(ObjectRecords):
             }
         if isinstance(value, types.MethodType):
             return self._method(value)
-        operator = custom_operators.definition(value)
+        operator = custom_operators.find_definition(value)
         if operator is not None:
-            found = custom_operators.reference(operator, self.ref)
+            found = custom_operators.build_operator_reference(operator, self.ref)
             return found or self.opaque("a custom operator")
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
-            marked = kinds.region(value)
+            marked = kinds.find_region_function(value)
             if marked is not None:
                 return self._region(marked)
             inner = kinds.unwrap(value)
-            if user_code(inner) is not False:
+            if is_user_code(inner) is not False:
                 return self._function(inner)
-        public = public_reference(value)
+        public = find_public_reference(value)
         if public is not None:
             return public
         if isinstance(value, type):
@@ -240,7 +240,7 @@ class _Gatherer(ObjectRecords):
             return self.opaque("tensor subclass " + type(value).__name__)
         key = self._key(value, "t", self.tensors)
         try:
-            self.tensors[key] = source_values.tensor_spec(value, values)
+            self.tensors[key] = source_values.read_tensor_spec(value, values)
         except Exception as problem:
             self.tensors[key] = {}
             return self.opaque("tensor: " + type(problem).__name__)
@@ -324,7 +324,7 @@ class _Gatherer(ObjectRecords):
         node = text.find_node(marked) if isinstance(marked, types.FunctionType) else None
         for decorator in getattr(node, "decorator_list", ()):
             called = getattr(decorator, "func", decorator)
-            if text.last_name(called) in _REGIONS:
+            if text.find_last_name(called) in _REGIONS:
                 return inner
         return {"kind": "region", "function": inner}
 
@@ -333,8 +333,8 @@ class _Gatherer(ObjectRecords):
         module does).
         """
         live: Dict[str, Any] = {}
-        body = text.global_names(value.__code__)
-        for name in body | text.decorator_names(node):
+        body = text.list_global_names(value.__code__)
+        for name in body | text.list_decorator_names(node):
             if name in value.__globals__ and (
                 name in body or kinds.matters_again(value.__globals__[name])
             ):
@@ -345,11 +345,11 @@ class _Gatherer(ObjectRecords):
             except ValueError:
                 continue
         live.pop("__class__", None)
-        for name, (module, attribute) in text.local_imports(node).items():
+        for name, (module, attribute) in text.find_local_imports(node).items():
             found = kinds.import_path(module, attribute)
             if found is not None:
                 live[name] = found
-        dotted = text.chains(node)
+        dotted = text.find_chains(node)
         for name, thing in sorted(live.items(), key=lambda pair: pair[0]):
             if isinstance(thing, types.ModuleType):
                 self._module_chains(record, name, thing, dotted)

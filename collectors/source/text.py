@@ -69,7 +69,7 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
     return None
 
 
-def parameters(node: Any) -> List[str]:
+def list_parameters(node: Any) -> List[str]:
     """All parameter names in the order of co_varnames."""
     given = node.args
     names = [each.arg for each in given.posonlyargs + given.args + given.kwonlyargs]
@@ -77,7 +77,7 @@ def parameters(node: Any) -> List[str]:
 
 
 def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
-    names = parameters(node)
+    names = list_parameters(node)
     if list(code.co_varnames[: len(names)]) != names:
         return False
     positions = getattr(code, "co_positions", None)
@@ -98,7 +98,7 @@ def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
     return used == set(alone.co_names) | set(alone.co_freevars) and repr(plain) == repr(other)
 
 
-def global_names(code: types.CodeType) -> Set[str]:
+def list_global_names(code: types.CodeType) -> Set[str]:
     """Every name that the code, or code nested in it, looks up in the globals."""
     found: Set[str] = set()
     for step in dis.get_instructions(code):
@@ -106,11 +106,11 @@ def global_names(code: types.CodeType) -> Set[str]:
             found.add(str(step.argval))
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
-            found |= global_names(value)
+            found |= list_global_names(value)
     return found
 
 
-def decorator_names(node: Any) -> Set[str]:
+def list_decorator_names(node: Any) -> Set[str]:
     """Names that the decorators of a definition mention."""
     parts = [
         part for decorator in getattr(node, "decorator_list", []) for part in ast.walk(decorator)
@@ -118,12 +118,12 @@ def decorator_names(node: Any) -> Set[str]:
     return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
-def last_name(node: ast.AST) -> str:
+def find_last_name(node: ast.AST) -> str:
     """The last part of a dotted name; empty for any other expression."""
     return getattr(node, "attr", None) or getattr(node, "id", None) or ""
 
 
-def chains(node: ast.AST) -> Set[Tuple[str, ...]]:
+def find_chains(node: ast.AST) -> Set[Tuple[str, ...]]:
     """Every dotted name `a.b.c`, longest form only."""
     found: Set[Tuple[str, ...]] = set()
 
@@ -167,7 +167,7 @@ def find_used_names(node: ast.AST) -> Tuple[Set[str], bool]:
     return names, every
 
 
-def local_imports(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
+def find_local_imports(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
     """Local import statements: the bound name gives the module and, for `from`, the attribute."""
     found: Dict[str, Tuple[str, Optional[str]]] = {}
     for part in ast.walk(node):

@@ -37,7 +37,7 @@ _RECURRENT = {
 }
 
 
-def tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
+def read_tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
     """Shape, stride, offset, dtype, device, requires_grad, stats of a strided tensor; `layout` says
     if it is another.
 
@@ -57,11 +57,11 @@ def tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
         spec["stride"] = [int(step) for step in value.stride()]
         spec["offset"] = int(value.storage_offset())
         if values:
-            spec["stats"] = statistics(value.detach())
+            spec["stats"] = compute_statistics(value.detach())
     return spec
 
 
-def statistics(value: torch.Tensor) -> Dict[str, Any]:
+def compute_statistics(value: torch.Tensor) -> Dict[str, Any]:
     """Range, special values and pattern; `small` are the values of a tiny tensor of small whole
     numbers.
     """
@@ -105,16 +105,16 @@ def _pattern(wide: torch.Tensor) -> Optional[str]:
     return None
 
 
-def stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
+def find_stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
     """Constructor arguments that build the same stock layer, or None if that cannot be told."""
-    made, arguments = stock_layer(module, type(module))
+    made, arguments = build_stock_layer(module, type(module))
     if made is None:
         return None
     same = _layout(made) == _layout(module) and made.extra_repr() == module.extra_repr()
     return arguments if same else None
 
 
-def stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
+def build_stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
     """A layer of the stock class with the module's settings, on the meta device where it can be;
     and its arguments.
     """
@@ -133,7 +133,7 @@ def _layout(module: nn.Module) -> List[Any]:
     return [(name, tuple(value.shape)) for name, value in named]
 
 
-def factory(module: nn.Module) -> Dict[str, str]:
+def read_factory_kwargs(module: nn.Module) -> Dict[str, str]:
     """dtype and device of a layer's own parameters where they are not the usual ones."""
     for value in module.parameters():
         found = {}

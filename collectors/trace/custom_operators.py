@@ -13,7 +13,7 @@ import torch
 Ref = Dict[str, Any]
 
 
-def definition(value: Any) -> Any:
+def find_definition(value: Any) -> Any:
     """The `CustomOpDef` of an operator, given as that, as a packet or as an overload; None for all
     others.
     """
@@ -31,7 +31,7 @@ def definition(value: Any) -> Any:
 _ARGUMENT = re.compile(r"(?P<type>[^ ]+) (?P<name>\w+)(?:=(?P<default>[^\"']*))?")
 
 
-def reference(found: Any, ref: Callable[[Any], Ref]) -> Optional[Ref]:
+def build_operator_reference(found: Any, ref: Callable[[Any], Ref]) -> Optional[Ref]:
     """An operator as data: its functions as references, the types of its arguments and results in
     torch's notation.
 

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, 
 import torch
 
 from ..call import context, outputs, rungs
-from ..call.closeness import same
+from ..call.closeness import compare_lists
 from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
 from ..protocol import (
@@ -109,7 +109,7 @@ def _for_larger_batch(
         run, _ = _rewritten(larger.call, request, tracer, rng, set(), larger.grown)
     except Exception:
         return "raises"
-    return same(expected, [leaf.detach() for leaf in run.results], None)["how"]
+    return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
 
 
 def _outputs_of(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
@@ -128,7 +128,7 @@ def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
-    rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
+    rungs.to_double(context.find_reachable(call.function, call.args, call.kwargs))
     with rungs.promote():
         return EquivalenceRun.of_call(call, rng, {**call.state, "autocast": {}})
 
@@ -190,7 +190,7 @@ class EquivalenceRun:
     def of_call(
         cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
-        reachable = context.reachable(call.function, call.args, call.kwargs)
+        reachable = context.find_reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
             state or call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs)
@@ -332,21 +332,21 @@ class _RunComparison:
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
         exact, ids = self.exact, {label: id(t) for label, t in self.tracer.given.items()}
-        results = same(expected, actual, exact["results"] if exact else None)
+        results = compare_lists(expected, actual, exact["results"] if exact else None)
         pairs: List[Tuple[Any, int]] = [
             (path, ids[label]) for path, label in self.request["mapping"].items()
         ]
         pairs += [(index, ids[label]) for index, label in enumerate(self.request["arguments"])]
         both = list(dict.fromkeys([*self.private["gradients"], *(i for _, i in pairs)]))
         keys = {identity: key for key, identity in reversed(pairs)}
-        gradients = same(
+        gradients = compare_lists(
             [self.private["gradients"].get(identity) for identity in both],
             [self.public.gradients.get(keys.get(identity)) for identity in both],
             [exact["gradients"].get(identity) if exact else None for identity in both],
         )
-        gradients["how"] = gradients_how(gradients, self.private, self.public)
+        gradients["how"] = judge_gradients(gradients, self.private, self.public)
         after = [(k, i) for k, i in pairs if k in self.public.tensors]
-        buffers = same(
+        buffers = compare_lists(
             [self.private["after"][identity] for _, identity in after],
             [self.public.tensors[key].detach() for key, _ in after],
             [exact["after"].get(identity) if exact else None for _, identity in after],
@@ -356,7 +356,7 @@ class _RunComparison:
             "outputs": results,
             "gradients": gradients,
             "buffers": buffers,
-            "operators": operators(self.private["counts"], self.public.counts),
+            "operators": compare_operators(self.private["counts"], self.public.counts),
         }
         if _differ(found):
             found["layer"] = self._first_layer()
@@ -385,7 +385,9 @@ class _RunComparison:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
 
 
-def gradients_how(compare: ListComparison, private: SavedRun, public: EquivalenceRun) -> Closeness:
+def judge_gradients(
+    compare: ListComparison, private: SavedRun, public: EquivalenceRun
+) -> Closeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none, and where all are zero, as those of any backward behind a dead ReLU.
     """
@@ -406,7 +408,7 @@ def _may_tell(gradient: Optional[torch.Tensor]) -> bool:
     return gradient.layout != torch.strided or bool(gradient.any())
 
 
-def operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:
+def compare_operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:
     """What reached the dispatcher in two runs."""
     before, after = _public(private), _public(public)
     names = sorted(set(before) | set(after))

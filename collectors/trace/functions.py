@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from ..dynamo.translator import tensor_meta
+from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .torch_functions import pause_watching
 
@@ -135,7 +135,7 @@ class _Record:
         for value, name in zip(given, self.parameters):
             if name is not None:
                 self.inner.append((value, name))
-                self.metas[name] = tensor_meta(value)
+                self.metas[name] = read_tensor_meta(value)
         self.restore(self.inner)
         self.forward["state"] = tracer.find_state()
         tracer.stack.append(self.forward)
@@ -201,7 +201,7 @@ class _Record:
                     made += torch.rand(leaf.shape, generator=generator).to(made) + 0.5
                 grads.append(made)
         named = [(grad, tracer.fresh()) for grad in grads]
-        self.metas.update((name, tensor_meta(grad)) for grad, name in named)
+        self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)
         self.restore([*self.inner, *zip(self.leaves, self.results), *named])
         self.back = {"items": [], "grads": [name for _, name in named]}
         try:
@@ -250,7 +250,7 @@ class _Record:
         """The application as one operation."""
         tracer = self.tracer
         args = [name for name in self.given if name is not None]
-        metas = [tensor_meta(leaf) for leaf in self.leaves]
+        metas = [read_tensor_meta(leaf) for leaf in self.leaves]
         item: Json = {
             "name": self.same or (self.names[0] if self.single else self.names[0] + "_"),
             "op": "apply",

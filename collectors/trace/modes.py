@@ -23,7 +23,7 @@ class WatchMode(TorchFunctionMode):  # type: ignore[misc]
         self.tracer = tracer
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        cls = next((t for t in types if overrides(t)), None)
+        cls = next((t for t in types if overrides_torch_function(t)), None)
         if cls is not None and torch._C._is_torch_function_enabled():
             self.tracer.note("a tensor subclass")
             with WatchMode(self.tracer):  # what it makes of the call
@@ -31,7 +31,7 @@ class WatchMode(TorchFunctionMode):  # type: ignore[misc]
         return self.tracer.operation(func, args, kwargs or {})
 
 
-def overrides(cls: Any) -> bool:
+def overrides_torch_function(cls: Any) -> bool:
     """Whether a subclass of Tensor has a `__torch_function__` of its own."""
     own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
     plain = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)

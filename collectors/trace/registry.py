@@ -16,15 +16,15 @@ import torch
 
 from ..call import outputs, rungs
 from ..dynamo import stock_layers
-from ..dynamo.translator import tensor_meta
-from ..dynamo.value_statistics import literal, statistics
+from ..dynamo.translator import read_tensor_meta
+from ..dynamo.value_statistics import compute_statistics, list_literal_values
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .sizes import Size
 from .torch_functions import (
+    build_empty_module,
     copy_values,
     has_dispatch,
     is_wrapped,
-    new_module,
     pause_watching,
 )
 
@@ -56,12 +56,12 @@ class Registry:
         if key not in self.modules:
             self.held.append(module)
             number = len(self.modules)
-            entry = new_module(number)
+            entry = build_empty_module(number)
             entry["training"] = bool(module.training)
             entry["sequential"] = stock_layers.is_plain_sequential(module)
             self.modules[key] = entry
             with contextlib.suppress(NotInGraphError):
-                entry["stock"] = stock_layers.constructor(module)
+                entry["stock"] = stock_layers.read_constructor(module)
             for name, tensor in self._own(module, entry["stock"] is not None):
                 label = self._state_name(tensor)
                 if label:
@@ -188,11 +188,11 @@ class Registry:
 
     def _tensor(self, name: str) -> Json:
         tensor = self.given[name]
-        entry: Json = {"name": name, "kind": self.kinds[name], "meta": tensor_meta(tensor)}
+        entry: Json = {"name": name, "kind": self.kinds[name], "meta": read_tensor_meta(tensor)}
         if tensor.layout == torch.strided and tensor.device.type != "meta":
-            entry["stats"] = statistics(tensor)
+            entry["stats"] = compute_statistics(tensor)
             if id(tensor) in self.allowed:
-                entry["stats"]["values"] = literal(tensor)
+                entry["stats"]["values"] = list_literal_values(tensor)
             if tensor.numel():
                 entry["storage"] = tensor.untyped_storage().data_ptr()
                 entry["offset"] = int(tensor.storage_offset())

@@ -102,7 +102,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 @contextlib.contextmanager
-def kernels(tracer: Any) -> Iterator[None]:
+def watch_kernels(tracer: Any) -> Iterator[None]:
     """Where launches of Triton kernels are seen by the tracer; nothing happens where the program
     has no Triton.
     """

@@ -11,9 +11,9 @@ from typing import Any, Dict, Iterator, List
 import torch
 
 from .. import FOLDER
-from ..dynamo.translator import tensor_meta
+from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NAMESPACES, is_torch_owned
-from .custom_operators import definition
+from .custom_operators import find_definition
 from .sizes import Size
 
 Json = Dict[str, Any]
@@ -59,13 +59,15 @@ def drop_defaults(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
     return kept
 
 
-def size_key(value: Any) -> Any:
+def build_size_key(value: Any) -> Any:
     """Equal for sizes that were read or computed alike."""
     if type(value) is not Size:
         return int(value)
     kind, *operands = value.derivation
     return (
-        (kind, operands[0], tuple(map(size_key, operands[1]))) if kind == "op" else value.derivation
+        (kind, operands[0], tuple(map(build_size_key, operands[1])))
+        if kind == "op"
+        else value.derivation
     )
 
 
@@ -103,7 +105,7 @@ def copy_values(tensor: torch.Tensor) -> torch.Tensor:
 DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
 
 
-def new_module(number: int) -> Json:
+def build_empty_module(number: int) -> Json:
     """A module of the trace before anything is known of it."""
     return {
         "id": number,
@@ -115,9 +117,9 @@ def new_module(number: int) -> Json:
     }
 
 
-def implementation(func: Any) -> Any:
+def find_implementation(func: Any) -> Any:
     """The Python function behind a custom operator, where torch knows it."""
-    found = definition(func)
+    found = find_definition(func)
     return found._init_fn if found is not None else None
 
 
@@ -130,15 +132,15 @@ def is_custom(func: Any) -> bool:
     return False
 
 
-def metas(result: Any) -> List[Any]:
+def read_metas(result: Any) -> List[Any]:
     """Shape, dtype and stride of each tensor of a result, nested as the result is; None for what is
     no tensor.
     """
     return [
         (
-            tensor_meta(item)
+            read_tensor_meta(item)
             if isinstance(item, torch.Tensor)
-            else metas(item) if isinstance(item, (tuple, list)) else None
+            else read_metas(item) if isinstance(item, (tuple, list)) else None
         )
         for item in result
     ]

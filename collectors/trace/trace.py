@@ -18,8 +18,8 @@ import torch
 import torch.utils.checkpoint
 
 from ..call import context, outputs, rungs
-from ..dynamo.translator import tensor_meta
-from ..machine.public_names import NotInGraphError, public_name, public_names
+from ..dynamo.translator import read_tensor_meta
+from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
 from ..protocol import TraceAnswer, TraceJson, TraceRequest
 from . import functions, stand_ins
 from .cached_results import empty_caches
@@ -30,13 +30,13 @@ from .torch_functions import (
     DECISIONS,
     SILENT,
     VIEWS,
+    build_empty_module,
+    build_size_key,
     drop_defaults,
+    find_implementation,
     find_replaced,
-    implementation,
     is_custom,
-    metas,
-    new_module,
-    size_key,
+    read_metas,
 )
 
 Json = Dict[str, Any]
@@ -68,7 +68,7 @@ class Tracer(Registry):
     ) -> None:
         super().__init__(call, keep)
         self.look_inside = look_inside
-        self.names = public_names()
+        self.names = collect_public_names()
         self.states: List[Json] = []
         self.start = 0
         self.count = 0
@@ -92,7 +92,7 @@ class Tracer(Registry):
         ):
             if isinstance(value, torch.Tensor) and id(value) not in self.known:
                 self._give("x{}".format(index), "input", value)
-        for _, value in context.roots(self.call.function):
+        for _, value in context.list_roots(self.call.function):
             if isinstance(value, torch.nn.Module):
                 self._module(value)
         original = torch.nn.Module.__call__
@@ -121,7 +121,7 @@ class Tracer(Registry):
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self.find_state()
-        with Births(self.born), WatchMode(self), stand_ins.kernels(self):
+        with Births(self.born), WatchMode(self), stand_ins.watch_kernels(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
@@ -153,7 +153,7 @@ class Tracer(Registry):
         """`torch.utils.checkpoint.checkpoint`: a block of its own, whatever function it is."""
         number = len(self.modules)
         # a number of its own, as if it were a module
-        self.modules[-1 - number] = new_module(number)
+        self.modules[-1 - number] = build_empty_module(number)
         reentrant = bool(kwargs.get("use_reentrant", True))
         item: Json = {
             "call": number,
@@ -206,7 +206,7 @@ class Tracer(Registry):
 
     def _size(self, size: Size) -> Any:
         """A reference to the size, read or computed in the block where it is first wanted."""
-        key = size_key(size)
+        key = build_size_key(size)
         found = self.sizes_read.get(key)
         if found is not None and found["block"] in (id(item) for item in self._blocks()):
             return {"ref": found["name"]}
@@ -248,7 +248,7 @@ class Tracer(Registry):
             return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
         if is_custom(func):
             self.note("a custom operator")
-            inner = implementation(func) if self.look_inside else None
+            inner = find_implementation(func) if self.look_inside else None
             if inner is None:
                 return stand_ins.call(self, "a custom operator", func, args, kwargs)
             with WatchMode(self):  # what it does may be torch's own operations
@@ -295,7 +295,7 @@ class Tracer(Registry):
             return "method", short
         if isinstance(func, torch._ops.OpOverloadPacket):
             return "function", "torch.ops." + str(func).replace("::", ".")
-        return "function", public_name(func, self.names)
+        return "function", find_public_name(func, self.names)
 
     def _attribute(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
         name = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -328,11 +328,11 @@ class Tracer(Registry):
         if isinstance(result, torch.Tensor):
             found = self.known.get(id(result))
             same = found[1] if found is not None and found[0]() is result else ""
-            name = self._node(op, target, args, kwargs, tensor_meta(result), state, same)
+            name = self._node(op, target, args, kwargs, read_tensor_meta(result), state, same)
             self.bind(result, same or name)
             return result
         if isinstance(result, (tuple, list)):
-            name = self._node(op, target, args, kwargs, metas(result), state)
+            name = self._node(op, target, args, kwargs, read_metas(result), state)
             self._items(result, name)
             return result
         if type(result) in (int, float) and target == "item":
@@ -347,11 +347,13 @@ class Tracer(Registry):
             place = [{"ref": name}, index]
             if isinstance(item, torch.Tensor):
                 if id(item) not in self.known or self.known[id(item)][0]() is not item:
-                    inner = self._node("function", "operator.getitem", place, {}, tensor_meta(item))
+                    inner = self._node(
+                        "function", "operator.getitem", place, {}, read_tensor_meta(item)
+                    )
                     self.bind(item, inner)
             elif isinstance(item, (tuple, list)):
                 self._items(
-                    item, self._node("function", "operator.getitem", place, {}, metas(item))
+                    item, self._node("function", "operator.getitem", place, {}, read_metas(item))
                 )
 
     def fresh(self) -> str:
@@ -382,7 +384,7 @@ class Tracer(Registry):
         now = {
             "grad": torch.is_grad_enabled(),
             "inference": torch.is_inference_mode_enabled(),
-            "autocast": {d: list(context.autocast_settings(d)) for d in ("cpu", "cuda")},
+            "autocast": {d: list(context.read_autocast_settings(d)) for d in ("cpu", "cuda")},
         }
         if now not in self.states:
             self.states.append(now)

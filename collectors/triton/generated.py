@@ -127,7 +127,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
         )
         kinds[parameter.arg] = "constexpr" if is_constant else signature.get(parameter.arg, "i32")
     own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
-    constants.update(blocks(own, hints))
+    constants.update(choose_block_sizes(own, hints))
     aligned = _find_aligned(meta.get("configs"))
     names = list(kinds)
     return {
@@ -177,7 +177,7 @@ def _literals(node: Optional[ast.expr]) -> JsonObject:
     return found
 
 
-def blocks(
+def choose_block_sizes(
     names: List[str], hints: Any, most: int = _BLOCK, elements: int = _ELEMENTS
 ) -> Dict[str, int]:
     """A size of at most `most` for each block, so that a program works on no more than `elements`.

@@ -83,7 +83,9 @@ class _Launcher:
                 "{} arguments for {} parameters".format(len(args), len(names))
             )
         constants = dict(row["constexprs"])
-        constants.update(generated.blocks(row["blocks"], row["size_hints"], _ELEMENTS, _ELEMENTS))
+        constants.update(
+            generated.choose_block_sizes(row["blocks"], row["size_hints"], _ELEMENTS, _ELEMENTS)
+        )
         given = {**constants, **dict(zip(names, args))}
         self._kernel[self._grid(row, grid, constants, given)](**given)
 
@@ -183,7 +185,7 @@ def teach_library() -> None:
             setattr(library, name, rounded)
 
 
-def outcome(found: InterpretedRun, ending: ScriptEnding) -> KernelsAnswer:
+def judge_ending(found: InterpretedRun, ending: ScriptEnding) -> KernelsAnswer:
     """What the script's own checks say, or why nothing can be said."""
     if found.trouble:
         return {"skipped": "the interpreter cannot run a kernel ({})".format(found.trouble)}

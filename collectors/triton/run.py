@@ -12,7 +12,7 @@ import runpy
 import sys
 from typing import Any, Callable, Dict, List
 
-from ..machine.internal_names import internals
+from ..machine.internal_names import collect_internal_names
 from ..machine.processes import write_json
 from ..protocol import (
     KernelLaunch,
@@ -86,7 +86,7 @@ def _compile(spec: KernelSpec) -> KernelsAnswer:
     """
     if importlib.util.find_spec("triton") is None:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
-    unsupported = targets.usable(spec["folder"])
+    unsupported = targets.find_unusable_targets(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
     if not wanted:
         return {"skipped": next(iter(unsupported.values()))}
@@ -106,8 +106,8 @@ def _compile(spec: KernelSpec) -> KernelsAnswer:
         "ending": ending,
         "launches": rows,
         "unsupported": unsupported,
-        "vocabulary": vocabulary(),
-        "internals": internals(("triton",)),
+        "vocabulary": collect_vocabulary(),
+        "internals": collect_internal_names(("triton",)),
     }
 
 
@@ -125,7 +125,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
     ending = _run_script(spec)
     if not seen.rows:
         return {**_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
-    unsupported = targets.usable(spec["folder"])
+    unsupported = targets.find_unusable_targets(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
     rows: List[KernelLaunch] = []
     for number, row in enumerate(seen.rows):
@@ -158,10 +158,10 @@ def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
         generated.watch(generated.GeneratedKernels(), found.launcher(spec["folder"]))
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
-    return {**_versions(), **interpreted.outcome(found, _run_script(spec))}
+    return {**_versions(), **interpreted.judge_ending(found, _run_script(spec))}
 
 
-def vocabulary() -> List[str]:
+def collect_vocabulary() -> List[str]:
     """The names Triton's language has: its functions, their parameters, the methods of its
     tensors.
     """
@@ -194,7 +194,7 @@ def vocabulary() -> List[str]:
 
 def _candidates(spec: KernelSpec) -> KernelsAnswer:
     """Compiles the function `kernel` of each text for one target, as `launch` says."""
-    targets.usable(spec["folder"], [spec["target"]])  # warms up
+    targets.find_unusable_targets(spec["folder"], [spec["target"]])  # warms up
     answers: List[TargetAnswer] = []
     for number, text in enumerate(spec["texts"]):
         path = os.path.join(spec["folder"], "candidate{}.py".format(number))

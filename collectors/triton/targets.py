@@ -17,7 +17,7 @@ import textwrap
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..machine.processes import signal_name
+from ..machine.processes import name_signal
 from ..protocol import KernelLaunch, TargetAnswer
 
 TARGETS = {
@@ -139,7 +139,7 @@ def _judge(text: str, status: int, late: bool) -> TargetAnswer:
         found["outcome"] = "timeout"
     elif os.WIFSIGNALED(status):
         found["outcome"] = "died"
-        found["signal"] = signal_name(os.WTERMSIG(status))
+        found["signal"] = name_signal(os.WTERMSIG(status))
     elif os.WEXITSTATUS(status) == 0:
         return {**found, "outcome": "ok", "message": "", "pass": None, "log": ""}
     else:
@@ -199,7 +199,7 @@ CONTROL_ROW: KernelLaunch = {
 }
 
 
-def usable(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -> Dict[str, str]:
+def find_unusable_targets(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -> Dict[str, str]:
     """Those of `wanted` that this installation cannot compile for, with the reason; Triton itself
     may be missing or too old.
     """

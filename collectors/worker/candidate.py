@@ -140,7 +140,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     before = counters.count_compilations()
     try:
         if request.get("tools"):
-            tools = importlib.import_module(_COLLECTORS + ".debugtools.run").session(
+            tools = importlib.import_module(_COLLECTORS + ".debugtools.run").build_session(
                 {"folder": os.path.join(out, "found"), "tools": request["tools"]}
             )
             tools.start()
@@ -282,7 +282,7 @@ def _apply(overrides: Overrides) -> Any:
         if hasattr(importlib.import_module("torch"), "export"):
             exec(EXPORTS_AS_MODULES, {"__name__": "exports_as_modules"})
     if overrides.get("end") == "compiler":
-        early_end.at_compiler()
+        early_end.end_at_compiler()
     configs = dict(overrides.get("config") or {})
     if any(name.startswith(_OF_CPP) for name in configs):
         with contextlib.suppress(NoSuchSettingError):

@@ -21,7 +21,7 @@ class CompilerReached(BaseException):
     """Raised in place of the compiler's start; no handler for errors of a backend catches it."""
 
 
-def at_compiler() -> None:
+def end_at_compiler() -> None:
     """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is
     no way back.
     """

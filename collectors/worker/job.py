@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from ..machine.processes import signal_name
+from ..machine.processes import name_signal
 from ..protocol import CandidateAnswer, CandidateEnding, CandidateOutcome, CandidateRequest
 from . import candidate
 from .slot import Slot
@@ -81,8 +81,8 @@ def read_answer(job: Job) -> CandidateAnswer:
         "detail": "",
         **(_read_written(out) or _ending(job)),
         "id": job.request["id"],
-        "stdout": tail(os.path.join(out, "stdout")),
-        "stderr": tail(os.path.join(out, "stderr")),
+        "stdout": read_tail(os.path.join(out, "stdout")),
+        "stderr": read_tail(os.path.join(out, "stderr")),
         "seconds": round(job.seconds, 3),
         "cpu": round(job.cpu, 3),
     }
@@ -94,7 +94,7 @@ def read_answer(job: Job) -> CandidateAnswer:
     if job.cancelled:
         answer.update({"outcome": "cancelled", "failure": None})
     if answer["outcome"] in ("died", "timeout"):
-        answer["detail"] = tail(os.path.join(out, "stack")) or answer["detail"]
+        answer["detail"] = read_tail(os.path.join(out, "stack")) or answer["detail"]
     return answer
 
 
@@ -113,13 +113,13 @@ def _ending(job: Job) -> CandidateEnding:
         return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)
-        return {"outcome": "died", "signal": signal_name(number), "exit": -number}
+        return {"outcome": "died", "signal": name_signal(number), "exit": -number}
     code = os.WEXITSTATUS(job.status)
     outcomes: dict[int, CandidateOutcome] = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
     return {"outcome": outcomes.get(code, "died"), "exit": code}
 
 
-def tail(path: str) -> str:
+def read_tail(path: str) -> str:
     """The last few thousand characters of a file; nothing where there is none."""
     try:
         with open(path, "rb") as file:

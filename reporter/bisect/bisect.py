@@ -18,10 +18,10 @@ from packaging.version import InvalidVersion, Version
 
 from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.narrowing import PointChecks, Search, What, describe
-from reporter.bisect.search import between, bracket, turns
+from reporter.bisect.search import find_bracket, find_turns, list_unjudged
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, open_local
-from reporter.check.plan import with_references
+from reporter.check.plan import add_references
 from reporter.check.result_sink import StoredResultSink
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult
@@ -30,10 +30,10 @@ from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options, WorkOptions
 from reporter.environments import index as listing
-from reporter.environments.release import Release, parse, public
+from reporter.environments.release import Release, parse, strip_local_part
 from reporter.environments.selection import Selection, select_releases
 from reporter.execution.interpreter import probe
-from reporter.store.database import open_store, store_path
+from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
 
 FOUND, NOTHING = 0, 1
@@ -121,8 +121,8 @@ def bisect(
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
     """
     with open_progress(options) as progress, open_store() as store, contextlib.ExitStack() as stack:
-        named = issue_subject.subject_named(asked.repro, asked.trust, user)
-        subject = with_references([named], store)[0]
+        named = issue_subject.resolve_subject(asked.repro, asked.trust, user)
+        subject = add_references([named], store)[0]
         points = _points(asked, options, subject, store)
         if engine is None:
             engine = stack.enter_context(open_local(options, progress.note))
@@ -153,7 +153,7 @@ class _Bisection:
             raise UsageError("a search needs two ends; give --good and --bad, or several --python")
         what: What = "fixed" if self.asked.find_fix else "broke"
         plan = [subject.key, what, *(point.label for point in points)]
-        with runs.begin(self.store, store_path(), plan, "bisect") as run:
+        with runs.begin(self.store, find_store_path(), plan, "bisect") as run:
             keeper = StoredResultSink(self.store, run)
             for check in known:
                 keeper.keep(check)
@@ -169,16 +169,17 @@ class _Bisection:
     def among_nightlies(self, found: BisectResult) -> BisectResult:
         """The same search between the two neighbours, in what the nightly index has or once had."""
         assert found.before is not None and found.after is not None
-        place = self.asked.index or listing.nightly_index(self.asked.backend)
+        place = self.asked.index or listing.resolve_nightly_index(self.asked.backend)
         try:
-            listed = listing.remember(self.store, listing.offers(place))
+            listed = listing.remember(self.store, listing.fetch_offers(place))
         except CannotJudgeError as error:
             return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
         early, late = found.before.release, found.after.release
         builds = [
             offer.release(self.asked.backend)
-            for offer in listing.between(listed, early, late)
-            if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
+            for offer in listing.select_offers(listed, early, late)
+            if Version(offer.version).is_prerelease
+            and strip_local_part(offer.version) not in (early, late)
         ]
         if not builds:
             return replace(
@@ -200,10 +201,10 @@ class _Bisection:
 
 
 def _describe(asked: BisectArguments, search: Search, reason: str) -> BisectResult:
-    found = bracket(search.known) if not reason else None
+    found = find_bracket(search.known) if not reason else None
     checks = search.checks
     remarks = []
-    changes = turns(search.known)
+    changes = find_turns(search.known)
     if found is not None and len(changes) > 1:
         steps = ", ".join(f"{checks[a].torch} to {checks[b].torch}" for a, b in changes)
         remarks.append(f"it changed more than once ({steps}); this is the last change")
@@ -213,7 +214,7 @@ def _describe(asked: BisectArguments, search: Search, reason: str) -> BisectResu
         before=checks[found.before] if found else None,
         after=checks[found.after] if found else None,
         points=tuple(checks[point] for point in sorted(checks)),
-        unknown=tuple(checks[point] for point in between(search.known)),
+        unknown=tuple(checks[point] for point in list_unjudged(search.known)),
         command=_command(asked, search),
         reason=reason,
         remarks=tuple(remarks),
@@ -247,12 +248,14 @@ def _points(
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if asked.python:
         return _interpreters(asked, options)
-    good, bad = asked.good, asked.bad or (public(subject.torch) if subject.torch else None)
+    good, bad = asked.good, asked.bad or (
+        strip_local_part(subject.torch) if subject.torch else None
+    )
     if bad is None:
         raise UsageError(
             f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
         )
-    listed = listing.offers(asked.index)
+    listed = listing.fetch_offers(asked.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     if good is None and finals:
         good = finals[-1].version if asked.find_fix else finals[0].version
@@ -269,11 +272,11 @@ def _points(
     is_fine = any(Version(end).is_prerelease for end in (early, late))
     if is_fine:
         listed = listing.remember(store, listed)
-    chosen = listing.between(listed if is_fine else finals, early, late)
+    chosen = listing.select_offers(listed if is_fine else finals, early, late)
     inner = [
         offer.release(asked.backend)
         for offer in chosen
-        if public(offer.version) not in (public(early), public(late))
+        if strip_local_part(offer.version) not in (strip_local_part(early), strip_local_part(late))
     ]
     ends = [parse(end, asked.index, asked.backend) for end in (early, late)]
     return (ends[0], *inner, ends[1])
@@ -303,7 +306,9 @@ def _interpreters(asked: BisectArguments, options: Options) -> tuple[Release, ..
         early, late = late, early
     ends = [Version(end) for end in (early, late) if end]
     low, high = min(ends) if early else None, max(ends) if late else None
-    versions = {release.label: Version(public(str(version))) for version, release in dated}
+    versions = {
+        release.label: Version(strip_local_part(str(version))) for version, release in dated
+    }
     return tuple(
         release
         for release in chosen

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reporter.bisect.search import Mark, bracket, probes
+from reporter.bisect.search import Mark, choose_probes, find_bracket
 from reporter.check.engine import Engine
 from reporter.check.result_sink import ResultSink
 from reporter.check.subject import CheckSubject
@@ -80,9 +80,9 @@ class Search:
 
     def narrow(self) -> None:
         """Ask until no point is left between the neighbours."""
-        while chosen := probes(self.known, self.how.jobs):
+        while chosen := choose_probes(self.known, self.how.jobs):
             self.ask(chosen)
-            found = bracket(self.known)
+            found = find_bracket(self.known)
             if found is not None:
                 early, late = self.releases[found.before].label, self.releases[found.after].label
                 self.how.progress.note(f"between torch {early} and torch {late}")

@@ -12,7 +12,7 @@ from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
 from reporter.check.releases import add_releases
 from reporter.core.settings import Options
-from reporter.environments.release import public
+from reporter.environments.release import strip_local_part
 from reporter.publish.result import RunResult
 from reporter.report.sections import Report
 
@@ -39,8 +39,8 @@ def _shortest_search(folder: str, report: Report) -> BisectArguments:
     """The shortest search that the report's own rows allow: where it broke, if an earlier release
     is right, else where it was fixed, if a later one is.
     """
-    own = Version(public(report.torch))
-    seen = {Version(public(row.torch)): row.outcome for row in report.releases or ()}
+    own = Version(strip_local_part(report.torch))
+    seen = {Version(strip_local_part(row.torch)): row.outcome for row in report.releases or ()}
     right = sorted(version for version, outcome in seen.items() if outcome == "fixed")
     fails = sorted({own, *(version for version in seen if seen[version] == "reproduces")})
     before = [version for version in right if version < own]

@@ -34,7 +34,7 @@ class Bracket:
     after: int
 
 
-def bracket(known: Mapping[int, Mark]) -> Bracket | None:
+def find_bracket(known: Mapping[int, Mark]) -> Bracket | None:
     """The narrowest bracket around the last change; None unless there is a `BEFORE` with an `AFTER`
     behind it.
     """
@@ -46,12 +46,12 @@ def bracket(known: Mapping[int, Mark]) -> Bracket | None:
     return Bracket(before, min(point for point in ends if point > before))
 
 
-def probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
+def choose_probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
     """Up to `width` points to ask now: each in the middle of the largest gap that is left.
 
     Nothing is left when it is empty.
     """
-    found = bracket(known)
+    found = find_bracket(known)
     if found is None:
         return []
     marks = sorted(
@@ -69,17 +69,17 @@ def probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
     return chosen
 
 
-def between(known: Mapping[int, Mark]) -> list[int]:
+def list_unjudged(known: Mapping[int, Mark]) -> list[int]:
     """The points inside of the bracket that could not be judged: the change may lie at any of
     them.
     """
-    found = bracket(known)
+    found = find_bracket(known)
     if found is None:
         return []
     return sorted(point for point in known if found.before < point < found.after)
 
 
-def turns(known: Mapping[int, Mark]) -> list[tuple[int, int]]:
+def find_turns(known: Mapping[int, Mark]) -> list[tuple[int, int]]:
     """All neighbouring judged points that differ, in order: more than one where the answers go back
     and forth.
     """

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from reporter.check import issue_subject, runs
 from reporter.check.arguments import CheckMode
 from reporter.check.engine import Engine, open_local
-from reporter.check.plan import Plan, compare, refuse_nothing, with_references
+from reporter.check.plan import Plan, add_references, compare, refuse_nothing
 from reporter.check.result_sink import ResultSink, StoredResultSink
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.runs import Cell
-from reporter.check.subject import CheckSubject, subjects_in, subjects_in_store
+from reporter.check.subject import CheckSubject, read_stored_subjects, read_subjects
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection, select_releases
-from reporter.store.database import open_store, store_path
+from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
 
 
@@ -51,28 +51,28 @@ def check(request: CheckRequest, options: Options, engine: Engine | None = None)
     Raises BugreportError where there is nothing to check, or nothing to check it with.
     """
     with open_progress(options) as progress, _store(request.all, progress) as store:
-        plan = make_plan(request, options, store)
+        plan = build_plan(request, options, store)
         with contextlib.ExitStack() as stack:
             if engine is None:
                 engine = stack.enter_context(open_local(options, progress.note))
             return carry_out(plan, engine, store, progress, request.shard)
 
 
-def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection | None) -> Plan:
+def build_plan(request: CheckRequest, options: Options, store: sqlite3.Connection | None) -> Plan:
     """Which repros, where. Raises UsageError, CannotJudgeError."""
     found: dict[str, CheckSubject] = {}
     if request.all and store is not None:
-        found.update((subject.key, subject) for subject in subjects_in_store(store))
+        found.update((subject.key, subject) for subject in read_stored_subjects(store))
     for name in request.repros:
         is_folder = request.all and not issue_subject.is_issue(name)
         several = (
-            subjects_in([name])
+            read_subjects([name])
             if is_folder
-            else iter([issue_subject.subject_named(name, request.trust, request.user)])
+            else iter([issue_subject.resolve_subject(name, request.trust, request.user)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)
-    subjects = with_references(list(found.values()), store)
+    subjects = add_references(list(found.values()), store)
     refuse_nothing(subjects)
     return Plan(
         subjects,
@@ -109,7 +109,7 @@ def carry_out(
     if store is None:
         return _run(plan, cells, engine, ResultSink(), progress)
     kind = "check" if shard is None else f"check {shard[0]}/{shard[1]}"
-    with runs.begin(store, store_path(), plan.identity, kind) as run:
+    with runs.begin(store, find_store_path(), plan.identity, kind) as run:
         keeper = StoredResultSink(store, run)
         found = _run(plan, cells, engine, keeper, progress)
         runs.finish(store, run.id)
@@ -144,10 +144,10 @@ def _run(
     for old, new in zip(results, told):
         if old != new:
             keeper.amend(new)
-    return CheckSummary(told, changes(told, before))
+    return CheckSummary(told, find_changes(told, before))
 
 
-def changes(
+def find_changes(
     results: Sequence[CheckResult], before: dict[Cell, CheckResult]
 ) -> tuple[OutcomeChange, ...]:
     """The cells that show something else than the last time; what cannot be judged now has not

@@ -20,7 +20,7 @@ import msgspec
 from reporter.check.engine import Keep
 from reporter.check.judging import Decision
 from reporter.check.runs import Cell
-from reporter.check.work import CheckResult, Task, perform_here, result_of
+from reporter.check.work import CheckResult, Task, build_result, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import WorkOptions
 
@@ -151,7 +151,7 @@ class Cluster:
             return self._again(client, flight, cell)
         task = flight.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
-        keep(result_of(task, None, Decision("cannot_judge", why)))
+        keep(build_result(task, None, Decision("cannot_judge", why)))
         return True
 
     def _again(self, client: Any, flight: _Flight, cell: Cell) -> bool:

@@ -21,9 +21,9 @@ from reporter.core.atomic import write_atomically
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
-from reporter.publish.rerender import with_checks
+from reporter.publish.rerender import update_checks
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import issue_named
+from reporter.tracker.repository import resolve_issue
 
 
 def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
@@ -50,7 +50,7 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
 
-    notes = (*checked.notes, *with_checks(asked.repros))
+    notes = (*checked.notes, *update_checks(asked.repros))
     checked = replace(checked, notes=notes, bisecting=asked.exit_code)
     return _notify(checked, user, asked.yes) if asked.comment else checked
 
@@ -88,7 +88,7 @@ def _refuse_contradictions(asked: CheckArguments) -> None:
 
 def _addresses(asked: CheckArguments) -> list[str]:
     """The issues that are named on the command line."""
-    found = map(issue_named, asked.repros)
+    found = map(resolve_issue, asked.repros)
     return [str(address) for address in found if address is not None]
 
 
@@ -123,9 +123,9 @@ def _refuse_unwritable(path: Path | None) -> None:
 
 def _write(asked: CheckArguments, checked: CheckSummary) -> None:
     if asked.markdown is not None:
-        _put(asked.markdown, results.markdown(checked))
+        _put(asked.markdown, results.render_markdown(checked))
     if asked.html is not None:
-        _put(asked.html, results.html(checked))
+        _put(asked.html, results.render_html(checked))
     if asked.results is not None:
         _put(asked.results, json.dumps(checked.to_json(), indent=1) + "\n")
 

@@ -11,13 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from reporter.check.notifications import Comment, Notification, Standing, addresses, due, tell
+from reporter.check.notifications import (
+    Comment,
+    Notification,
+    Standing,
+    find_due_comments,
+    list_addresses,
+    tell,
+)
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
 from reporter.core.plain import Json
 from reporter.publish.leak_check import refuse_if_private
-from reporter.store.database import open_store, store_path
-from reporter.store.locks import lock, lock_beside
+from reporter.store.database import find_store_path, open_store
+from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
@@ -37,7 +44,7 @@ def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> Non
             " add --yes"
         )
     with open_store() as store:
-        known = addresses(store)
+        known = list_addresses(store)
     for address in {*known, *(issue.rpartition("#")[0] for issue in issues)}:
         need_token(parse_repository(address).host)
 
@@ -53,14 +60,14 @@ def notify_issues(
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store())
         tracker = GitHub(user.say, stack)
-        comments = due(store, tracker, results, user.say)
-        texts = [(f"{each.address}#{each.number}", outgoing_text(each)) for each in comments]
+        comments = find_due_comments(store, tracker, results, user.say)
+        texts = [(f"{each.address}#{each.number}", choose_outgoing_text(each)) for each in comments]
         if texts and not agree_to_comments(texts, user, is_sure):
             return []
         return tell(store, tracker, comments)
 
 
-def outgoing_text(comment: Comment) -> str:
+def choose_outgoing_text(comment: Comment) -> str:
     """The text as it leaves: without the words of the failure where they name this machine or its
     user. Raises LeakError.
     """
@@ -96,7 +103,7 @@ class GitHub:
     def say(self, comment: Comment) -> str:
         """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
         session, project = self._at(comment.address)
-        text = outgoing_text(comment)
+        text = choose_outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.said}/{comment.check.outcome}"
@@ -108,7 +115,9 @@ class GitHub:
         """See `notifications.Tracker`; the lock is a file beside the store, and ends with its
         process.
         """
-        path = lock_beside(store_path(), comment.key, f"{comment.address}#{comment.number}/state")
+        path = name_lock_file(
+            find_store_path(), comment.key, f"{comment.address}#{comment.number}/state"
+        )
         with lock([path], lambda: self._say("another process tells this issue; waiting")):
             yield
 

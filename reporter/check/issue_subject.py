@@ -14,21 +14,21 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 
 from reporter.check.judging import Decision
-from reporter.check.subject import CheckSubject, IssueOrigin, subject_of
+from reporter.check.subject import CheckSubject, IssueOrigin, read_subject
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
-from reporter.store.reports import key_of
+from reporter.store.reports import compute_key
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import issue_named
+from reporter.tracker.repository import resolve_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, RunLimits, run
-from reporter.triage.cpu_port import on_cpu
+from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decide import decide
-from reporter.triage.flow import lacks
-from reporter.triage.reading.extract import Refusal, devices, extract
+from reporter.triage.flow import find_missing_modules
+from reporter.triage.reading.extract import Refusal, extract, find_devices
 from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
@@ -52,10 +52,10 @@ def is_issue(name: str) -> bool:
     holds one.
     """
     path = Path(name)
-    return path.suffix.lower() in _TEXTS if path.exists() else issue_named(name) is not None
+    return path.suffix.lower() in _TEXTS if path.exists() else resolve_issue(name) is not None
 
 
-def subject_named(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
+def resolve_subject(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The repro that a word means, whatever it is: a file, a report folder, or an issue.
 
     Raises:
@@ -63,23 +63,23 @@ def subject_named(name: str, trust: bool = False, user: Prompt | None = None) ->
         CannotJudgeError: somebody who was asked did not want the code to run.
         TrackerError, AuthenticationError: the tracker gives no answer.
     """
-    return fetch_issue(name, trust, user) if is_issue(name) else subject_of(name)
+    return fetch_issue(name, trust, user) if is_issue(name) else read_subject(name)
 
 
 def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The program of an issue. `user` sees the code before it runs without a sandbox.
 
-    Raises as `subject_named`.
+    Raises as `resolve_subject`.
     """
 
-    address = issue_named(name)
+    address = resolve_issue(name)
     if address is None:
-        return subject_of_thread(read_file(Path(name)), trust, user)
+        return build_thread_subject(read_file(Path(name)), trust, user)
     with TrackerSession(address.repository.host, token_needed=False) as session:
-        return subject_of_thread(fetch(session, address), trust, user)
+        return build_thread_subject(fetch(session, address), trust, user)
 
 
-def subject_of_thread(
+def build_thread_subject(
     thread: Thread, trust: bool = False, user: Prompt | None = None
 ) -> CheckSubject:
     """The program of a thread, and what the thread says goes wrong; without a program a subject
@@ -91,13 +91,13 @@ def subject_of_thread(
     if isinstance(found, Refusal):
         origin = IssueOrigin(issue, says, problem=found.reason)
         return CheckSubject(
-            thread.name, key_of(thread.name), "", torch=_version(says.torch), origin=origin
+            thread.name, compute_key(thread.name), "", torch=_version(says.torch), origin=origin
         )
     if trust and user is not None:
         show(found, user)
     origin = IssueOrigin(issue, says, found.modules, trust=trust)
     # the same text is judged in another way where it stands in another issue
-    key = key_of(f"{thread.name}\n{found.text}")
+    key = compute_key(f"{thread.name}\n{found.text}")
     return CheckSubject(thread.name, key, found.text, torch=_version(says.torch), origin=origin)
 
 
@@ -115,20 +115,20 @@ def judge_issue(
     origin = subject.origin
     assert origin is not None
     if not limits.trust:
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
     try:
         info = interpreter.probe(python)
-        missing = lacks(info, origin.modules)
+        missing = find_missing_modules(info, origin.modules)
     except UsageError as error:
         raise CannotJudgeError(str(error)) from None
     if missing:
         return Decision(
             "cannot_judge", f"it needs packages that are not there: {', '.join(missing)}"
         )
-    needed, text = devices(subject.text), subject.text
+    needed, text = find_devices(subject.text), subject.text
     is_moved = bool(needed) and not (limits.trust and info.has_cuda and needed == ("cuda",))
     if is_moved:
-        on_this = on_cpu(text)
+        on_this = replace_devices(text)
         if on_this is None:
             return Decision(
                 "cannot_judge",

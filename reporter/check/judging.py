@@ -18,7 +18,7 @@ from collectors.protocol import FailureFrame
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import CheckOutcome, Kind, assert_never
-from reporter.core.signature import Signature, same_failure
+from reporter.core.signature import Signature, is_same_failure
 
 #: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
 #: go.
@@ -98,7 +98,7 @@ def _observe_failure(
         return Observation("cannot_judge", why, cold=cold)
     if wanted is None:
         return Observation("reproduces", describe(answer, found), found, cold)
-    if found is not None and same(wanted, found):
+    if found is not None and shows_wanted_failure(wanted, found):
         return Observation("reproduces", describe(answer, found), found, cold)
     return Observation("different", describe(answer, found), found, cold)
 
@@ -109,7 +109,7 @@ def _excuse(
     """Why a failure says nothing about the compiler; None if it does."""
     said = answer.error_line()
     everything = f"{said}\n{answer.stderr}"
-    if wanted is not None and found is not None and same(wanted, found):
+    if wanted is not None and found is not None and shows_wanted_failure(wanted, found):
         return None
     if answer.out_of_memory:
         return "it ran out of memory"
@@ -138,7 +138,7 @@ def _is_from_the_text(frames: Sequence[FailureFrame]) -> bool:
     return bool(own) and not own[-1]["torch"]
 
 
-def same(wanted: Signature, found: Signature) -> bool:
+def shows_wanted_failure(wanted: Signature, found: Signature) -> bool:
     """Whether a run shows the wanted failure, perhaps of another release.
 
     Of a message that the repro's own code composed only the class is compared: torch's frames
@@ -146,7 +146,7 @@ def same(wanted: Signature, found: Signature) -> bool:
     """
     if wanted.kind == Kind.CRASH_ON_RECOMPILE:
         wanted = replace(wanted, kind=Kind.CRASH)
-    if same_failure(wanted, found):
+    if is_same_failure(wanted, found):
         return True
     is_own = found.message is None and (wanted.message is None or not wanted.frames)
     return (
@@ -212,7 +212,7 @@ def _decide_flaky(
     hit = next((item for item in observations if item.outcome == "reproduces"), None)
     if hit is not None:
         return _decision(hit, observations)
-    if len(cold) < runs_for(reported):
+    if len(cold) < count_needed_passes(reported):
         return None
     return _decision(cold[-1], cold)
 
@@ -221,7 +221,7 @@ def _comes_and_goes(reported: tuple[int, int]) -> bool:
     return 0 < reported[0] < reported[1]
 
 
-def runs_for(reported: tuple[int, int]) -> int:
+def count_needed_passes(reported: tuple[int, int]) -> int:
     """How many passes make sure that a failure seen in n of m runs is gone (to 95 %), at most
     ten.
     """
@@ -234,7 +234,7 @@ def _alike(one: Observation, two: Observation) -> bool:
         return False
     if one.outcome != "different" or one.signature is None or two.signature is None:
         return True
-    return same(one.signature, two.signature)
+    return shows_wanted_failure(one.signature, two.signature)
 
 
 def _decision(chosen: Observation, observations: Sequence[Observation]) -> Decision:

@@ -24,8 +24,8 @@ from reporter.core.errors import BugreportError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.version import VERSION
 from reporter.report.sections import CommentRow
-from reporter.store.database import now, transaction
-from reporter.store.filings import filings
+from reporter.store.database import format_now, open_transaction
+from reporter.store.filings import list_filings
 from templates import render
 
 #: What somebody said this long ago is not recent any more.
@@ -134,12 +134,12 @@ class Tracker(Protocol):
         """Held by one process at a time for each issue."""
 
 
-def addresses(store: sqlite3.Connection) -> list[str]:
+def list_addresses(store: sqlite3.Connection) -> list[str]:
     """The projects in which reports were filed."""
-    return sorted({item.address for item in filings(store) if item.is_issue})
+    return sorted({item.address for item in list_filings(store) if item.is_issue})
 
 
-def due(
+def find_due_comments(
     store: sqlite3.Connection,
     tracker: Tracker,
     results: Sequence[CheckResult],
@@ -230,7 +230,7 @@ def _last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.
 
 
 def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
-    with transaction(store):
+    with open_transaction(store):
         store.execute(
             "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES"
             " (?, ?, ?, ?, ?, ?)",
@@ -239,7 +239,7 @@ def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
                 comment.address,
                 comment.check.release,
                 comment.check.outcome,
-                now(),
+                format_now(),
                 said,
             ),
         )
@@ -251,7 +251,7 @@ def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tup
     if check.issue:
         address, _, number = check.issue.rpartition("#")
         found[address] = int(number)
-    found |= {i.address: i.number for i in filings(store, key) if i.is_issue and i.number}
+    found |= {i.address: i.number for i in list_filings(store, key) if i.is_issue and i.number}
     return list(found.items())
 
 

@@ -11,14 +11,14 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.check.judging import same
-from reporter.check.runs import Cell, first_failure
+from reporter.check.judging import shows_wanted_failure
+from reporter.check.runs import Cell, find_first_failure
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import UsageError
 from reporter.core.signature import Signature
 from reporter.environments.release import Release
-from reporter.store.database import now
+from reporter.store.database import format_now
 
 #: A release with fewer cells than this is not worth a warm-up.
 FEW = 3
@@ -59,7 +59,7 @@ class Plan:
             return []
         finals = {item.label: item for item in self.releases if item.is_final}
         return [
-            replace(check, time=now())
+            replace(check, time=format_now())
             for (_, label), check in before.items()
             if label in finals
             and check.outcome in ("reproduces", "fixed")
@@ -85,7 +85,7 @@ class Plan:
         ]
 
 
-def with_references(
+def add_references(
     subjects: Sequence[CheckSubject], store: sqlite3.Connection | None
 ) -> tuple[CheckSubject, ...]:
     """The repros without a report, with the failure that they showed first, as far as the store
@@ -97,7 +97,7 @@ def with_references(
         (
             subject
             if subject.wanted is not None
-            else replace(subject, wanted=first_failure(store, subject.key))
+            else replace(subject, wanted=find_first_failure(store, subject.key))
         )
         for subject in subjects
     )
@@ -117,7 +117,7 @@ def compare(
     for check in checks:
         if check.key in plain and check.outcome == "reproduces" and check.signature is not None:
             first = reference.setdefault(check.key, check.signature)
-            if not same(first, check.signature):
+            if not shows_wanted_failure(first, check.signature):
                 check = replace(check, outcome="different")
         told.append(check)
     return tuple(told)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from collectors.protocol import Isolation
 from reporter.execution import launch
-from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 #: Interpreters whose workers are kept; each holds some 400 MB.
@@ -88,14 +88,14 @@ class Pools:
 
     def warm(self, python: Path) -> Path:
         """The compiler cache of an interpreter's warm-up, which outlives the process."""
-        return warm_folder(python, self.work_folder() / "warm")
+        return prepare_warm_folder(python, self.work_folder() / "warm")
 
     def _start(self, python: Path) -> WorkerPool:
         self._made += 1
         return WorkerPool(
             python,
             self.jobs,
-            launch.environment(),
+            launch.build_environment(),
             self.work_folder() / f"workers-{self._made}",
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),

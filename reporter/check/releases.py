@@ -12,10 +12,10 @@ from pathlib import Path
 from reporter.check.check import CheckRequest, check
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
-from reporter.environments.environments import Environments, cache_folder
-from reporter.environments.release import public
+from reporter.environments.environments import Environments, find_cache_folder
+from reporter.environments.release import strip_local_part
 from reporter.environments.selection import Selection
-from reporter.publish.rerender import with_checks
+from reporter.publish.rerender import update_checks
 from reporter.publish.result import RunResult
 from reporter.report.sections import load_report
 
@@ -55,7 +55,7 @@ def add_releases(
     """
     note: tuple[str, ...]
     try:
-        note = (*ask(), *with_checks((str(folder),)))
+        note = (*ask(), *update_checks((str(folder),)))
     except (BugreportError, OSError) as error:
         note = (f"note: {trouble}: {error}",)
     report = load_report(folder) or result.report
@@ -65,6 +65,8 @@ def add_releases(
 def _selection(own: str, options: Options) -> Selection | None:
     if options.releases:
         return Selection(torch=options.releases)
-    cached = [item for item in Environments(cache_folder()).all() if item.is_whole]
-    others = tuple(item.release for item in cached if public(item.torch) != public(own))
+    cached = [item for item in Environments(find_cache_folder()).all() if item.is_whole]
+    others = tuple(
+        item.release for item in cached if strip_local_part(item.torch) != strip_local_part(own)
+    )
     return Selection(releases=others) if others else None

@@ -43,7 +43,7 @@ class StoredResultSink(ResultSink):
 
     def before(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
         """What the cells showed in earlier runs."""
-        return runs.last(self._store, cells, self._run.id)
+        return runs.find_last_results(self._store, cells, self._run.id)
 
     def alike(self, key: str) -> tuple[CheckResult, ...]:
         """What a repro showed in earlier runs, in builds whose commit is known."""

@@ -21,7 +21,7 @@ from reporter.report.sections import (
     ChangeRow,
     CheckDocument,
     CheckRow,
-    section,
+    build_section,
 )
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
@@ -84,7 +84,7 @@ class CheckSummary:
         comments = self.told
         return CheckDocument(
             schema_version=CHECK_VERSION,
-            results=tuple(section(CheckRow, check) for check in self.results),
+            results=tuple(build_section(CheckRow, check) for check in self.results),
             changes=tuple(change.section() for change in self.changes),
             comments=(
                 tuple(told.section() for told in comments) if comments is not None else UNSET
@@ -93,7 +93,7 @@ class CheckSummary:
 
     def summary_lines(self) -> list[str]:
         """A line per result where there are few, else a table; what has changed comes first."""
-        return lines(self)
+        return render_lines(self)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Matrix:
     rows: tuple[MatrixRow, ...]
 
 
-def matrix(checked: CheckSummary) -> Matrix:
+def build_matrix(checked: CheckSummary) -> Matrix:
     """The results by repro and release."""
     changed = {change.check.cell for change in checked.changes}
     columns = tuple(dict.fromkeys(check.release for check in checked.results))
@@ -133,7 +133,7 @@ def matrix(checked: CheckSummary) -> Matrix:
     return Matrix(columns, tuple(sorted(rows, key=lambda row: not row.changed)))
 
 
-def lines(checked: CheckSummary) -> list[str]:
+def render_lines(checked: CheckSummary) -> list[str]:
     """What the terminal shows."""
     told = [
         f"changed: {change.check.repro} on torch {change.check.torch}: {WORDS[change.before]} ->"
@@ -141,7 +141,7 @@ def lines(checked: CheckSummary) -> list[str]:
         for change in checked.changes
     ]
     few = len(checked.results) <= _FEW
-    told += [_line(check) for check in checked.results] if few else _table(matrix(checked))
+    told += [_line(check) for check in checked.results] if few else _table(build_matrix(checked))
     return [*told, *checked.notes, _sum(checked)]
 
 
@@ -191,7 +191,7 @@ def _sum(checked: CheckSummary) -> str:
 
 
 def _context(checked: CheckSummary) -> Json:
-    found = matrix(checked)
+    found = build_matrix(checked)
     return {
         "matrix": found,
         "heads": [_head(found, release) for release in found.releases],
@@ -202,12 +202,12 @@ def _context(checked: CheckSummary) -> Json:
     }
 
 
-def markdown(checked: CheckSummary) -> str:
+def render_markdown(checked: CheckSummary) -> str:
     """A page for an issue, a wiki or a job summary."""
     return _render("matrix.md.j2", checked)
 
 
-def html(checked: CheckSummary) -> str:
+def render_html(checked: CheckSummary) -> str:
     """A page of its own, without anything from elsewhere."""
     return _render("matrix.html.j2", checked)
 

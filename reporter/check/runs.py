@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from reporter.check.work import CheckResult
 from reporter.core.signature import Signature
-from reporter.store.database import now, transaction
+from reporter.store.database import format_now, open_transaction
 
 Cell = tuple[str, str]
 #: The fields of a result that are columns by their name.
@@ -70,7 +70,7 @@ def _alone(path: Path, digest: str) -> Iterator[bool]:
 
 
 def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -> CheckRun:
-    with transaction(store):
+    with open_transaction(store):
         if take_over:
             row = store.execute(
                 "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started >"
@@ -79,13 +79,13 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
             ).fetchone()
             if row is not None:
                 return CheckRun(
-                    row["run"], {check.cell: check for check in results(store, row["run"])}
+                    row["run"], {check.cell: check for check in list_results(store, row["run"])}
                 )
         number = store.execute("SELECT COUNT(*) FROM runs WHERE plan = ?", (digest,)).fetchone()[0]
         name = f"{digest}-{number}"
         store.execute(
             "INSERT INTO runs (run, plan, kind, started) VALUES (?, ?, ?, ?)",
-            (name, digest, kind, now()),
+            (name, digest, kind, format_now()),
         )
     return CheckRun(name, {})
 
@@ -93,7 +93,7 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
 def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
     """Store a result; False if the run has one for this cell already, which then stays."""
     shown = json.dumps(check.signature.to_json()) if check.signature else None
-    with transaction(store):
+    with open_transaction(store):
         cursor = store.execute(
             f"INSERT OR IGNORE INTO checks (run, hits, runs, shown, {', '.join(_PLAIN)})"
             f" VALUES (?, ?, ?, ?{', ?' * len(_PLAIN)})",
@@ -104,7 +104,7 @@ def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
 
 def amend(store: sqlite3.Connection, run: str, check: CheckResult) -> None:
     """Write what a result turned out to be when all others were known."""
-    with transaction(store):
+    with open_transaction(store):
         store.execute(
             "UPDATE checks SET outcome = ?, detail = ? WHERE run = ? AND key = ? AND release = ?",
             (check.outcome, check.detail, run, *check.cell),
@@ -113,17 +113,19 @@ def amend(store: sqlite3.Connection, run: str, check: CheckResult) -> None:
 
 def finish(store: sqlite3.Connection, run: str) -> None:
     """The run is complete: the next one of its plan begins anew."""
-    with transaction(store):
-        store.execute("UPDATE runs SET finished = ? WHERE run = ?", (now(), run))
+    with open_transaction(store):
+        store.execute("UPDATE runs SET finished = ? WHERE run = ?", (format_now(), run))
 
 
-def results(store: sqlite3.Connection, run: str) -> list[CheckResult]:
+def list_results(store: sqlite3.Connection, run: str) -> list[CheckResult]:
     """What a run has found so far, in the order in which it did."""
     rows = store.execute("SELECT * FROM checks WHERE run = ? ORDER BY id", (run,))
     return [_check(row) for row in rows]
 
 
-def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cell, CheckResult]:
+def find_last_results(
+    store: sqlite3.Connection, cells: Sequence[Cell], but: str
+) -> dict[Cell, CheckResult]:
     """The latest earlier result of each cell that could be judged; those of the run `but` do not
     count.
     """
@@ -155,7 +157,7 @@ def list_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]
     return tuple(found.values())
 
 
-def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
+def find_first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
     """The failure that a repro was first seen to show anywhere."""
     row = store.execute(
         "SELECT shown FROM checks WHERE key = ? AND outcome = 'reproduces' AND shown IS NOT NULL"

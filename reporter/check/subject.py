@@ -20,7 +20,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.folder import REPORT, REPRO
 from reporter.report.sections import Report, load_report
-from reporter.store.reports import key_of, reports
+from reporter.store.reports import compute_key, list_reports
 from reporter.triage.reading.stated import StatedFailure
 
 
@@ -64,7 +64,7 @@ class CheckSubject:
         return re.search(r"""cuda(?!\s*=\s*False)|["']cuda(:\d+)?["']""", self.text) is not None
 
 
-def subject_of(name: str) -> CheckSubject:
+def read_subject(name: str) -> CheckSubject:
     """The repro that a word of the command line means: a file, or a report folder.
 
     Issues are read by `reporter.check.issue_subject`.
@@ -80,10 +80,10 @@ def subject_of(name: str) -> CheckSubject:
             f"there is no file or report folder {name}; give a repro file, the folder of a report,"
             " or an issue as OWNER/REPO#N"
         )
-    return CheckSubject(name, key_of(text := _text(path)), text)
+    return CheckSubject(name, compute_key(text := _text(path)), text)
 
 
-def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
+def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
     Raises UsageError for a path that holds none.
@@ -91,7 +91,7 @@ def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
     seen: set[str] = set()
     for text in paths:
         for name in _subject_names(text):
-            subject = subject_of(name)
+            subject = read_subject(name)
             if subject.key not in seen:
                 seen.add(subject.key)
                 yield subject
@@ -112,14 +112,14 @@ def _subject_names(text: str) -> Iterable[str]:
     return [*reports, *lone]
 
 
-def subjects_in_store(store: sqlite3.Connection) -> Iterator[CheckSubject]:
+def read_stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
     """
-    for stored in sorted(reports(store), key=lambda item: (item.created, item.key)):
+    for stored in sorted(list_reports(store), key=lambda item: (item.created, item.key)):
         folder = Path(stored.folder)
         report = load_report(folder)
-        wanted = failure_of(report) if report else _of_text(stored.kind, stored.signature)
+        wanted = read_report_failure(report) if report else _of_text(stored.kind, stored.signature)
         seen = report.verdict.reproduced if report else (0, 0)
         name = stored.title or folder.name
         yield CheckSubject(name, stored.key, stored.repro, wanted, seen, stored.torch)
@@ -129,9 +129,9 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     text = _text(folder / REPRO)
     report = load_report(folder)
     if report is None:
-        return CheckSubject(name, key_of(text), text)
+        return CheckSubject(name, compute_key(text), text)
     seen, torch = report.verdict.reproduced, report.torch or None
-    return CheckSubject(name, key_of(text), text, failure_of(report), seen, torch)
+    return CheckSubject(name, compute_key(text), text, read_report_failure(report), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -144,7 +144,7 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def failure_of(report: Report) -> Signature | None:
+def read_report_failure(report: Report) -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
     """

@@ -28,13 +28,13 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
-from reporter.environments.environments import Environment, Environments, cache_folder
-from reporter.environments.release import Release, public
+from reporter.environments.environments import Environment, Environments, find_cache_folder
+from reporter.environments.release import Release, strip_local_part
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.control import describe_control, needs_control, run_control
 from reporter.execution.fresh_process import run_cold, stop_all
 from reporter.sandbox import run as sandbox
-from reporter.store.database import now
+from reporter.store.database import format_now
 from reporter.triage.attempt import RunLimits
 
 
@@ -84,7 +84,7 @@ class CheckResult:
     git: str | None = None
     signature: Signature | None = None
     issue: str = ""
-    time: str = field(default_factory=now)
+    time: str = field(default_factory=format_now)
 
     @property
     def exact_torch(self) -> str:
@@ -119,7 +119,7 @@ class TaskRunner:
         say: Callable[[str], None] = lambda _: None,
     ) -> TaskRunner:
         """One on this machine's cache."""
-        return cls(Environments(cache_folder(), say), Pools(jobs, memory, isolation))
+        return cls(Environments(find_cache_folder(), say), Pools(jobs, memory, isolation))
 
     def __enter__(self) -> TaskRunner:
         return self
@@ -146,7 +146,7 @@ class TaskRunner:
         origin = task.subject.origin
         if origin is not None and origin.problem:  # which takes no environment to know
             decision = Decision("cannot_judge", origin.problem)
-            return result_of(task, None, decision)
+            return build_result(task, None, decision)
         try:
             environment = self.environments.provide(task.release)
             known = _same_commit(task, environment)
@@ -164,7 +164,7 @@ class TaskRunner:
                 decision = self._decide(replace(task, fresh=True), environment)
         except (CannotJudgeError, OSError) as error:
             decision = Decision("cannot_judge", str(error))
-        return result_of(task, environment, decision, time.monotonic() - started)
+        return build_result(task, environment, decision, time.monotonic() - started)
 
     def _decide(self, task: Task, environment: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
@@ -238,11 +238,11 @@ def _same_commit(task: Task, environment: Environment) -> CheckResult | None:
             return replace(
                 check,
                 release=task.release.label,
-                torch=public(environment.torch),
+                torch=strip_local_part(environment.torch),
                 build=environment.torch,
                 detail=f"built from the commit of torch {check.build}, where it was seen",
                 seconds=0.0,
-                time=now(),
+                time=format_now(),
             )
     return None
 
@@ -253,7 +253,7 @@ def _cannot_import_torch(answer: Answer) -> bool:
     return is_import and not answer.frames
 
 
-def result_of(
+def build_result(
     task: Task, environment: Environment | None, decision: Decision, seconds: float = 0.0
 ) -> CheckResult:
     """The result of a task; without an `environment` it never ran."""
@@ -262,7 +262,7 @@ def result_of(
         repro=task.subject.name,
         key=task.subject.key,
         release=task.release.label,
-        torch=public(build) or task.release.label,
+        torch=strip_local_part(build) or task.release.label,
         python=environment.version if environment else "",
         outcome=decision.outcome,
         detail=decision.detail,

@@ -11,7 +11,7 @@ from pathlib import Path
 from reporter.cli import shell
 from reporter.core.errors import BugreportError, Interruption, UsageError
 from reporter.core.plain import Json
-from reporter.core.settings import Options, settings
+from reporter.core.settings import Options, list_settings
 
 _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
 
@@ -67,7 +67,7 @@ def chain(
         if not options.file:
             for name in _BELONG_TO_FILING:
                 if getattr(options, name):
-                    flag = settings()[name].long_flag
+                    flag = list_settings()[name].long_flag
                     raise UsageError(f"{flag} says how to file, so it needs --file; add it")
             return work()
         from reporter.cli.prompt import Terminal

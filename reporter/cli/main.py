@@ -95,10 +95,10 @@ def _run_command(verb: str, argv: list[str]) -> int:
 
 
 def _work(verb: str, argv: list[str]) -> object:
-    from reporter.execution.temporary import own_temporary_folder
+    from reporter.execution.temporary import use_own_temporary_folder
 
     parse = _parser(verb)
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         return parse(argv)
 
 

@@ -1,9 +1,9 @@
 """The command-line parameters of a command, derived from the one declaration in
 `reporter.core.settings`, and for what one command alone has in its dataclass of arguments.
 
-A command is written as a function of `Options`; `taking` gives it the signature that typer reads.
-Values arrive as plain text and are read by `setting_sources.resolve`, so a bad `--jobs` and a bad
-`BUGREPORT_JOBS` get the same sentence.
+A command is written as a function of `Options`; `declare_options` gives it the signature that typer
+reads. Values arrive as plain text and are read by `setting_sources.resolve`, so a bad `--jobs` and
+a bad `BUGREPORT_JOBS` get the same sentence.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import typer
 
 from reporter.core.arguments import Argument
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX, resolve
-from reporter.core.settings import Setting, settings
+from reporter.core.settings import Setting, list_settings
 
 
-def taking(
+def declare_options(
     *names: str, script: bool = False, own: type[Any] | None = None
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
@@ -51,7 +51,7 @@ def taking(
         parameters = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters
         ]
-        parameters += [_parameter(name, settings()[name]) for name in names]
+        parameters += [_parameter(name, list_settings()[name]) for name in names]
         if script:
             # Hidden, since the usage line says it better than typer's name for a list.
             words = Annotated[list[str] | None, typer.Argument(metavar="SCRIPT ARGS", hidden=True)]
@@ -110,7 +110,7 @@ def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
     """Says so when what looks like an option of ours goes to the script: a wrong order is silent
     otherwise.
     """
-    flags = {flag for name in names for flag in settings()[name].flags}
+    flags = {flag for name in names for flag in list_settings()[name].flags}
     meant = next((word for word in rest if word.partition("=")[0] in flags), None)
     if meant is not None:
         typer.echo(
@@ -152,7 +152,7 @@ def _opposite(flag: str) -> str:
 def end_own_options(argv: list[str]) -> list[str]:
     """`argv` with `--` after `-m MODULE`, so that what follows is left to the module."""
     for position, flag in _own_flags(argv):
-        if flag in settings()["module"].flags and argv[position + 1 :]:
+        if flag in list_settings()["module"].flags and argv[position + 1 :]:
             end = position + 1 if _value_attached(argv[position], flag) else position + 2
             return [*argv[:end], "--", *argv[end:]]
     return argv
@@ -174,7 +174,7 @@ def _value_attached(word: str, flag: str) -> bool:
 
 def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
     """Position and name of each flag before SCRIPT."""
-    with_value = {flag for s in settings().values() if not s.is_switch for flag in s.flags}
+    with_value = {flag for s in list_settings().values() if not s.is_switch for flag in s.flags}
     position = 0
     while position < len(argv):
         word = argv[position]
@@ -183,7 +183,7 @@ def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
         flags = [word.partition("=")[0]] if word.startswith("--") else _letters(word, with_value)
         for flag in flags:
             yield position, flag
-            if flag in settings()["module"].flags:
+            if flag in list_settings()["module"].flags:
                 return
         value_follows = flags[-1] in with_value and not _value_attached(word, flags[-1])
         position += 2 if value_follows else 1

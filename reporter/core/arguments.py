@@ -23,17 +23,17 @@ class Argument:
     limits: tuple[int | None, int | None] = (None, None)
 
 
-def argument(metavar: str, help: str, default: Any = MISSING) -> Any:
+def declare_argument(metavar: str, help: str, default: Any = MISSING) -> Any:
     """A field that is given without a flag; without a `default` it has to be."""
     return field(default=default, metadata={"argument": Argument("", metavar, help)})
 
 
-def switch(flag: str, help: str) -> Any:
+def declare_switch(flag: str, help: str) -> Any:
     """A field that is true if its flag was given."""
     return field(default=False, metadata={"argument": Argument(flag, None, help)})
 
 
-def option(
+def declare_option(
     flag: str,
     metavar: str,
     help: str,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from anonymizer.graph import emit
-from anonymizer.graph.compilation import as_module
+from anonymizer.graph.compilation import wrap_in_module
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import ReproBody, ReproCheck
@@ -20,7 +20,7 @@ from anonymizer.harness.text import render_harness
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import EXPORTERS, SILENT, Kind, assert_never
-from reporter.core.signature import Signature, same_failure, sign_assertion, sign_crash
+from reporter.core.signature import Signature, is_same_failure, sign_assertion, sign_crash
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
 #: What `torch.autograd.gradcheck` raises.
@@ -47,7 +47,7 @@ class Candidate:
         """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
         content = self.content
         body = emit.emit(content) if isinstance(content, Graph) else content.body()
-        return as_module(body) if self.check.compiler in EXPORTERS else body
+        return wrap_in_module(body) if self.check.compiler in EXPORTERS else body
 
     def text(self) -> str:
         """The complete repro, not formatted."""
@@ -131,7 +131,7 @@ def _from_exception(answer: Answer, failure: Failure, wanted: Signature | None) 
     return sign_crash(Kind.CRASH, None, failure)
 
 
-def matcher(wanted: Signature) -> Callable[[Answer], bool]:
+def make_matcher(wanted: Signature) -> Callable[[Answer], bool]:
     """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
 
     A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised
@@ -144,6 +144,6 @@ def matcher(wanted: Signature) -> Callable[[Answer], bool]:
         found = find_failure(answer, wanted)
         if found is None or answer.out_of_memory and not memory_too:
             return False
-        return same_failure(plain, found)
+        return is_same_failure(plain, found)
 
     return interesting

@@ -100,7 +100,7 @@ BACKEND_OF: Mapping[Layer, Backend] = {
 _LAYER_OF = {backend: layer for layer, backend in BACKEND_OF.items()}
 
 
-def layer_of(backend: str) -> Layer:
+def classify_backend(backend: str) -> Layer:
     """The layer that a backend has and the one before it has not; BACKEND for a name that is not
     torch's.
     """

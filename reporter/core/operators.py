@@ -52,11 +52,11 @@ def name_operators(text: str, layer: Layer) -> tuple[str, ...]:
     """What a report names its repro by: the operations, and before them, if Dynamo is at fault,
     what of Python it has to follow; then arithmetic is not told.
     """
-    words, named = python_words(text) if layer == Layer.DYNAMO else (), operators(text)
+    words, named = list_python_words(text) if layer == Layer.DYNAMO else (), list_operators(text)
     return words if words and set(named) <= _ARITHMETIC else (*words, *named)
 
 
-def python_words(text: str) -> tuple[str, ...]:
+def list_python_words(text: str) -> tuple[str, ...]:
     """The least usual parts of Python in a repro: special names first, then statements, then what
     is called; two at most.
     """
@@ -97,7 +97,7 @@ def _builtin_name(function: ast.expr) -> str:
     return function.attr if own and isinstance(function, ast.Attribute) else ""
 
 
-def operators(text: str) -> tuple[str, ...]:
+def list_operators(text: str) -> tuple[str, ...]:
     """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in
     are none.
     """

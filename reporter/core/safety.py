@@ -151,7 +151,7 @@ _REACHES = frozenset(("__globals__", "__subclasses__", "__builtins__", "__code__
 _UNPRINTABLE = 8
 
 
-def dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
+def find_dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
     """All that the list has of a program, by line, each once.
 
     `text` is what `tree` was parsed from.

@@ -14,33 +14,33 @@ if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation
 
 
-def text(value: object) -> str:
+def read_nonempty_text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value
 
 
-def path(value: object) -> Path:
+def read_path(value: object) -> Path:
     """One path; `~` is the home folder."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a path")
     return Path(value).expanduser()
 
 
-def template(value: object) -> str | Path:
+def read_template(value: object) -> str | Path:
     """The name of a form, or a path where it has a separator in it or is no such name."""
-    from templates.forms import names  # it loads Jinja, which only a run that names one needs
+    from templates.forms import list_forms  # it loads Jinja, which only a run that names one needs
 
-    if isinstance(value, str) and value in names():
+    if isinstance(value, str) and value in list_forms():
         return value
     try:
-        return path(value)
+        return read_path(value)
     except ValueError:
-        raise ValueError(f"{', '.join(names())}, or a folder") from None
+        raise ValueError(f"{', '.join(list_forms())}, or a folder") from None
 
 
-def words(value: object) -> tuple[object, ...]:
+def split_value(value: object) -> tuple[object, ...]:
     """The parts of a value that may have several: a list's, or a text's between the separators of
     PATH.
     """
@@ -48,10 +48,10 @@ def words(value: object) -> tuple[object, ...]:
     return tuple(parts) if isinstance(parts, (list, tuple)) else (parts,)
 
 
-def paths(value: object) -> tuple[Path, ...]:
+def read_paths(value: object) -> tuple[Path, ...]:
     """Several paths, in the order given."""
     try:
-        found = tuple(path(part) for part in words(value))
+        found = tuple(read_path(part) for part in split_value(value))
     except ValueError:
         found = ()
     if not found:
@@ -59,24 +59,27 @@ def paths(value: object) -> tuple[Path, ...]:
     return found
 
 
-def releases(value: object) -> tuple[str, ...]:
+def read_releases(value: object) -> tuple[str, ...]:
     """Versions, `latest` or `nightly`, with commas between them or in a list."""
     return tuple(
-        one.strip() for part in words(value) for one in text(part).split(",") if one.strip()
+        one.strip()
+        for part in split_value(value)
+        for one in read_nonempty_text(part).split(",")
+        if one.strip()
     )
 
 
-def repeated_texts(value: object) -> tuple[str, ...]:
+def read_repeated_texts(value: object) -> tuple[str, ...]:
     """Several names, each in an option of its own."""
-    return tuple(text(part) for part in words(value))
+    return tuple(read_nonempty_text(part) for part in split_value(value))
 
 
-def count(value: object) -> int:
+def read_count(value: object) -> int:
     """A whole number of at least 1."""
     return _whole(value, 1)
 
 
-def seed(value: object) -> int:
+def read_seed(value: object) -> int:
     """A whole number of at least 0."""
     return _whole(value, 0)
 
@@ -92,19 +95,19 @@ def _whole(value: object, least: int) -> int:
     raise ValueError(f"a whole number of at least {least}")
 
 
-def seconds(value: object) -> float:
+def read_seconds(value: object) -> float:
     """A number of seconds."""
     return _amount(value, "seconds")
 
 
-def budget(value: object) -> float:
+def read_budget(value: object) -> float:
     """A number of seconds that may be 0."""
     if value in (0, "0"):
         return 0.0
     return _amount(value, "seconds")
 
 
-def gib(value: object) -> float:
+def read_gib(value: object) -> float:
     """An amount of memory in GiB."""
     return _amount(value, "GiB")
 
@@ -120,7 +123,7 @@ def _amount(value: object, unit: str) -> float:
     raise ValueError(f"a number of {unit} of at least 0.1")
 
 
-def workers(value: object) -> Isolation:
+def read_workers(value: object) -> Isolation:
     """How processes are made."""
     ways: tuple[Isolation, ...] = ("fork", "spawn")
     for way in ways:
@@ -129,7 +132,7 @@ def workers(value: object) -> Isolation:
     raise ValueError("fork or spawn")
 
 
-def switch(value: object) -> bool:
+def read_switch(value: object) -> bool:
     """A truth value, also as one of the words that people write into variables."""
     known = {"1": True, "true": True, "yes": True, "on": True}
     known |= {"0": False, "false": False, "no": False, "off": False}
@@ -140,9 +143,9 @@ def switch(value: object) -> bool:
     return known[value.strip().lower()]
 
 
-def comma_separated(value: object) -> tuple[str, ...]:
+def read_comma_list(value: object) -> tuple[str, ...]:
     """Names with commas between them."""
-    found = tuple(name.strip() for name in text(value).split(",") if name.strip())
+    found = tuple(name.strip() for name in read_nonempty_text(value).split(",") if name.strip())
     if not found:
         raise ValueError("names with commas between them")
     return found

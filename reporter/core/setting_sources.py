@@ -16,7 +16,7 @@ from pathlib import Path
 from reporter.core import setting_readers
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
-from reporter.core.settings import Options, settings
+from reporter.core.settings import Options, list_settings
 
 ENVIRONMENT_PREFIX = "BUGREPORT_"
 
@@ -54,14 +54,14 @@ def resolve(
 
 def _read(name: str, value: object, source: Source) -> object:
     try:
-        result = settings()[name].read(value)
+        result = list_settings()[name].read(value)
     except ValueError as wanted:
         place = source.name_of(name)
         raise UsageError(
             f"{place} is {value!r}, but must be {wanted}; correct it or leave it out"
         ) from None
     if isinstance(result, tuple):
-        spoken = setting_readers.words(value) if settings()[name].many else result
+        spoken = setting_readers.split_value(value) if list_settings()[name].many else result
         return tuple(
             _relative_to_source(name, item, word, source) for item, word in zip(result, spoken)
         )
@@ -78,7 +78,7 @@ def _relative_to_source(name: str, item: object, spoken: object, source: Source)
 
 
 def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
-    declared = settings()
+    declared = list_settings()
     flags = {name: value for name, value in given.items() if value is not None}
     yield Source(flags, lambda name: declared[name].long_flag, cwd)
 
@@ -91,12 +91,12 @@ def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
     project = next((p for d in (cwd, *cwd.parents) if (p := d / "pyproject.toml").is_file()), None)
     if project is not None:
         yield _file_source(project, ("tool", "bugreport"))
-    user = user_file()
+    user = find_user_file()
     if user.is_file():
         yield _file_source(user, ())
 
 
-def user_file() -> Path:
+def find_user_file() -> Path:
     """The user's own settings: `config.toml` in the configuration folder of the operating
     system.
     """
@@ -106,7 +106,7 @@ def user_file() -> Path:
 
 
 def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
-    declared = settings()
+    declared = list_settings()
     by_key = {n.replace("_", "-"): n for n, setting in declared.items() if setting.everywhere}
     place = f"[{'.'.join(tables)}] of {path}" if tables else str(path)
     table: object = _toml(path)

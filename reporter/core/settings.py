@@ -91,7 +91,7 @@ class InterpreterOptions(WorkingFolder):
 
     python: Path | None = _option(
         None,
-        setting_readers.path,
+        setting_readers.read_path,
         "--python",
         metavar="PATH",
         help=(
@@ -101,7 +101,7 @@ class InterpreterOptions(WorkingFolder):
     )
     differs_from: tuple[Path, ...] = _option(
         (),
-        setting_readers.paths,
+        setting_readers.read_paths,
         "--differs-from",
         metavar="PATH",
         many=True,
@@ -124,7 +124,7 @@ class ProgramOptions(InterpreterOptions):
     script: Path | None = None
     module: str | None = _option(
         None,
-        setting_readers.text,
+        setting_readers.read_nonempty_text,
         "-m",
         "--module",
         metavar="MODULE",
@@ -135,7 +135,7 @@ class ProgramOptions(InterpreterOptions):
     untrusted: Callable[[Json], None] | None = None
     attach: Path | None = _option(
         None,
-        setting_readers.path,
+        setting_readers.read_path,
         "--attach",
         metavar="DIR",
         everywhere=False,
@@ -144,7 +144,7 @@ class ProgramOptions(InterpreterOptions):
     )
     resume: Path | None = _option(
         None,
-        setting_readers.path,
+        setting_readers.read_path,
         "--resume",
         metavar="DIR",
         everywhere=False,
@@ -152,7 +152,7 @@ class ProgramOptions(InterpreterOptions):
     )
     function: str | None = _option(
         None,
-        setting_readers.text,
+        setting_readers.read_nonempty_text,
         "--function",
         metavar="NAME",
         everywhere=False,
@@ -166,7 +166,7 @@ class WorkOptions:
 
     jobs: int = _option(
         _usable_cpus,
-        setting_readers.count,
+        setting_readers.read_count,
         "-j",
         "--jobs",
         metavar="N",
@@ -174,7 +174,7 @@ class WorkOptions:
     )
     timeout: float = _option(
         300.0,
-        setting_readers.seconds,
+        setting_readers.read_seconds,
         "--timeout",
         metavar="SECONDS",
         help="Longest that one run may take; the script itself: without a sign of life."
@@ -182,14 +182,14 @@ class WorkOptions:
     )
     memory: float = _option(
         4.0,
-        setting_readers.gib,
+        setting_readers.read_gib,
         "--memory",
         metavar="GIB",
         help="Memory that one candidate may take.  [default: 4]",
     )
     workers: Isolation = _option(
         _safe_workers,
-        setting_readers.workers,
+        setting_readers.read_workers,
         "--workers",
         metavar="fork|spawn",
         help=(
@@ -199,27 +199,27 @@ class WorkOptions:
     )
     seed: int = _option(
         0,
-        setting_readers.seed,
+        setting_readers.read_seed,
         "--seed",
         metavar="N",
         help="Seed of everything random.  [default: 0]",
     )
     quick: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--quick",
         help="Verdict, smallest program and fresh processes; nothing that only says more of them.",
     )
     budget: float = _option(
         0.0,
-        setting_readers.budget,
+        setting_readers.read_budget,
         "--budget",
         metavar="SECONDS",
         help="Longest that the whole answer may take, 0: as long as it needs.  [default: 0]",
     )
     evidence: float = _option(
         60.0,
-        setting_readers.budget,
+        setting_readers.read_budget,
         "--evidence",
         metavar="SECONDS",
         help=(
@@ -235,15 +235,15 @@ class TalkOptions:
 
     json: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--json",
         help="One JSON document on stdout, all talk on stderr.",
     )
     no_input: bool = _option(
-        False, setting_readers.switch, "--no-input", help="Never ask anything."
+        False, setting_readers.read_switch, "--no-input", help="Never ask anything."
     )
     verbose: bool = _option(
-        False, setting_readers.switch, "-v", "--verbose", help="Say more about each stage."
+        False, setting_readers.read_switch, "-v", "--verbose", help="Say more about each stage."
     )
 
 
@@ -253,7 +253,7 @@ class FolderOptions(ProgramOptions):
 
     output: Path | None = _option(
         None,
-        setting_readers.path,
+        setting_readers.read_path,
         "-o",
         "--output",
         metavar="DIR",
@@ -261,7 +261,7 @@ class FolderOptions(ProgramOptions):
     )
     force: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--force",
         everywhere=False,
         help="Replace a report that is already there.",
@@ -274,13 +274,13 @@ class IssueOptions:
 
     keep_source: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--keep-source",
         help="The code is public: do not look for its names in the report.",
     )
     allow_values: tuple[str, ...] = _option(
         (),
-        setting_readers.repeated_texts,
+        setting_readers.read_repeated_texts,
         "--allow-values",
         metavar="NAME",
         everywhere=False,
@@ -292,7 +292,7 @@ class IssueOptions:
     )
     releases: tuple[str, ...] = _option(
         (),
-        setting_readers.releases,
+        setting_readers.read_releases,
         "--releases",
         metavar="V,V",
         help=(
@@ -302,7 +302,7 @@ class IssueOptions:
     )
     bisect: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--bisect",
         help=(
             "Search for the neighbouring releases of which one shows the failure and the other does"
@@ -311,7 +311,7 @@ class IssueOptions:
     )
     repo: str | None = _option(
         None,
-        setting_readers.text,
+        setting_readers.read_nonempty_text,
         "-R",
         "--repo",
         metavar="[HOST/]OWNER/REPO",
@@ -319,7 +319,7 @@ class IssueOptions:
     )
     summary: str | None = _option(
         None,
-        setting_readers.text,
+        setting_readers.read_nonempty_text,
         "--summary",
         metavar="TEXT",
         everywhere=False,
@@ -327,7 +327,7 @@ class IssueOptions:
     )
     template: str | Path | None = _option(
         None,
-        setting_readers.template,
+        setting_readers.read_template,
         "--template",
         metavar="NAME|FOLDER",
         help=(
@@ -337,7 +337,7 @@ class IssueOptions:
     )
     as_request: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--as-request",
         everywhere=False,
         help="Report a limit that torch states (`unsupported`), as a feature request.",
@@ -350,14 +350,14 @@ class FilingOptions(IssueOptions):
 
     file: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--file",
         everywhere=False,
         help="File the report afterwards as `bugreport file` does; needs -R.",
     )
     labels: tuple[str, ...] = _option(
         (),
-        setting_readers.comma_separated,
+        setting_readers.read_comma_list,
         "--labels",
         metavar="NAME,…",
         everywhere=False,
@@ -365,7 +365,7 @@ class FilingOptions(IssueOptions):
     )
     assignee: tuple[str, ...] = _option(
         (),
-        setting_readers.comma_separated,
+        setting_readers.read_comma_list,
         "--assignee",
         metavar="USER,…",
         everywhere=False,
@@ -373,7 +373,7 @@ class FilingOptions(IssueOptions):
     )
     yes: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "-y",
         "--yes",
         everywhere=False,
@@ -381,14 +381,14 @@ class FilingOptions(IssueOptions):
     )
     dry_run: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--dry-run",
         everywhere=False,
         help="Show exactly what would be sent, and send nothing.",
     )
     web: bool = _option(
         False,
-        setting_readers.switch,
+        setting_readers.read_switch,
         "--web",
         everywhere=False,
         help="Open the project's form in the browser and print the sections to paste.",
@@ -405,7 +405,7 @@ class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
 
     rungs: tuple[str, ...] = _option(
         (),
-        setting_readers.comma_separated,
+        setting_readers.read_comma_list,
         "--rungs",
         metavar="NAME,…",
         everywhere=False,
@@ -413,7 +413,7 @@ class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
     )
 
 
-def settings() -> dict[str, Setting]:
+def list_settings() -> dict[str, Setting]:
     """All options by field name, in the order of their declaration."""
     fields = dataclasses.fields(Options)
     return {f.name: f.metadata["setting"] for f in fields if "setting" in f.metadata}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 
-def signal_name(number: int) -> str:
+def name_signal(number: int) -> str:
     """`SIGSEGV`; `signal 34` for one that has no name of its own."""
     try:
         return signal.Signals(number).name

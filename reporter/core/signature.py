@@ -90,7 +90,7 @@ def normalise(message: str) -> str:
     return message.strip()[:200]
 
 
-def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
+def read_torch_frames(failure: Mapping[str, Any]) -> tuple[str, ...]:
     """Torch's frames of a described failure, innermost first, at most six."""
     names = [
         f"{frame['file']}:{frame['function']}"
@@ -114,7 +114,7 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> S
         layer=layer,
         exception=str(failure.get("exception")),
         message=None if by_user else normalise(_key_line(failure)),
-        frames=frames_of(failure),
+        frames=read_torch_frames(failure),
     )
 
 
@@ -129,7 +129,7 @@ def _key_line(failure: Mapping[str, Any]) -> str:
     return "Constraints violated, " + ("with a suggested fix" if has_fix else "without any fix")
 
 
-def same_crash(wanted: Signature, seen: Signature) -> bool:
+def is_same_crash(wanted: Signature, seen: Signature) -> bool:
     """Whether two crash signatures are the same bug: class and message agree, or class and
     innermost frames do.
     """
@@ -154,7 +154,7 @@ def _words(message: str) -> frozenset[str]:
     return frozenset(re.findall(r"[A-Za-z]{3,}", message))
 
 
-def same_failure(wanted: Signature, seen: Signature) -> bool:
+def is_same_failure(wanted: Signature, seen: Signature) -> bool:
     """Whether `seen` shows the bug `wanted` describes.
 
     The layer is not compared: a run alone does not show it.
@@ -163,7 +163,7 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
         return False
     match wanted.kind:
         case Kind.CRASH | Kind.CRASH_ON_RECOMPILE:
-            return same_crash(wanted, seen)
+            return is_same_crash(wanted, seen)
         case Kind.PROCESS_DEATH:
             return wanted.signal == seen.signal
         case Kind.WRONG_METADATA:

@@ -2,7 +2,7 @@
 inherit what is not there.
 
 `take` is called once, by the command itself. Library users who start no command keep their
-environment; for them every process of the target is started with `without_tokens`. Whatever the
+environment; for them every process of the target is started with `remove_tokens`. Whatever the
 tool prints or logs goes through `redact`.
 """
 
@@ -37,12 +37,12 @@ def read_tokens() -> dict[str, str]:
     return {name: value.strip() for name, value in {**_taken, **found}.items() if value.strip()}
 
 
-def without_tokens(environment: Mapping[str, str]) -> dict[str, str]:
+def remove_tokens(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for a child process."""
     return {name: value for name, value in environment.items() if not _NAME.match(name)}
 
 
-def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
+def remove_credentials(environment: Mapping[str, str]) -> dict[str, str]:
     """The same for a candidate, without anything that could be a credential."""
     return {name: value for name, value in environment.items() if not _SECRET.search(name)}
 

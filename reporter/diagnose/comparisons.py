@@ -12,7 +12,7 @@ from collectors.protocol import (
 from reporter.recording import side_effects
 
 
-def without_metadata(comparison: Comparison) -> Comparison:
+def drop_metadata(comparison: Comparison) -> Comparison:
     """The same comparison of values alone: float64 is another dtype by itself."""
     values = comparison["values"]
     return {
@@ -29,14 +29,14 @@ def describe(comparison: Comparison | None) -> str:
     if comparison is None or comparison["equal"]:
         return ""
     if comparison["metadata"]:
-        first = gravest(comparison)
+        first = find_gravest_difference(comparison)
         if side_effects.is_state(first):
             return f"{first['where']}: {first['eager']} in eager, {first['compiled']} compiled"
         return (
             f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
             " compiled"
         )
-    worst = worst_value(comparison)
+    worst = find_worst_value(comparison)
     if worst is None:
         return ""
     if "missing" in worst:
@@ -65,7 +65,7 @@ _GRAVITY = (
 )
 
 
-def gravest(comparison: Comparison) -> MetadataDifference:
+def find_gravest_difference(comparison: Comparison) -> MetadataDifference:
     """The first of the gravest differences beside values; there must be one."""
 
     def rank(item: MetadataDifference) -> int:
@@ -75,7 +75,7 @@ def gravest(comparison: Comparison) -> MetadataDifference:
     return min(comparison["metadata"], key=rank)
 
 
-def worst_value(comparison: Comparison) -> ValueDifference | None:
+def find_worst_value(comparison: Comparison) -> ValueDifference | None:
     """The value difference to report: the first one the rule minds, else the largest."""
     values = comparison["values"]
     minded = [item for item in values if not item["same"]] or values

@@ -11,28 +11,28 @@ from dataclasses import replace
 from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
-from reporter.diagnose.comparisons import describe, gravest, without_metadata
+from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference
 from reporter.diagnose.excuses import (
     OF_EAGER,
     OF_RANDOM_NUMBERS,
     OF_VALUES,
     differs,
     excuse,
-    harmless,
-    significant_differences,
+    judge_harmless_difference,
+    list_significant_differences,
 )
 from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     describe_frequency,
-    first_bad,
+    find_failing_layer,
     is_never_repeated,
     make_diagnosis,
-    steadiness,
+    measure_steadiness,
 )
 from reporter.diagnose.rungs import AGAIN, CACHES_OFF, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.side_effects import is_state, without_state
+from reporter.recording.side_effects import drop_state, is_state
 
 _SUMMARIES = {
     Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",
@@ -53,7 +53,7 @@ _FROM_CACHE = (
 _LOST_EFFECT = "The compiled call does not leave Python's state as eager does"
 
 
-def difference(climber: Climber) -> Diagnosis:
+def judge_difference(climber: Climber) -> Diagnosis:
     """The verdict on a call that returns something else than eager does."""
     finding, ladder = climber.finding, climber.ladder
     script = MeasuredRung("script", RungOutcome.DIFFERS, comparison=finding.comparison)
@@ -75,8 +75,8 @@ def difference(climber: Climber) -> Diagnosis:
     if compiled.comparison is None or compiled.good:
         own = None if ladder.facts.get("random") else climber.own_call()
         if own is None or own.good:
-            return harmless(climber, compiled)
-        seen = steadiness(climber, differs)
+            return judge_harmless_difference(climber, compiled)
+        seen = measure_steadiness(climber, differs)
         if is_never_repeated(climber, seen):
             summary = (
                 f"The script's compiled call differed from eager ({own.detail}), but none of"
@@ -94,13 +94,13 @@ def _wrong(
 ) -> Diagnosis:
     comparison = compiled.comparison
     assert comparison is not None
-    layer = first_bad(climber, differs)
-    seen = seen or steadiness(climber, differs)
+    layer = find_failing_layer(climber, differs)
+    seen = seen or measure_steadiness(climber, differs)
     kind, name = _kind(climber, compiled)
     if name == SIDE_EFFECT and climber.ladder[climber.own_name()].good:
         layer = Layer.DYNAMO  # a graph that is reused for other state: what writes it is Dynamo's
     elif kind != Kind.WRONG_METADATA:
-        comparison = without_metadata(without_state(comparison))
+        comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
     is_value = kind == Kind.WRONG_RESULT or name == PYTHON_VALUE
@@ -116,7 +116,7 @@ def _wrong(
                 # compiled now, with the earlier sizes, it is right: what has changed is state that
                 # Dynamo did not guard on
                 layer = Layer.DYNAMO
-                seen = steadiness(climber, differs, afresh=False)
+                seen = measure_steadiness(climber, differs, afresh=False)
             climber.measure("dynamic=False")
     summary = _FROM_CACHE if CACHES_OFF in cited else _summary(kind, comparison)
     return make_diagnosis(
@@ -131,7 +131,7 @@ def _wrong(
     )
 
 
-def stale_gradient(climber: Climber) -> Diagnosis | None:
+def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     """The verdict on gradients of a graph that was made earlier, where a fresh compile refuses the
     call: the graph is used for a program that torch would not compile. None where it is not so.
     """
@@ -166,7 +166,7 @@ def _undefined_facts(climber: Climber) -> tuple[str, ...]:
 
 
 def _summary(kind: Kind, comparison: Comparison) -> str:
-    if comparison["metadata"] and is_state(gravest(comparison)):
+    if comparison["metadata"] and is_state(find_gravest_difference(comparison)):
         return _LOST_EFFECT
     return _SUMMARIES[kind]
 
@@ -178,16 +178,16 @@ def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """
     comparison = compiled.comparison
     assert comparison is not None
-    wrong = significant_differences(comparison)
+    wrong = list_significant_differences(comparison)
     metadata = comparison["metadata"]
     behind = ("stride", "alias")
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
-        beside = without_metadata(without_state(comparison))
+        beside = drop_metadata(drop_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))
         if excuse(climber, values, OF_VALUES) is None:
             metadata = []
     if metadata:
-        worst = gravest(comparison)
+        worst = find_gravest_difference(comparison)
         return Kind.WRONG_METADATA, SIDE_EFFECT if is_state(worst) else worst["property"]
     if wrong and all(item["property"] == "gradient" for item in wrong):
         return Kind.WRONG_GRADIENT, None

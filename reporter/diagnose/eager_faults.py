@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from collectors.protocol import DerivativeKind, Failure
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
@@ -42,12 +42,12 @@ def may_be_torch(recording: Recording) -> bool:
     if recording.script.stopped or recording.script.exit is None:
         return False
     if recording.script.exit < 0:
-        return signal_name(-recording.script.exit) in _DEADLY
+        return name_signal(-recording.script.exit) in _DEADLY
     raised = recording.script.exception
     return raised is not None and is_internal(raised["failure"])
 
 
-def place_of(failure: Failure) -> str:
+def read_assertion_place(failure: Failure) -> str:
     """The C++ file and line of an internal assertion, from the root of torch's sources."""
     found = _PLACE.search(failure["message"])
     return f"{found.group(1)}, line {found.group(2)}" if found else ""
@@ -130,7 +130,7 @@ def judge_script(recording: Recording) -> Diagnosis | None:
 
 
 def _sentence(failure: Failure) -> str:
-    place = place_of(failure)
+    place = read_assertion_place(failure)
     where = f" at {place}" if place else ""
     return (
         f"Eager mode fails with an internal assertion of torch{where}, which torch itself asks to"

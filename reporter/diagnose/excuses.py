@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
-from reporter.diagnose.ladder import Climber, MeasuredRung, reference
+from reporter.diagnose.ladder import Climber, MeasuredRung, describe_reference
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import (
     AGAIN,
@@ -69,18 +69,19 @@ class Excuse:
     ask: _Ask
 
 
-def wrong_properties(rung: MeasuredRung) -> frozenset[str]:
+def list_wrong_properties(rung: MeasuredRung) -> frozenset[str]:
     """What differs: of the values those that the rule minds, or all if it minds none."""
     comparison = rung.comparison
     if comparison is None:
         return EXCEPTIONS
     values = [
-        item["property"] for item in significant_differences(comparison) or comparison["values"]
+        item["property"]
+        for item in list_significant_differences(comparison) or comparison["values"]
     ]
     return frozenset((*values, *(item["property"] for item in comparison["metadata"])))
 
 
-def significant_differences(comparison: Comparison) -> list[ValueDifference]:
+def list_significant_differences(comparison: Comparison) -> list[ValueDifference]:
     """The values that are not within rounding."""
     return [item for item in comparison["values"] if not item["same"]]
 
@@ -94,7 +95,7 @@ def excuse(
     climber: Climber, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
 ) -> Diagnosis | None:
     """The first excuse that explains all that differs in a rung, or None."""
-    wrong = wrong_properties(compiled)
+    wrong = list_wrong_properties(compiled)
     for one in excuses:
         found = one.ask(climber, compiled) if wrong <= one.explains else None
         if found is not None:
@@ -399,7 +400,7 @@ def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: 
 # -- within what the receiving side calls equal ---------------------------------------------------
 
 
-def harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
+def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     """The verdict on a difference that the rule does not mind."""
     comparison = compiled.comparison or climber.finding.comparison
     text = describe(comparison)
@@ -429,7 +430,7 @@ def harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     else:
         summary = (
             "The results differ by rounding only, within the tolerance that torch's own comparison"
-            f" allows ({text}); {reference(climber.ladder)}."
+            f" allows ({text}); {describe_reference(climber.ladder)}."
         )
     cited = (EAGER, EXACT, "compiled")
     return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
@@ -467,7 +468,7 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     resized = _size_changes(rung.comparison)
     told = {item["where"] for item in rung.comparison["metadata"]}
     moved = {_location(item) for item in rung.comparison["values"]} | resized
-    values = {_location(item) for item in significant_differences(comparison)}
+    values = {_location(item) for item in list_significant_differences(comparison)}
     python = {i["where"] for i in comparison["metadata"] if i["property"] == PYTHON_VALUE}
     if not values and not comparison["metadata"]:
         values = {_location(item) for item in comparison["values"]}
@@ -486,7 +487,7 @@ def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
     resized = _size_changes(moved.comparison)
     found = {_location(item): item for item in moved.comparison["values"]}
     shifts = []
-    for item in significant_differences(comparison):
+    for item in list_significant_differences(comparison):
         if item["where"] in resized:
             continue
         other = found.get(_location(item))

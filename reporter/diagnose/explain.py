@@ -180,7 +180,7 @@ _SHOWN_ONCE = (
 )
 
 
-def explanation(verdict: CapturedVerdict) -> str:
+def explain_verdict(verdict: CapturedVerdict) -> str:
     """A few sentences for a person who has never read the compiler's source."""
     kind = verdict.reported_kind
     if verdict.is_from_cache:
@@ -190,7 +190,7 @@ def explanation(verdict: CapturedVerdict) -> str:
     return _IN_LAYER.get((kind, verdict.layer)) or EXPLANATIONS[kind]
 
 
-def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
+def write_command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
     """The shell command that runs the script once more and measures the cited rungs again.
 
     The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the
@@ -216,7 +216,7 @@ _SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def public_summary(
+def write_public_summary(
     captured: CapturedCall, cold: Sequence[Answer], compiler: str = Compiler.COMPILE
 ) -> str:
     """The verdict in one sentence that holds nothing measured on the private program.

@@ -26,7 +26,7 @@ from reporter.core.kinds import (
 )
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose import limits, stacks
-from reporter.diagnose.differences import difference, stale_gradient
+from reporter.diagnose.differences import judge_difference, judge_stale_gradient
 from reporter.diagnose.eager_faults import judge_operator
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
@@ -37,20 +37,20 @@ from reporter.diagnose.measuring import (
     climb_from_the_top,
     climb_while_it_hangs,
     describe_frequency,
-    first_bad,
+    find_failing_layer,
     is_never_repeated,
     make_diagnosis,
-    steadiness,
+    measure_steadiness,
 )
 from reporter.diagnose.no_finding import (
-    ended_by_rejected_call,
+    did_script_fail,
+    ends_in_rejected_call,
     judge_stated_limit,
-    script_failed,
-    without_finding,
+    judge_without_finding,
 )
 from reporter.diagnose.rungs import AGAIN, EAGER, NO_FULLGRAPH
 from reporter.diagnose.verdict import Diagnosis
-from reporter.execution.temporary import shared_temporary_folder
+from reporter.execution.temporary import find_shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
 from templates.wording import STATED_LIMIT
 
@@ -92,7 +92,7 @@ def judge(
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
     limit = explained = None if raised else judge_stated_limit(recording)
-    works = not script_failed(recording)
+    works = not did_script_fail(recording)
     for finding in recording.findings:
         first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None
         if is_tight(finding) and (first_suspicion or limit is not None):
@@ -101,8 +101,8 @@ def judge(
         if diagnosis.is_bug:
             return diagnosis
         explained = explained or diagnosis
-    if explained is None or explained.kind in ROUNDED and ended_by_rejected_call(recording):
-        return without_finding(recording)
+    if explained is None or explained.kind in ROUNDED and ends_in_rejected_call(recording):
+        return judge_without_finding(recording)
     return explained
 
 
@@ -129,8 +129,8 @@ def _verdict(climber: Climber) -> Diagnosis:
     if eager.outcome == RungOutcome.DIED and not ending.startswith(_ENDINGS):
         raise CannotJudgeError(
             f"a repetition of the call in eager mode ended without an answer ({ending}); look"
-            f" whether there is room in {shared_temporary_folder()}, or set TMPDIR to a folder that"
-            " has"
+            f" whether there is room in {find_shared_temporary_folder()}, or set TMPDIR to a folder"
+            " that has"
         )
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
@@ -148,7 +148,7 @@ def _verdict(climber: Climber) -> Diagnosis:
         case Symptom.RAISED:
             return _crash(climber)
         case Symptom.DIFFERS | Symptom.GRADIENT | Symptom.SUSPICIOUS:
-            return difference(climber)
+            return judge_difference(climber)
     assert_never(finding.symptom)
 
 
@@ -167,7 +167,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     if climber.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
         return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
-    layer = first_bad(climber, lambda rung: rung.good)
+    layer = find_failing_layer(climber, lambda rung: rung.good)
     assert eager.failure is not None
     return make_diagnosis(
         climber,
@@ -178,7 +178,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
         (EAGER, AGAIN, *names),
         signature=Signature(Kind.ACCEPTS_INVALID, layer, exception=eager.failure["exception"]),
         failure=eager.failure,
-        reproduced=steadiness(climber, lambda rung: rung.good),
+        reproduced=measure_steadiness(climber, lambda rung: rung.good),
     )
 
 
@@ -197,13 +197,13 @@ def _death(climber: Climber) -> Diagnosis:
     def is_dead(rung: MeasuredRung) -> bool:
         return rung.outcome == RungOutcome.DIED
 
-    seen = steadiness(climber, is_dead)
+    seen = measure_steadiness(climber, is_dead)
     if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
-    layer = first_bad(climber, is_dead)
-    torch_frame = stacks.torch_frame(dead.stack) if dead else None
+    layer = find_failing_layer(climber, is_dead)
+    torch_frame = stacks.parse_thread_dump(dead.stack) if dead else None
     eager = climber.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if name == "SIGKILL" else ""
@@ -242,8 +242,8 @@ def _hang(climber: Climber) -> Diagnosis:
             f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
         return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",))
-    layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
-    torch_frame = stacks.torch_frame(stuck.stack)
+    layer = find_failing_layer(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
+    torch_frame = stacks.parse_thread_dump(stuck.stack)
     where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
     return make_diagnosis(
         climber,
@@ -254,7 +254,7 @@ def _hang(climber: Climber) -> Diagnosis:
         (EAGER, *names),
         signature=Signature(Kind.HANG, layer),
         torch_frame=torch_frame,
-        reproduced=steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
+        reproduced=measure_steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
     )
 
 
@@ -265,7 +265,7 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     eager does, the refusal is beside the point.
     """
     said = failure["first_line"].rstrip(".")
-    hint = limits.hint_of(failure)
+    hint = limits.read_hint(failure)
     more = f" Torch's hint: {hint}" if hint else ""
     cited = [EAGER, *names]
     if climber.finding.options.get("fullgraph"):
@@ -273,7 +273,7 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
         if not climber.measure(NO_FULLGRAPH).good:
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
-    layer = first_bad(climber, _raises)
+    layer = find_failing_layer(climber, _raises)
     summary = f"{STATED_LIMIT.format(said)}{more}"
     return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
 
@@ -286,7 +286,7 @@ def _crash(climber: Climber) -> Diagnosis:
         if refused is not None:
             return refused
     names = climb_from_the_top(climber)
-    stale = stale_gradient(climber)
+    stale = judge_stale_gradient(climber)
     if stale is not None:
         return stale
     own = climber.own_name()
@@ -296,7 +296,7 @@ def _crash(climber: Climber) -> Diagnosis:
     explained = _explain_crash(climber, failure, names)
     if explained is not None:
         return explained
-    seen = steadiness(climber, _raises)
+    seen = measure_steadiness(climber, _raises)
     if is_never_repeated(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
     layer = _layer_of_crash(climber, failure, names)
@@ -323,11 +323,11 @@ def _raises(rung: MeasuredRung) -> bool:
 
 def _layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
     """The layer that raises; `names` are the rungs that were climbed."""
-    layer = first_bad(climber, _raises)
+    layer = find_failing_layer(climber, _raises)
     if layer == Layer.INDUCTOR and not any(
         _raises(climber.ladder[name]) for name in names if name != "compiled"
     ):  # no backend shows it afresh, so only the traceback tells
-        return stacks.raising_layer(failure) or layer
+        return stacks.find_raising_layer(failure) or layer
     return layer
 
 
@@ -363,7 +363,7 @@ def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -
             " would need that; eager runs."
         )
         return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
-    operator = limits.operator_with_wrong_fake(failure)
+    operator = limits.find_wrong_fake(failure)
     if operator is not None:
         summary = (
             f"The program's own operator {operator} returns another shape or layout than its fake"

@@ -30,7 +30,7 @@ from reporter.core.kinds import (
     Symptom,
     assert_never,
 )
-from reporter.diagnose.comparisons import describe, without_metadata
+from reporter.diagnose.comparisons import describe, drop_metadata
 from reporter.diagnose.rungs import (
     AGAIN,
     AS_GIVEN,
@@ -45,7 +45,7 @@ from reporter.diagnose.rungs import (
     RUNGS,
 )
 from reporter.recording import questions, side_effects
-from reporter.recording.call_session import longest_wait
+from reporter.recording.call_session import compute_longest_wait
 from reporter.recording.findings import Finding
 
 _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
@@ -251,7 +251,7 @@ class Climber:
             waiting = self._waiting.pop(name, None)
             self._ahead[name] = self._submit(name, waiting or self._rung(name))
         flight = self._ahead.pop(name)
-        answer = flight.answer.result(timeout=longest_wait(self.timeout))
+        answer = flight.answer.result(timeout=compute_longest_wait(self.timeout))
         self._start_waiting()
         outcome = RungOutcome(answer["outcome"])
         failure = answer.get("failure")
@@ -311,7 +311,7 @@ class Climber:
             return None
         question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
         found = self.finding.call_session.request(question, self.timeout).get("comparison")
-        values = without_metadata(found) if found is not None else None
+        values = drop_metadata(found) if found is not None else None
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
         return values
 
@@ -323,7 +323,7 @@ class Climber:
         return snapshots if len(snapshots) == len(runs) else None
 
 
-def reference(ladder: Ladder) -> str:
+def describe_reference(ladder: Ladder) -> str:
     """What the compared numbers were held against, in words that name nothing of the program."""
     exact = ladder[EXACT]
     if exact.good:

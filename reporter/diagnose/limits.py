@@ -52,7 +52,7 @@ def states_limit(failure: Failure) -> bool:
     return failure["exception"] in REFUSALS or _STATED.search(message) is not None
 
 
-def operator_with_wrong_fake(failure: Failure) -> str | None:
+def find_wrong_fake(failure: Failure) -> str | None:
     """The program's own operator whose fake kernel promised another shape or layout than its
     implementation returned; None for torch's operators, where that is torch's fault.
     """
@@ -62,7 +62,7 @@ def operator_with_wrong_fake(failure: Failure) -> str | None:
     return f"torch.ops.{found['space']}.{found['name']}"
 
 
-def hint_of(failure: Failure) -> str:
+def read_hint(failure: Failure) -> str:
     """What torch says to do instead, one sentence; empty where it says nothing."""
     found = _HINT.search(failure["message"])
     return found.group(1).strip() if found else ""

@@ -19,7 +19,7 @@ from reporter.core.kinds import (
     RungOutcome,
     Symptom,
     assert_never,
-    layer_of,
+    classify_backend,
 )
 from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
@@ -109,7 +109,7 @@ def _measure(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
+def find_failing_layer(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
@@ -131,7 +131,7 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
             lowest = next((name for name in backends if bad(climber.ladder[name])), own)
             if lowest == Backend.AOT_EAGER and _is_in_decomposition(climber, bad):
                 return Layer.DECOMPOSITION
-            return layer_of(lowest)
+            return classify_backend(lowest)
     assert_never(climber.finding.compiler)
 
 
@@ -147,7 +147,7 @@ def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) 
     return without.good and not bad(without)
 
 
-def steadiness(
+def measure_steadiness(
     climber: Climber, bad: Callable[[MeasuredRung], bool], afresh: bool = True
 ) -> tuple[int, int]:
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
@@ -168,7 +168,7 @@ def steadiness(
 
 
 def is_never_repeated(climber: Climber, seen: tuple[int, int]) -> bool:
-    """Whether no repetition has shown what `steadiness` counted."""
+    """Whether no repetition has shown what `measure_steadiness` counted."""
     return seen[0] == int(climber.own_call_shows_it)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.core.signature import normalise
 from reporter.diagnose import limits
 from reporter.diagnose.eager_faults import judge_script, may_be_torch
@@ -40,7 +40,7 @@ _LOOK = 120.0
 _IDLE = 1.0
 
 
-def script_failed(recording: Recording) -> bool:
+def did_script_fail(recording: Recording) -> bool:
     """Whether the script itself ended badly, by its own check or otherwise."""
     return recording.script.exit not in (0, None) and not recording.script.stopped
 
@@ -51,7 +51,7 @@ def may_fail_elsewhere(recording: Recording) -> bool:
     """
     script = recording.script
     return (
-        script_failed(recording)
+        did_script_fail(recording)
         and recording.counts.calls == 0
         and script.waited_for >= _IDLE
         and script.seconds <= _LONGEST
@@ -71,7 +71,7 @@ def may_fail_uncompiled(recording: Recording) -> bool:
         and not _is_about_machine(raised)
         and recording.counts.compared > 0
         and not recording.counts.exports
-        and script_failed(recording)
+        and did_script_fail(recording)
         and recording.script.seconds <= _LONGEST
     )
 
@@ -84,7 +84,7 @@ def _is_about_machine(raised: ScriptException) -> bool:
     return isinstance(kind, type) and issubclass(kind, (OSError, ImportError))
 
 
-def same_ending(one: ScriptException | None, other: ScriptException | None) -> bool:
+def have_same_ending(one: ScriptException | None, other: ScriptException | None) -> bool:
     """Whether two runs of a script were ended by the same exception, apart from numbers."""
     if one is None or other is None or one["class"] != other["class"]:
         return False
@@ -92,16 +92,16 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
     return one["location"] == other["location"] and len(set(lines)) == 1
 
 
-def ended_by_rejected_call(recording: Recording) -> bool:
+def ends_in_rejected_call(recording: Recording) -> bool:
     """Whether the script was ended by a compiled call that eager mode refuses as well."""
     raised, rejected = recording.script.exception, recording.rejected
-    if raised is None or rejected is None or not script_failed(recording):
+    if raised is None or rejected is None or not did_script_fail(recording):
         return False
     said = rejected["first_line"]
     return bool(said) and said in raised["failure"]["message"]
 
 
-def without_finding(recording: Recording) -> Diagnosis:
+def judge_without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does.
 
     Raises CannotJudgeError.
@@ -113,7 +113,7 @@ def without_finding(recording: Recording) -> Diagnosis:
         return internal
     if may_be_torch(recording) and calls == 0 and raised is None:
         raise CannotJudgeError(
-            f"the script is ended by {signal_name(-(script.exit or 0))}, in no call of a"
+            f"the script is ended by {name_signal(-(script.exit or 0))}, in no call of a"
             " torch function that can be watched; `python -X faulthandler` tells where that is"
         )
     explained = explain_check(recording)
@@ -121,10 +121,10 @@ def without_finding(recording: Recording) -> Diagnosis:
         return explained
     if calls == 0:
         return _nothing_compiled(recording)
-    if rejected and script_failed(recording):
+    if rejected and did_script_fail(recording):
         line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
-    if script_failed(recording) and raised is not None:
+    if did_script_fail(recording) and raised is not None:
         found = _error_outside(recording, raised) or _random_check(recording)
         if found is not None:
             return found
@@ -204,7 +204,11 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     through a compiled function; None for any other end.
     """
     raised = recording.script.exception
-    if raised is None or not script_failed(recording) or not limits.states_limit(raised["failure"]):
+    if (
+        raised is None
+        or not did_script_fail(recording)
+        or not limits.states_limit(raised["failure"])
+    ):
         return None
     is_traced = any(file.startswith("torch/_dynamo/") for file in _torch_files(raised))
     layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
@@ -265,7 +269,7 @@ def _all_agree(recording: Recording) -> str:
     made = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
     if recording.counts.compared < recording.counts.calls:
         made = f"{recording.counts.compared} of {made}, those that were compared,"
-    if script_failed(recording):
+    if did_script_fail(recording):
         return (
             f"The script fails{_in(recording.script.exception)}, but what {made} returned agrees"
             " with eager on the same inputs: what fails is not the result of a compiled call."

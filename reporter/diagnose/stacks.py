@@ -77,7 +77,7 @@ class TorchFrame:
         return f"while {self.phase}{where}"
 
 
-def raising_layer(failure: Mapping[str, Any]) -> Layer | None:
+def find_raising_layer(failure: Mapping[str, Any]) -> Layer | None:
     """The layer whose code raised: that of the innermost frame of one; None where there is none."""
     for frame in reversed(failure.get("frames", ())):
         for folder, layer in _LAYERS.items():
@@ -86,7 +86,7 @@ def raising_layer(failure: Mapping[str, Any]) -> Layer | None:
     return None
 
 
-def torch_frame(dump: str) -> TorchFrame | None:
+def parse_thread_dump(dump: str) -> TorchFrame | None:
     """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
 
     None without frames.

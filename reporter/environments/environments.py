@@ -25,7 +25,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.environments import index, pythons
 from reporter.environments.install import Installer, find_uv
-from reporter.environments.release import Release, public
+from reporter.environments.release import Release, strip_local_part
 from reporter.execution.interpreter import probe
 
 RELEASES_VARIABLE = "BUGREPORT_RELEASES"
@@ -139,7 +139,9 @@ class Environments:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        if release.version and public(environment.torch) != public(release.version):
+        if release.version and strip_local_part(environment.torch) != strip_local_part(
+            release.version
+        ):
             shutil.rmtree(folder, ignore_errors=True)
             raise CannotJudgeError(
                 _failure(release, f"the index gave torch {environment.torch} instead")
@@ -150,7 +152,7 @@ class Environments:
     def _fill(self, release: Release, env: Path) -> Path:
         """Create the environment and install into it; the path of its interpreter."""
         installer = self.installer or Installer(find_uv(), self.root / _UV_CACHE)
-        wanted = index.pythons_for(public(release.label), self._find_pythons(release))
+        wanted = index.select_pythons(strip_local_part(release.label), self._find_pythons(release))
         base = pythons.choose(wanted, installer.uv)
         if base is None:
             names = ", ".join(f"{major}.{minor}" for major, minor in wanted) or "any known Python"
@@ -163,14 +165,14 @@ class Environments:
     def _find_pythons(self, release: Release) -> tuple[tuple[int, int], ...]:
         """The Pythons for which the index, or the wheel itself, has a build."""
         if release.wheel is not None:
-            return index.pythons_of(release.wheel)
+            return index.list_wheel_pythons(release.wheel)
         try:
-            listed = index.offers(release.index)
+            listed = index.fetch_offers(release.index)
         except CannotJudgeError:
             return ()  # offline, or an index without a listing: the installer will say
         assert release.version is not None
         for offer in listed:
-            if public(offer.version) == public(release.version):
+            if strip_local_part(offer.version) == strip_local_part(release.version):
                 return offer.pythons
         if release.index is None:
             raise CannotJudgeError("the index has no wheel of it for this machine")
@@ -247,7 +249,7 @@ class Environments:
         shutil.rmtree(self.root / _UV_CACHE, ignore_errors=True)
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Where environments lie: `BUGREPORT_RELEASES`, else `releases` in the user's cache folder."""
     import platformdirs
 

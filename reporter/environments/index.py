@@ -21,8 +21,8 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.environments.release import Release, public
-from reporter.store.database import transaction
+from reporter.environments.release import Release, strip_local_part
+from reporter.store.database import open_transaction
 
 PYPI = "https://pypi.org/simple"
 NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
@@ -58,11 +58,11 @@ class Offer:
         """The release of this version."""
         if not self.is_listed and self.url:
             return Release(self.version, wheel=self.url)
-        where = None if self.index == default_index() else self.index
+        where = None if self.index == find_default_index() else self.index
         return Release(self.version, version=self.version, index=where, backend=backend)
 
 
-def default_index() -> str:
+def find_default_index() -> str:
     """The index that pip and uv use here as well."""
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if os.environ.get(name):
@@ -70,13 +70,13 @@ def default_index() -> str:
     return PYPI
 
 
-def nightly_index(backend: str | None) -> str:
+def resolve_nightly_index(backend: str | None) -> str:
     """The index of PyTorch's nightly builds."""
     return NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
 
 
 @functools.lru_cache(maxsize=8)
-def offers(index: str | None = None) -> tuple[Offer, ...]:
+def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
     """All torch versions from 2.0 on with a wheel for this machine, oldest first, yanked ones left
     out.
 
@@ -86,7 +86,7 @@ def offers(index: str | None = None) -> tuple[Offer, ...]:
     import requests
     from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
 
-    place = (index or default_index()).rstrip("/")
+    place = (index or find_default_index()).rstrip("/")
     try:
         with PyPISimple(place) as client:
             page = client.get_project_page("torch", timeout=_PATIENCE)
@@ -112,7 +112,7 @@ def offers(index: str | None = None) -> tuple[Offer, ...]:
 
 def _best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
     """The wheel for the newest Python in which that torch can compile."""
-    fitting = pythons_for(version, urls) or tuple(sorted(urls))
+    fitting = select_pythons(version, urls) or tuple(sorted(urls))
     return urls[fitting[0]]
 
 
@@ -136,7 +136,7 @@ def _wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
     return version, pythons
 
 
-def pythons_of(wheel: str) -> tuple[tuple[int, int], ...]:
+def list_wheel_pythons(wheel: str) -> tuple[tuple[int, int], ...]:
     """The Pythons of this machine that a wheel, given by its path or URL, works with.
 
     Raises CannotJudgeError.
@@ -147,7 +147,7 @@ def pythons_of(wheel: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(pythons))
 
 
-def pythons_for(
+def select_pythons(
     version: str, offered: Iterable[tuple[int, int]] = ()
 ) -> tuple[tuple[int, int], ...]:
     """The Pythons in which that torch can compile, newest first; of the `offered` ones, if any
@@ -173,15 +173,15 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
         UsageError, CannotJudgeError: there is no such thing, or the index cannot be asked.
     """
     if text == "nightly":
-        index = index or nightly_index(backend)
-        builds = [offer for offer in offers(index) if Version(offer.version).is_prerelease]
+        index = index or resolve_nightly_index(backend)
+        builds = [offer for offer in fetch_offers(index) if Version(offer.version).is_prerelease]
         if not builds:
             raise CannotJudgeError(f"the index {index} lists no nightly build for this machine")
         return builds[-1].release(backend)
-    finals = [offer for offer in offers(index) if not Version(offer.version).is_prerelease]
+    finals = [offer for offer in fetch_offers(index) if not Version(offer.version).is_prerelease]
     if text == "latest":
         if not finals:
-            raise CannotJudgeError(f"the index {index or default_index()} lists no release")
+            raise CannotJudgeError(f"the index {index or find_default_index()} lists no release")
         return finals[-1].release(backend)
     series = [offer for offer in finals if Version(offer.version).release[:2] == _series(text)]
     if not series:
@@ -203,14 +203,14 @@ def is_word(text: str) -> bool:
     )
 
 
-def between(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:
+def select_offers(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:
     """The offers from one version to the other, both included, oldest first; one for each public
     version.
     """
-    low, high = Version(public(first)), Version(public(last))
+    low, high = Version(strip_local_part(first)), Version(strip_local_part(last))
     found: dict[Version, Offer] = {}
     for offer in listed:
-        version = Version(public(offer.version))
+        version = Version(strip_local_part(offer.version))
         if low <= version <= high:
             found[version] = offer
     return tuple(found[version] for version in sorted(found))
@@ -222,7 +222,7 @@ def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer,
     """
     listed = tuple(listed)
     indexes = {offer.index for offer in listed}
-    with transaction(store):
+    with open_transaction(store):
         for offer in listed:
             store.execute(
                 "INSERT OR REPLACE INTO offers (place, version, pythons, url) VALUES (?, ?, ?, ?)",

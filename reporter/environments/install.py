@@ -82,7 +82,7 @@ class Installer:
         Raises CannotJudgeError.
         """
         problem: CannotJudgeError | None = None
-        for attempt in attempts(release) if self.uv is not None else (release,):
+        for attempt in list_plainer_builds(release) if self.uv is not None else (release,):
             try:
                 self._run(self.command(python, attempt))
                 return
@@ -93,7 +93,7 @@ class Installer:
 
     def command(self, python: Path, release: Release) -> list[str]:
         """The command that installs `release` with its backend exactly as it is."""
-        what = [release.wheel or f"torch=={release.version}", numpy_for(release.label)]
+        what = [release.wheel or f"torch=={release.version}", choose_numpy(release.label)]
         if self.uv is None:
             return self._pip(python, release, what)
         command = [str(self.uv), "pip", "install", "--quiet", "--python", str(python)]
@@ -117,7 +117,7 @@ class Installer:
         return [*command, *what]
 
     def _run(self, command: Sequence[str]) -> None:
-        environment = launch.environment()
+        environment = launch.build_environment()
         environment.pop("VIRTUAL_ENV", None)
         environment.setdefault("UV_CACHE_DIR", str(self.cache))
         environment.setdefault("UV_LINK_MODE", "hardlink")
@@ -138,10 +138,10 @@ class Installer:
         except OSError as error:
             raise CannotJudgeError(f"{command[0]} cannot be run ({error.strerror})") from None
         if done.returncode != 0:
-            raise CannotJudgeError(reason(done.stdout))
+            raise CannotJudgeError(find_reason(done.stdout))
 
 
-def attempts(release: Release) -> Iterator[Release]:
+def list_plainer_builds(release: Release) -> Iterator[Release]:
     """The same release with ever plainer builds: for this machine first, unless a build, an index
     or a wheel was named.
     """
@@ -166,7 +166,7 @@ def _is_prerelease(version: str) -> bool:
         return False
 
 
-def numpy_for(version: str) -> str:
+def choose_numpy(version: str) -> str:
     """The NumPy that a torch of this version can use, as a requirement."""
     try:
         is_old = Version(version) < _NUMPY_2
@@ -175,7 +175,7 @@ def numpy_for(version: str) -> str:
     return "numpy<2" if is_old else "numpy"
 
 
-def reason(output: str) -> str:
+def find_reason(output: str) -> str:
     """Why an installation failed, in a few words, from what the installer printed."""
     text = " ".join(output.split())
     said = re.sub(r"^(error|ERROR):?\s*", "", text)[:300]

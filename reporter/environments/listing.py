@@ -13,7 +13,12 @@ from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
-from reporter.environments.environments import IN_USE, CachedEnvironment, Environments, cache_folder
+from reporter.environments.environments import (
+    IN_USE,
+    CachedEnvironment,
+    Environments,
+    find_cache_folder,
+)
 from reporter.environments.selection import Selection, select_releases
 
 GIB = 2**30
@@ -38,7 +43,7 @@ class EnvironmentListing:
 
 def list_environments() -> EnvironmentListing:
     """Every environment, the longest unused first."""
-    environments = Environments(cache_folder())
+    environments = Environments(find_cache_folder())
     found = environments.all()
     total = environments.size()
     lines = [_line(item) for item in found] or ["no environment is cached yet"]
@@ -64,7 +69,7 @@ def _line(item: CachedEnvironment) -> str:
 
 def list_offers(index: str | None) -> EnvironmentListing:
     """What an index has for this machine. Raises CannotJudgeError."""
-    found = listing.offers(index)
+    found = listing.fetch_offers(index)
     lines = [
         f"{offer.version}: Python {', '.join(f'{a}.{b}' for a, b in offer.pythons)}"
         for offer in found
@@ -87,7 +92,7 @@ def add(
         raise UsageError("nothing to add; name a release, as in `bugreport releases add 2.6.0`")
     lines, rows, code = [], [], 0
     with open_progress(options) as progress:
-        environments = Environments(cache_folder(), progress.note)
+        environments = Environments(find_cache_folder(), progress.note)
         for release in select_releases(
             Selection(torch=tuple(texts), index=index, backend=backend), options
         ):
@@ -111,7 +116,7 @@ def add(
     return EnvironmentListing(tuple(lines), {"added": rows}, code)
 
 
-def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
+def provide_interpreters(texts: Sequence[str], options: Options) -> list[Path]:
     """The interpreters of releases, installed if need be.
 
     Raises UsageError, and CannotJudgeError for the first that there is none of.
@@ -119,7 +124,7 @@ def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
     if not texts:
         return []
     with open_progress(options) as progress:
-        environments = Environments(cache_folder(), progress.note)
+        environments = Environments(find_cache_folder(), progress.note)
         found = select_releases(Selection(torch=tuple(texts)), options)
         return [environments.provide(release).python for release in found]
 
@@ -131,7 +136,7 @@ def prune(keep: float | None) -> EnvironmentListing:
     """
     if keep is not None and keep < 0:
         raise UsageError(f"--keep is {keep:g}, but must be a number of GiB of at least 0")
-    environments = Environments(cache_folder())
+    environments = Environments(find_cache_folder())
     before = environments.size()
     gone = environments.prune(None if keep is None else int(keep * GIB))
     after = environments.size()

@@ -82,7 +82,7 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
     return Release(text, version=text, index=index, backend=backend)
 
 
-def at(python: Path) -> Release:
+def build_interpreter_release(python: Path) -> Release:
     """The torch of an interpreter that is there already."""
     return Release(str(python), python=str(python))
 
@@ -102,6 +102,6 @@ def _state(wheel: str) -> str:
     return f"{wheel} {found.st_size} {found.st_mtime_ns}"
 
 
-def public(version: str) -> str:
+def strip_local_part(version: str) -> str:
     """A version without its local part: `2.13.0` of `2.13.0+cpu`."""
     return version.split("+")[0]

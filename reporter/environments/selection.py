@@ -8,7 +8,7 @@ from pathlib import Path
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import InterpreterOptions
 from reporter.environments import index
-from reporter.environments.release import Release, at, parse
+from reporter.environments.release import Release, build_interpreter_release, parse
 from reporter.execution import interpreter
 
 
@@ -38,10 +38,10 @@ def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[
         found.setdefault(release.label, release)
     for given in selection.python:
         python = interpreter.find(replace(options, python=_path(given)))
-        found.setdefault(str(python), at(python))
+        found.setdefault(str(python), build_interpreter_release(python))
     if not found:
         python = interpreter.find(options)
-        found[str(python)] = at(python)
+        found[str(python)] = build_interpreter_release(python)
     return tuple(found.values())
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from collectors.protocol import EvidenceAnswer, EvidenceOptions
 from reporter.evidence.interface import CollectorResult, read_answer, trim
 from reporter.recording import questions
-from reporter.recording.call_session import CallSession, longest_wait
+from reporter.recording.call_session import CallSession, compute_longest_wait
 from reporter.report.folder import write_private
 
 
@@ -52,7 +52,7 @@ class PendingEvidence:
 
     def result(self) -> CallEvidence:
         """Waits for the answer, which comes within the budget."""
-        answer = self._asked.result(timeout=longest_wait(self._budget))
+        answer = self._asked.result(timeout=compute_longest_wait(self._budget))
         return _read(answer, self._folder, self._budget, time.monotonic() - self._started)
 
 
@@ -65,7 +65,7 @@ def ask_of_call(
     Options: `function`, the one function to compile.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    asked = call_session.submit(questions.evidence(folder, options or {}), budget)
+    asked = call_session.submit(questions.record_evidence(folder, options or {}), budget)
     return PendingEvidence(asked, folder, budget)
 
 

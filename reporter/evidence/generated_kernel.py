@@ -40,7 +40,7 @@ class GeneratedKernel:
     graph: str
 
 
-def kernels(folder: Path, graphs: Iterable[str]) -> tuple[GeneratedKernel, ...]:
+def read_kernels(folder: Path, graphs: Iterable[str]) -> tuple[GeneratedKernel, ...]:
     """All kernels in the `output_code.py` of the given graph folders, each text once, in the order
     they were compiled.
     """
@@ -70,7 +70,7 @@ def _kernel(statement: ast.stmt, graph: str) -> GeneratedKernel | None:
     return GeneratedKernel(target.id, _LANGUAGES[made_by], text.strip("\n"), graph)
 
 
-def excerpt(
+def choose_excerpt(
     found: Sequence[GeneratedKernel], error: str, suspects: Iterable[str], gradient: bool
 ) -> Excerpt | str:
     """The kernel to show, cut to what matters, or the reason why none is.

@@ -63,13 +63,13 @@ def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[Collect
             entry.get("facts") or {},
             entry.get("skipped", "" if "facts" in entry else "it did not come to an end"),
             entry.get("seconds", 0.0),
-            size_of(folder / name),
+            measure_folder(folder / name),
         )
         for name, entry in found.items()
     )
 
 
-def size_of(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """Bytes of all files below a folder; 0 where there is none."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 

@@ -21,12 +21,12 @@ import msgspec
 from collectors.protocol import CandidateEnding, CandidateRequest, ToolFinding
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
-from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
-from reporter.evidence.generated_kernel import kernels
+from reporter.evidence.generated_kernel import choose_excerpt as kernel_excerpt
+from reporter.evidence.generated_kernel import read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
-from reporter.evidence.trace import public_trace
+from reporter.evidence.trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
-from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
+from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, build_section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
@@ -80,7 +80,7 @@ class ReproEvidence:
         explained, phases = self._facts("explain"), self._facts("phases")
         return EvidenceSection(
             seconds=self.seconds,
-            collectors=tuple(section(CollectorRow, item.row()) for item in self.collected),
+            collectors=tuple(build_section(CollectorRow, item.row()) for item in self.collected),
             compile_seconds=phases.get("seconds", {}),
             graphs=explained.get("graphs"),
             operations=tuple(explained.get("operations", ())),
@@ -145,7 +145,7 @@ def collect_evidence(
         shown = late or _excerpt(found, failure)
         if keep is not None:
             _keep(found, keep)
-        trace = public_trace(found / "trace")
+        trace = rebuild_trace(found / "trace")
     seconds = round(time.monotonic() - started, 2)
     if isinstance(shown, Excerpt):
         return ReproEvidence(collected, shown, "", seconds, trace=trace)
@@ -168,7 +168,7 @@ def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     backward = failure.kind == Kind.WRONG_GRADIENT
     match failure.layer:
         case Layer.INDUCTOR:
-            found = kernels(folder, _graphs_of(folder))
+            found = read_kernels(folder, _graphs_of(folder))
             return kernel_excerpt(found, failure.error, failure.suspects, backward)
         case Layer.AOT_AUTOGRAD | Layer.DECOMPOSITION if failure.kind not in CRASHES:
             return _graph(folder / "logs" / "aot_graphs.log", backward)

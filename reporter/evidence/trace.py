@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.plain import Json
-from reporter.report.public_values import public_commit, public_version
+from reporter.report.public_values import read_public_commit, read_public_version
 
 #: Characters that a trace has at most; whole records are left out from the end.
 MOST = 1 << 20
@@ -41,7 +41,7 @@ _PATH = re.compile(r"(?<![\w.])(?:/[\w.+@=-]+){2,}")
 _SITE = "/site-packages/"
 
 
-def public_trace(folder: Path) -> str:
+def rebuild_trace(folder: Path) -> str:
     """The trace that torch wrote to a folder, rebuilt; empty where there is none.
 
     Args:
@@ -58,7 +58,7 @@ def public_trace(folder: Path) -> str:
     return "".join(written)
 
 
-def checksums(trace: str) -> tuple[str, ...]:
+def find_checksums(trace: str) -> tuple[str, ...]:
     """Those of the payloads of a rebuilt trace, which look like credentials and are none."""
     return tuple(re.findall(r'"has_payload": "([0-9a-f]{32})"', trace))
 
@@ -127,10 +127,10 @@ def _version(payload: str) -> str:
     try:
         told = json.loads(payload)
     except ValueError:
-        return public_version(payload.strip())
+        return read_public_version(payload.strip())
     given = told if isinstance(told, dict) else {}
-    commit = public_commit(given.get("commit"))
-    version = public_version(given.get("pytorch_version"), git=commit)
+    commit = read_public_commit(given.get("commit"))
+    version = read_public_version(given.get("pytorch_version"), git=commit)
     return json.dumps({"pytorch_version": version, "commit": commit}, indent=0)
 
 

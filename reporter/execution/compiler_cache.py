@@ -23,11 +23,11 @@ _LIST = "complete-files"
 _COMPILED_HEADER = ".gch"
 
 
-def warm_folder(python: Path, otherwise: Path) -> Path:
+def prepare_warm_folder(python: Path, otherwise: Path) -> Path:
     """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if
     the home is read-only.
     """
-    warm = place_of(python)
+    warm = name_warm_folder(python)
     try:
         warm.mkdir(parents=True, exist_ok=True)
     except OSError:  # it costs seconds, not the run
@@ -35,7 +35,7 @@ def warm_folder(python: Path, otherwise: Path) -> Path:
     return warm
 
 
-def place_of(python: Path) -> Path:
+def name_warm_folder(python: Path) -> Path:
     """The folder in the user's cache, whether it is there or not."""
     import platformdirs
 

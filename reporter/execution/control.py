@@ -51,7 +51,7 @@ def run_control(python: Path, text: str, timeout: float, warm: Path | None = Non
     return run_cold(python, text, timeout, disabled, describe=True, warm=warm)
 
 
-def command(text: str) -> list[str] | None:
+def build_control_command(text: str) -> list[str] | None:
     """The control run of a `repro.py` as its reader starts it, where setting the variable is not
     all: the interpreter, then arguments.
     """

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from collectors.protocol import CandidateOutcome, CandidateRequest, MeasurementLine
 from reporter.core.answer import Answer
-from reporter.core.signals import signal_name
-from reporter.core.tokens import without_credentials
+from reporter.core.signals import name_signal
+from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
-from reporter.execution.launch import WORKER_MAIN, kill_group, tail
+from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
 from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.usage import METER
 
@@ -101,7 +101,7 @@ def _fresh(
     env: Mapping[str, str] | None, warm: Path | None
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""
-    variables = without_credentials(os.environ if env is None else env)
+    variables = remove_credentials(os.environ if env is None else env)
     with tempfile.TemporaryDirectory(prefix="cold-") as name:
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):
@@ -179,16 +179,16 @@ def stop_all() -> None:
 def _answer(out: Path, code: int | None, started: float) -> Answer:
     """The answer of a process that ended with `code`, as `run_process` returns it."""
     texts = {
-        "stdout": tail(out / "stdout"),
-        "stderr": tail(out / "stderr"),
+        "stdout": read_tail(out / "stdout"),
+        "stderr": read_tail(out / "stderr"),
         "seconds": round(time.monotonic() - started, 3),
     }
-    stack = tail(out / "stack")
+    stack = read_tail(out / "stack")
     if code is None:
         ending = {"outcome": "timeout", "detail": stack, "exit": -signal.SIGKILL}
         return Answer.from_json({**ending, **texts})
     if code < 0:
-        name = signal_name(-code)
+        name = name_signal(-code)
         return Answer.from_json(
             {"outcome": "died", "signal": name, "exit": code, "detail": stack, **texts}
         )

@@ -20,10 +20,10 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
 from reporter.core.settings import FolderOptions, InterpreterOptions, ProgramOptions
-from reporter.core.signals import signal_name
-from reporter.core.tokens import without_tokens
+from reporter.core.signals import name_signal
+from reporter.core.tokens import remove_tokens
 from reporter.report import folder as folder_of_report
-from reporter.report.public_values import public_commit, public_version
+from reporter.report.public_values import read_public_commit, read_public_version
 
 OLDEST_PYTHON = (3, 9)
 OLDEST_TORCH = (2, 0)
@@ -127,7 +127,7 @@ def find(options: InterpreterOptions) -> Path:
     return Path(sys.executable)
 
 
-def others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
+def probe_others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --differs-from, each asked as `probe` does and each another one than
     `here`.
 
@@ -194,8 +194,8 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
     return InterpreterInfo(
         path=python,
         version=facts["version"],
-        torch=public_version(facts["torch"], git=facts["torch_git"]),
-        torch_git=public_commit(facts["torch_git"]),
+        torch=read_public_version(facts["torch"], git=facts["torch_git"]),
+        torch_git=read_public_commit(facts["torch_git"]),
         has_cuda=facts["has_cuda"],
         platform=facts["platform"],
         prefix=facts["prefix"],
@@ -226,7 +226,7 @@ def ask(
         done = subprocess.run(
             command,
             cwd=cwd,
-            env=without_tokens(os.environ),
+            env=remove_tokens(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -242,7 +242,7 @@ def ask(
             facts: Json = json.loads(line[len(_MARK) :])
             return facts
     if done.returncode < 0:
-        name = signal_name(-done.returncode)
+        name = name_signal(-done.returncode)
         raise UsageError(f"the torch of {python} cannot be imported (killed by {name}); {way_out}")
     raise UsageError(f"{python} does not behave like a Python interpreter; {way_out}")
 

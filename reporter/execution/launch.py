@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from reporter.core.tokens import without_tokens
+from reporter.core.tokens import remove_tokens
 
 COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
 #: What runs candidates there.
@@ -24,21 +24,23 @@ WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
 _TAIL = 4000
 
 
-def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
+def build_environment(
+    cache: Path | None = None, base: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The environment for a process of the target: the user's, without the issue tracker's tokens,
     with a cache of its own.
 
     The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale
     entry of the user's cache out of a diagnosis.
     """
-    kept = without_tokens(os.environ if base is None else base)
+    kept = remove_tokens(os.environ if base is None else base)
     if cache is not None:
         kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     return kept
 
 
-def standard_input() -> int | None:
+def choose_standard_input() -> int | None:
     """What a script reads: the file or the pipe that the tool was given, else nothing; never the
     terminal.
 
@@ -72,7 +74,7 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
         pass
 
 
-def tail(path: Path) -> str:
+def read_tail(path: Path) -> str:
     """The last few thousand characters of a file; nothing where there is none."""
     try:
         return path.read_bytes()[-_TAIL:].decode("utf-8", "replace")

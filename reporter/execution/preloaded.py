@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from collectors.protocol import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
-from reporter.core.tokens import without_credentials
+from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.launch import WORKER_MAIN, end_session, kill_group
 from reporter.execution.usage import METER
@@ -39,7 +39,7 @@ class PreloadedProcess:
     def __init__(self, python: Path, warm: Path, env: Mapping[str, str] | None = None) -> None:
         self._python = python
         self._warm = warm
-        self._env = without_credentials(os.environ if env is None else env)
+        self._env = remove_credentials(os.environ if env is None else env)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._told = 0.0

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.execution.launch import end_session, kill_group
 
 _SUPERVISOR = Path(__file__).resolve().with_name("supervisor.py")
@@ -100,7 +100,7 @@ class SupervisedProgram:
                 self.returncode = os.waitstatus_to_exitcode(int(last[0].split()[1]))
             else:
                 code = self._process.returncode
-                self.lost = signal_name(-code) if code < 0 else f"exit code {code}"
+                self.lost = name_signal(-code) if code < 0 else f"exit code {code}"
                 if self._pid is not None:
                     kill_group(self._pid)
                 self.returncode = code

@@ -20,7 +20,7 @@ _LONGEST = 60
 
 
 @contextmanager
-def own_temporary_folder() -> Iterator[None]:
+def use_own_temporary_folder() -> Iterator[None]:
     """Within it `tempfile` makes files and folders in a folder of this process, which goes at the
     end; folders of processes that were killed go first.
 
@@ -48,7 +48,7 @@ def _short_folder(stack: ExitStack) -> Path:
     return alias
 
 
-def shared_temporary_folder() -> Path:
+def find_shared_temporary_folder() -> Path:
     """The folder that the system or the user gave for temporary files, shared with others."""
     folder = Path(tempfile.gettempdir()).resolve()
     return folder.parent if (folder / _LOCK).exists() else folder

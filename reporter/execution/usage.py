@@ -39,7 +39,7 @@ class StageUsage:
         return self + StageUsage(-other.seconds, -other.cpu, -other.compilations, -other.processes)
 
 
-def table(rows: Mapping[str, StageRow]) -> list[str]:
+def render_usage(rows: Mapping[str, StageRow]) -> list[str]:
     """What each stage used and all of them together, as the lines of a table."""
     lines = [f"{'stage':<12} {'wall':>8} {'cpu':>8} {'compiled':>9} {'processes':>10}"]
     for name, row in {**rows, "all": _sum(rows)}.items():

@@ -26,9 +26,9 @@ from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerReque
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
-from reporter.core.tokens import without_credentials
+from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import WarmCache
-from reporter.execution.launch import WORKER_MAIN, kill_group, tail
+from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
 from reporter.execution.usage import METER
 
 _START_LIMIT = 600.0
@@ -114,7 +114,7 @@ class WorkerPool:
         self.starts = 0
         self.first_seconds: float | None = None
         self.patience = _PATIENCE
-        self._env = {**without_credentials(env), **_WORKER_ENV}
+        self._env = {**remove_credentials(env), **_WORKER_ENV}
         if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
             self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._workdir = workdir.resolve()
@@ -385,7 +385,7 @@ class WorkerPool:
         """
         process = self._process
         assert process is not None
-        reason = tail(process.log)
+        reason = read_tail(process.log)
         self._stop()
         if not process.ready:
             self._failed_starts += 1

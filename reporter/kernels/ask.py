@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.protocol import KernelsAnswer, KernelSpec
 from reporter.execution.fresh_process import run_process
-from reporter.execution.launch import COLLECTORS, environment, tail
+from reporter.execution.launch import COLLECTORS, build_environment, read_tail
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 
@@ -36,7 +36,10 @@ def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAns
         answer = folder / "answer.json"
         request: KernelSpec = {**spec, "folder": str(folder), "answer": str(answer)}
         (folder / "spec.json").write_text(json.dumps(request))
-        variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
+        variables = {
+            **build_environment(folder / "inductor"),
+            "TRITON_CACHE_DIR": str(folder / "cache"),
+        }
         variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"
         command = [str(python), str(COLLECTORS / "entry" / "triton_main.py")]
         command.append(str(folder / "spec.json"))
@@ -47,7 +50,7 @@ def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAns
             found: KernelsAnswer = json.loads(answer.read_text(encoding="utf-8"))
             return found
         except (OSError, ValueError):
-            lines = tail(folder / "stderr").strip().splitlines()
+            lines = read_tail(folder / "stderr").strip().splitlines()
             return {"skipped": f"the process ended with {code}: {lines[-1] if lines else ''}"}
 
 

@@ -78,7 +78,7 @@ def _row(launch: KernelLaunch) -> Json:
     }
 
 
-def failing_repro(launch: KernelLaunch) -> str | None:
+def write_failing_repro(launch: KernelLaunch) -> str | None:
     """A program of its own for a kernel that some target cannot compile: it needs Triton, and torch
     for inductor's helpers, but no GPU.
 
@@ -101,7 +101,7 @@ def _keep(folder: Path, launches: list[KernelLaunch]) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for launch in launches:
         write_private(folder / f"{launch['kernel']}.py", launch["text"] + "\n")
-        repro = failing_repro(launch)
+        repro = write_failing_repro(launch)
         if repro is not None:
             write_private(folder / f"{launch['kernel']}_repro.py", repro)
     write_private(folder / "kernels.json", json.dumps(launches, indent=2))

@@ -37,7 +37,7 @@ class KernelCandidate:
         return len(list(_positions(ast.parse(self.text))))
 
 
-def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
+def reduce_kernel(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with as few statements and parameters as still fail; `kernel` itself must fail."""
 
     def first(proposals: Sequence[list[int]]) -> int | None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.audit import Terms, private_terms
+from anonymizer.leakcheck.audit import Terms, collect_private_terms
 from reporter.core.kinds import Layer
-from reporter.kernels.verdict import same_words
+from reporter.kernels.verdict import normalise_message
 from reporter.publish.form import choose
-from reporter.publish.leak_check import AllowList, public_values
+from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
@@ -65,7 +65,7 @@ def check_kernel_report(
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
-    public = public_values(environment, environment.get("git"), to.info.torch_git)
+    public = list_public_values(environment, environment.get("git"), to.info.torch_git)
     form = choose(to.issue, Layer.TRITON)
     texts = finished.texts
     report = replace(
@@ -94,8 +94,8 @@ def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Term
     """
     public = frozenset(_strings(finished.compiled.get("vocabulary")))
     if is_public:
-        return private_terms({}, public), []
-    terms = private_terms({script: finished.source}, public)
+        return collect_private_terms({}, public), []
+    terms = collect_private_terms({script: finished.source}, public)
     identifying = {*terms.numbers, *terms.code_numbers}
     constants = (
         node.value
@@ -114,7 +114,7 @@ def _strings(value: object) -> tuple[str, ...]:
 def _fingerprint(report: Report) -> Fingerprint:
     """By what the compiler says and where; a failure without words is like no other."""
     verdict, triton = report.verdict, report.triton or {}
-    words = same_words(verdict.message or "")
+    words = normalise_message(verdict.message or "")
     if not words and not triton.get("pass"):
         return Fingerprint()
     # the same pass has a name of its own in each backend

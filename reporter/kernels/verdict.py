@@ -110,7 +110,7 @@ def _values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
     return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
 
 
-def outcome_of(answer: TargetAnswer) -> RungOutcome:
+def classify_outcome(answer: TargetAnswer) -> RungOutcome:
     """What a compilation showed, as a rung has it: a refusal is an exception like any other.
 
     Raises ValueError for an outcome that no compilation has.
@@ -119,7 +119,7 @@ def outcome_of(answer: TargetAnswer) -> RungOutcome:
     return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)
 
 
-def same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:
+def is_same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:
     """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words
     of the message.
     """
@@ -128,11 +128,12 @@ def same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:
         and wanted.get("exception") == found.get("exception")
         and wanted.get("signal") == found.get("signal")
         and wanted.get("pass") == found.get("pass")
-        and same_words(wanted.get("message", "")) == same_words(found.get("message", ""))
+        and normalise_message(wanted.get("message", ""))
+        == normalise_message(found.get("message", ""))
     )
 
 
-def same_words(message: str) -> str:
+def normalise_message(message: str) -> str:
     """A message without what changes with the program: numbers, quoted names, values of the IR."""
     message = re.sub(r"'[^']*'|\"[^\"]*\"|%[\w#:]+|tensor<[^>]*>|\b\d+\b", "·", message)
     return " ".join(message.split())

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from reporter.core.safety import TABLE, dangers
+from reporter.core.safety import TABLE, find_dangers
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 
@@ -20,7 +20,7 @@ _NUMPY_SCALAR = re.compile(r"bool_?|u?int\d+|float\d+|longdouble|complex\d+")
 def _safety(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
-    for danger in dangers(subject.tree, subject.repro or ""):
+    for danger in find_dangers(subject.tree, subject.repro or ""):
         what = f"{TABLE[danger.kind].words} ({danger.what.removeprefix('import ')})"
         yield subject.name, danger.line, f"the safety list has {what}"
 

@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
 from templates import forms
 from templates.forms import IssueForm
-from templates.text import fences
+from templates.text import track_fences
 
 _PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNORECASE)
 
@@ -98,9 +98,15 @@ def read(path: Path, form: IssueForm | None = None) -> LintSubject:
     if path.suffix in (".md", ".markdown", ".txt"):
         title, _, body = text.partition("\n")
         if title.startswith("#") or not title.strip():  # a body without its title line
-            return LintSubject(form or _pytorch(), None, text, program_in(text), name=path.name)
+            return LintSubject(
+                form or _pytorch(), None, text, find_python_block(text), name=path.name
+            )
         return LintSubject(
-            form or _pytorch(), title, body.removeprefix("\n"), program_in(body), name=path.name
+            form or _pytorch(),
+            title,
+            body.removeprefix("\n"),
+            find_python_block(body),
+            name=path.name,
         )
     raise UsageError(
         f"{path} is neither a report folder nor a .md or .py file; name one of them to lint it"
@@ -116,7 +122,7 @@ def _folder(path: Path, form: IssueForm | None) -> LintSubject:
         raise UsageError(f"{path / REPORT} is not JSON; create the report anew") from None
     name = str((report.get("issue") or {}).get("form") or "pytorch")
     if form is None:
-        form = forms.load(name) if name in forms.names() else IssueForm(name)
+        form = forms.load(name) if name in forms.list_forms() else IssueForm(name)
     test = path / TEST
     return collect_texts(
         form,
@@ -140,11 +146,11 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path} cannot be read ({error.strerror}); name a report") from None
 
 
-def program_in(body: str) -> str | None:
+def find_python_block(body: str) -> str | None:
     """The first Python code block of a Markdown text."""
     lines: list[str] | None = None
     before: str | None = None
-    for line, opened in fences(body):
+    for line, opened in track_fences(body):
         if lines is not None and opened is None:
             return "\n".join(lines) + "\n"
         if lines is not None:

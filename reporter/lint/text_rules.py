@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 from reporter.report.folder import ISSUE, REPORT, TEST
-from templates.text import headings, open_fence
+from templates.text import find_open_fence, list_headings
 
 _TITLE_LIMIT = 256
 _MARKER = "<!-- bugreport-key: "
@@ -26,7 +26,7 @@ def _title(subject: LintSubject) -> Iterator[Hit]:
 def _headings(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None or not subject.form.headings:
         return
-    found = headings(subject.body)
+    found = list_headings(subject.body)
     if found != list(subject.form.headings):
         yield ISSUE, None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
 
@@ -41,7 +41,7 @@ def _length(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _fence(subject: LintSubject) -> Iterator[Hit]:
-    if subject.body is not None and (opened := open_fence(subject.body)):
+    if subject.body is not None and (opened := find_open_fence(subject.body)):
         yield ISSUE, None, f"a code block is opened by {opened} and never closed"
 
 

@@ -14,15 +14,15 @@ from msgspec.structs import replace as replace_section
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import EnvironmentAnswer
 from reporter.core.errors import UsageError
-from reporter.diagnose.comparisons import worst_value
-from reporter.diagnose.explain import command
+from reporter.diagnose.comparisons import find_worst_value
+from reporter.diagnose.explain import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
-from reporter.recording.entry_points import EntryPoint, entry_point_of
+from reporter.recording.entry_points import EntryPoint, resolve_entry_point
 from reporter.reduce import initial_candidates
 from reporter.report.captured_call import (
     CapturedCall,
@@ -32,7 +32,7 @@ from reporter.report.captured_call import (
     Surroundings,
     WholeModel,
 )
-from reporter.report.environment import list_withheld, public_environment
+from reporter.report.environment import build_public_environment, list_withheld
 from reporter.report.sections import RungRow
 from reporter.whole_model import source_model, traced_model
 
@@ -51,7 +51,7 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
         _verdict(run, found, diagnosis),
         _material(run, found, diagnosis, answer),
         _surroundings(run, answer),
-        ScriptRun(command(run.program, diagnosis.cited), found.recording.script.output),
+        ScriptRun(write_command(run.program, diagnosis.cited), found.recording.script.output),
     )
     if run.as_whole and found.diagnosis.is_bug:
         captured = _with_model(run, found, captured)
@@ -86,7 +86,7 @@ def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     finding = diagnosis.finding
     if finding is None:
         return {"outcome": "skipped"}
-    answer = finding.call_session.request(questions.environment(), 60)
+    answer = finding.call_session.request(questions.collect_environment(), 60)
     refuse_lost(answer)
     return answer
 
@@ -95,7 +95,7 @@ def _surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
     facts = answer.get("environment", {})
     return Surroundings(
         str(run.info.path),
-        public_environment(facts),
+        build_public_environment(facts),
         list_withheld(facts),
         tuple(answer.get("vocabulary", ())),
         tuple(answer.get("internals", ())),
@@ -121,22 +121,22 @@ def _material(
 
     Raises UsageError for tensors of --allow-values that it does not have.
     """
-    entry = entry_point_of(run.program, run.info.path)
+    entry = resolve_entry_point(run.program, run.info.path)
     sources = {**_sources(entry, answer.get("files", ())), **entry.texts, **answer.get("texts", {})}
     finding = diagnosis.finding
     is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
     if finding is None or not is_wanted:
         return ProgramMaterial(sources=sources)
     gathered = finding.call_session.request(questions.gather(), 60)
-    tensors = finding.call_session.request(questions.tensors(), 60)
+    tensors = finding.call_session.request(questions.list_tensors(), 60)
     refuse_lost(gathered)
     refuse_lost(tensors)
     allowed = run.issue.allow_values
     _check_allowed(allowed, tensors.get("tensors", {}))
-    graphs = initial_candidates.graphs(diagnosis, run.work.timeout / 2, allowed)
+    graphs = initial_candidates.capture_graphs(diagnosis, run.work.timeout / 2, allowed)
     captures = tuple(graphs)
     words = frozenset(answer.get("vocabulary", ()))
-    check = initial_candidates.check_for(diagnosis, answer.get("environment"), words=words)
+    check = initial_candidates.build_check(diagnosis, answer.get("environment"), words=words)
     return ProgramMaterial(
         check, captures, gathered.get("gathered"), sources, tensors.get("tensors", {})
     )
@@ -167,7 +167,7 @@ def _rows(ladder: Ladder | None) -> tuple[RungRow, ...]:
 
 
 def _row(rung: MeasuredRung) -> RungRow:
-    worst = worst_value(rung.comparison) if rung.comparison else None
+    worst = find_worst_value(rung.comparison) if rung.comparison else None
     return RungRow(
         rung.name,
         rung.outcome,

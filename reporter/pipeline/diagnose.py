@@ -10,11 +10,11 @@ from reporter.core.kinds import ROUNDED
 from reporter.diagnose.details.gather import DiagnosisDetails, gather
 from reporter.diagnose.details.self_check import checks_itself
 from reporter.diagnose.judge import judge
-from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.no_finding import did_script_fail
 from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.record import blame
 from reporter.pipeline.run import Run
-from reporter.recording.entry_points import entry_point_of, own_texts
+from reporter.recording.entry_points import read_own_texts, resolve_entry_point
 from reporter.recording.findings import Recording
 
 #: Of the time that is left to a run with a budget: what one rung may take.
@@ -68,7 +68,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         limit,
         work.jobs,
         run.say,
-        checked=checks_itself(own_texts(entry_point_of(run.program, run.info.path))),
+        checked=checks_itself(read_own_texts(resolve_entry_point(run.program, run.info.path))),
     )
     try:
         details = measure(thorough=not (run.output is not None or doubtful or work.quick))
@@ -83,4 +83,4 @@ def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
     graph may be wrong.
     """
     excused = not diagnosis.is_bug and diagnosis.kind in ROUNDED
-    return excused and script_failed(recording)
+    return excused and did_script_fail(recording)

@@ -14,9 +14,9 @@ from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, collect_call_evidence
 from reporter.pipeline.record import record
-from reporter.pipeline.run import prepare, working_folder
+from reporter.pipeline.run import open_working_folder, prepare
 from reporter.recording.call_session import CallSession
-from reporter.recording.entry_points import entry_point_of
+from reporter.recording.entry_points import resolve_entry_point
 from reporter.recording.findings import Recording
 
 DEFAULT_FOLDER = "bugreport-evidence"
@@ -53,9 +53,11 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
     folder = (options.output or options.cwd / DEFAULT_FOLDER).absolute()
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder with --output")
-    with open_progress(options) as progress, working_folder() as name:
+    with open_progress(options) as progress, open_working_folder() as name:
         progress.stage("record", "running the script once, every compiled call next to eager")
-        recording = record(options, entry_point_of(options, python), python, Path(name), progress)
+        recording = record(
+            options, resolve_entry_point(options, python), python, Path(name), progress
+        )
         try:
             progress.stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}

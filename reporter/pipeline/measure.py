@@ -10,26 +10,26 @@ from pathlib import Path
 
 from anonymizer.graph.repro import DERIVATIVES, ReproCheck
 from anonymizer.harness.text import render_harness
-from reporter.core.candidate import Candidate, matcher
+from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Compiler, Kind, Layer
-from reporter.core.operators import operators
+from reporter.core.operators import list_operators
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
-from reporter.diagnose.details.experiment import pool_experiment
+from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
-from reporter.diagnose.explain import public_summary
+from reporter.diagnose.explain import write_public_summary
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.pipeline.verify import VerifiedRepro, process_limit
+from reporter.pipeline.verify import VerifiedRepro, compute_process_limit
 from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
 from reporter.report.sections import CulpritSection, RungRow
-from reporter.verify.ablation import ablation, lower_layer
+from reporter.verify.ablation import find_lower_layer, run_ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
-from reporter.verify.numbers import numbers_left
+from reporter.verify.numbers import list_needed_numbers
 
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
@@ -65,14 +65,14 @@ class Measurement:
         # the harness judges each row with float64, which a plain comparison does not
         text, harness = verified.program.text, verified.program.harness
         rows = self._ablation(extras, harness, check)
-        lower = lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
+        lower = find_lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
         if lower is not None:
             self._move_to(lower)
         culprit = extras.measure(
             "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
         )
         near = self._neighbours(extras)
-        summary = public_summary(self.captured, verified.cold.answers, check.compiler)
+        summary = write_public_summary(self.captured, verified.cold.answers, check.compiler)
         shown = extras.measure(
             "test and pictures", "from the final text", lambda: self._measurements(summary), None
         )
@@ -84,7 +84,7 @@ class Measurement:
             ReproDetails(rows, culprit, near, shown, self._eager_error()),
             summary,
             verified.differs_from,
-            numbers_left(text, verified.needed),
+            list_needed_numbers(text, verified.needed),
         )
 
     def _ablation(self, extras: Extras, harness: str, check: ReproCheck) -> tuple[RungRow, ...]:
@@ -93,7 +93,7 @@ class Measurement:
         return extras.measure(
             "ablation",
             f"seen in {self.verified.cold.hits} of {FRESH_PROCESSES}",
-            lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
+            lambda: tuple(run_ablation(self.pool, harness, check, self.wanted)),
             nothing,
         )
 
@@ -102,7 +102,7 @@ class Measurement:
         nothing: tuple[NeighbourResult, ...] = ()
         if not self._has_neighbours():
             return nothing
-        shows, repro = matcher(self.wanted), self.verified.program
+        shows, repro = make_matcher(self.wanted), self.verified.program
         return extras.measure(
             "neighbours",
             "other dtypes, sizes, layouts and operators",
@@ -157,11 +157,11 @@ class Measurement:
         }
         subject = FinishedRepro(
             program,
-            {"verdict": verdict, "repro": {"operators": operators(program.harness)}},
+            {"verdict": verdict, "repro": {"operators": list_operators(program.harness)}},
             self.workers,
-            matcher(self.wanted),
+            make_matcher(self.wanted),
         )
-        limit = process_limit(self.captured, self.run, self.pool)
+        limit = compute_process_limit(self.captured, self.run, self.pool)
         return measure(subject, limit, seconds, self.run.work.jobs)
 
     def _has_neighbours(self) -> bool:
@@ -197,7 +197,7 @@ class Measurement:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
-            pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
+            make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
             SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,
@@ -205,6 +205,6 @@ class Measurement:
 
 
 def _size(candidate: Candidate, text: str) -> tuple[int, int]:
-    return source_candidates.statements(candidate), sum(
+    return source_candidates.count_statements(candidate), sum(
         1 for line in text.splitlines() if line.strip()
     )

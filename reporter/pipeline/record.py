@@ -18,16 +18,21 @@ from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.no_finding import (
     blame_capture,
     blame_program,
+    did_script_fail,
+    have_same_ending,
     may_fail_elsewhere,
     may_fail_uncompiled,
-    same_ending,
-    script_failed,
 )
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.pipeline.run import Run
-from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_for, refuse_run
+from reporter.recording.entry_points import (
+    EntryPoint,
+    build_program_start,
+    refuse_run,
+    resolve_entry_point,
+)
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession
@@ -44,7 +49,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
     `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
     """
-    entry = entry_point_of(run.program, run.info.path)
+    entry = resolve_entry_point(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
@@ -77,7 +82,7 @@ def record(
         watching = replace(watching, isolation="rerun")
         recording = script.run(watching)
     skipped = recording.counts.calls - recording.counts.compared - recording.counts.unchecked
-    if script_failed(recording) and not recording.findings and skipped > 0:
+    if did_script_fail(recording) and not recording.findings and skipped > 0:
         progress.note(
             f"the script fails, and {skipped} of its compiled calls were not compared: once more,"
             " all of them"
@@ -109,7 +114,7 @@ def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
     """
     if not may_fail_uncompiled(recording):
         return excused
-    entry = entry_point_of(run.program, run.info.path)
+    entry = resolve_entry_point(run.program, run.info.path)
     options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
     again = _FurtherRuns(_Script(options, entry, run.info.path, run.folder, run.progress))
     if again.fails_uncompiled(recording):
@@ -173,7 +178,7 @@ class _Script:
             tuple(entry.command),
             entry.cwd,
             self.folder / "cache",
-            facts_for(entry),
+            build_program_start(entry),
             {**entry.variables(), **variables},
         )
 
@@ -258,7 +263,7 @@ class _FurtherRuns:
         found.close()
         if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None
-        return same_ending(recording.script.exception, found.script.exception)
+        return have_same_ending(recording.script.exception, found.script.exception)
 
     def fails_unrounded(self, recording: Recording) -> bool:
         """Whether the script ends in the same exception where the backend is `eager`, so that the
@@ -267,7 +272,7 @@ class _FurtherRuns:
         self.script.progress.note("once more, with the graphs run by eager mode")
         found = self._run_otherwise(backend=Backend.EAGER.value)
         found.close()
-        return same_ending(recording.script.exception, found.script.exception)
+        return have_same_ending(recording.script.exception, found.script.exception)
 
     def _watch(self, recording: Recording, watch: OperatorWatch) -> Recording:
         found = self._run(watch)

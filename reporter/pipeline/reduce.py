@@ -11,7 +11,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
-from reporter.core.candidate import Candidate, matcher
+from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Compiler, Kind, Layer
 from reporter.execution.control import WITHOUT_COMPILER
@@ -86,18 +86,20 @@ class ProgramSearch:
         self.as_whole = captured.material.whole is not None
         self.wanted = captured.verdict.signature
         self.backend = (
-            source_candidates.backend(captured) if captured.verdict.layer == Layer.BACKEND else None
+            source_candidates.rewrite_backend(captured)
+            if captured.verdict.layer == Layer.BACKEND
+            else None
         )
         self.others = Others(self.wanted)
         self.size = ""
         #: Why the source was not rewritten.
         self.unwritten: list[str] = []
-        self.refusals = Refusals(self.contrasts, matcher(self.wanted))
+        self.refusals = Refusals(self.contrasts, make_matcher(self.wanted))
         #: (candidates settled, tensor operations, lines), each time the program got smaller
         self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             workers.pool,
-            matcher(self.wanted),
+            make_matcher(self.wanted),
             journal,
             [contrast.stage for contrast in self.contrasts],
             SearchListener(self._count, self.others.note, self.refusals.add),
@@ -122,9 +124,13 @@ class ProgramSearch:
         self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         self._end_early(seed)
-        self.progress.stage("sizes" if self.as_whole else "reduce", f"from {rounds.size_of(seed)}")
+        self.progress.stage(
+            "sizes" if self.as_whole else "reduce", f"from {rounds.describe_size(seed)}"
+        )
         reduced = (
-            traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
+            traced_model.replace_private_numbers(seed, self.ask)
+            if self.as_whole
+            else self._reduce(seed)
         )
         reduced = self._extend_to_reach(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
@@ -136,7 +142,7 @@ class ProgramSearch:
         different = None
         if self.as_whole:
             self.progress.stage("needs", "what the model needs beside stock layers to fail")
-            different = traced_model.differs_from_stock(self.captured, reduced, self.ask)
+            different = traced_model.find_difference(self.captured, reduced, self.ask)
         return ReducedProgram(
             self.captured,
             reduced,
@@ -153,10 +159,10 @@ class ProgramSearch:
 
     def _shrunk(self, candidate: Candidate) -> None:
         self.accepted.add(candidate)
-        self.size = rounds.size_of(candidate)
+        self.size = rounds.describe_size(candidate)
         lines = sum(1 for line in candidate.text().splitlines() if line.strip())
         self.history.append(
-            (self.scheduler.counts.settled, source_candidates.statements(candidate), lines)
+            (self.scheduler.counts.settled, source_candidates.count_statements(candidate), lines)
         )
         self._on_smaller(candidate, self.size)
         self.progress.update(self.scheduler.counts.settled, self.size)
@@ -218,7 +224,9 @@ class ProgramSearch:
             return self._first_alone(self._rewritten())
 
         if self.as_whole:
-            yield lambda: self.ask.first(traced_model.candidates(self.captured, self._check()))
+            yield lambda: self.ask.first(
+                traced_model.build_candidates(self.captured, self._check())
+            )
             return
         yield from (
             (sources, graphs) if self.captured.verdict.layer == Layer.DYNAMO else (graphs, sources)
@@ -233,7 +241,7 @@ class ProgramSearch:
         if self._comes_early(check):
             self.ask.overrides = early_end.ENDS_AT_COMPILER
         for captured, way in self.captured.material.captures:
-            for graph, make in initial_candidates.slices(
+            for graph, make in initial_candidates.list_slices(
                 captured, way, check, self.captured.verdict.layer
             ):
                 found = self._piece(graph, make)
@@ -301,7 +309,7 @@ class ProgramSearch:
         assert check is not None
         if self.backend is None:
             return check
-        backend = source_candidates.backend_text(self.backend)
+        backend = source_candidates.write_backend(self.backend)
         return replace(
             check,
             arguments=(("backend", "custom_backend"), *check.arguments),
@@ -313,19 +321,19 @@ class ProgramSearch:
         if check.property == SIDE_EFFECT:
             return  # a graph holds tensors alone
         for graph, way in self.captured.material.captures:
-            yield from initial_candidates.graph_candidates(
+            yield from initial_candidates.build_graph_candidates(
                 graph, way, check, self.captured.verdict.layer
             )
 
     def _rewritten(self) -> Iterator[Candidate]:
-        content = source_candidates.program(self.captured, say=self.unwritten.append)
+        content = source_candidates.rewrite_program(self.captured, say=self.unwritten.append)
         if content is not None:
             yield from self._show(content)
 
     def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
         for shown, asked in source_candidates.make_judgeable(content, check):
-            yield from initial_candidates.source_candidates(
+            yield from initial_candidates.build_source_candidates(
                 shown, asked, self.captured.verdict.layer
             )
 
@@ -333,8 +341,8 @@ class ProgramSearch:
         """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
         as indices, have the program's own values.
         """
-        content = source_candidates.program(self.captured, exact=True)
-        made_up = source_candidates.program(self.captured)
+        content = source_candidates.rewrite_program(self.captured, exact=True)
+        made_up = source_candidates.rewrite_program(self.captured)
         if content is None or made_up is None or content.body() == made_up.body():
             return None
         found = self._first_alone(self._show(content))

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from anonymizer.graph.expressions import NotPublic
-from reporter.core.candidate import Candidate, matcher
+from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
 from reporter.core.plain import Json
@@ -63,7 +63,7 @@ def replay(report: Path, options: Options) -> ReplayResult:
     folder = report / PRIVATE / "replay"
     folder.mkdir(mode=0o700, exist_ok=True)
     rows: list[Json] = []
-    interesting = matcher(captured.verdict.signature)
+    interesting = make_matcher(captured.verdict.signature)
     for number, text in enumerate(islice(_programs(captured), _MOST)):
         path = folder / f"program{number}.py"
         write_private(path, text)
@@ -107,13 +107,13 @@ def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
     assert captured.material.check is not None
     for graph, way in captured.material.captures:
         if "unsupported" not in graph:
-            yield from initial_candidates.graph_candidates(
+            yield from initial_candidates.build_graph_candidates(
                 graph, way, captured.material.check, captured.verdict.layer
             )
-    content = source_candidates.program(captured, say=lambda _: None)
+    content = source_candidates.rewrite_program(captured, say=lambda _: None)
     for shown, check in (
         source_candidates.make_judgeable(content, captured.material.check)
         if content is not None
         else ()
     ):
-        yield from initial_candidates.source_candidates(shown, check, captured.verdict.layer)
+        yield from initial_candidates.build_source_candidates(shown, check, captured.verdict.layer)

@@ -23,9 +23,9 @@ from reporter.publish.result import Measurements
 from reporter.reduce.contrast import passes
 from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
-from reporter.report.sections import PictureSection, TestSection, section
+from reporter.report.sections import PictureSection, TestSection, build_section
 from reporter.verify.plain import PlainRepro
-from templates.regression import failing_text, render_tests
+from templates.regression import render_tests, write_failing_program
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
 #: seconds. What is not measured by then is left out.
@@ -78,7 +78,7 @@ def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
     test, shown = "", TestSection(path=TEST)
     for rendered in render_tests(repro.report, repro.program.text):
         test = format_program(rendered)
-        probe = failing_text(test, repro.report)
+        probe = write_failing_program(test, repro.report)
         if not repro.shows(repro.workers.pool.submit(probe).result()):
             continue
         answer = repro.workers.fresh.again(probe, timeout)
@@ -131,7 +131,7 @@ def gather_lines(
             for at in sorted(points[chosen])
         ]
         found["divergence"] = {"graph": chosen, "of": len(nodes), "points": rows}
-    return section(PictureSection, found), cells
+    return build_section(PictureSection, found), cells
 
 
 def _parts(point: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
 from reporter.publish.write import Destination
-from reporter.recording.entry_points import entry_point_of
+from reporter.recording.entry_points import resolve_entry_point
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING
 
@@ -101,8 +101,8 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     if output is None:
         info = prepare(options)
     else:
-        info, others = interpreters(options, resumed)
-    with MeteredProgress(open_progress(options)) as progress, working_folder() as name:
+        info, others = resolve_interpreters(options, resumed)
+    with MeteredProgress(open_progress(options)) as progress, open_working_folder() as name:
         warning = interpreter.check_compiler()
         if warning:
             progress.note(warning)
@@ -116,16 +116,16 @@ def prepare(options: Options) -> interpreter.InterpreterInfo:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
     info = interpreter.probe(python)
-    entry_point_of(options, python)
+    resolve_entry_point(options, python)
     return info
 
 
-def working_folder() -> tempfile.TemporaryDirectory[str]:
+def open_working_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder for working files that goes away with the run."""
     return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)
 
 
-def interpreters(
+def resolve_interpreters(
     options: Options, resumed: CapturedCall | None
 ) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
     """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
@@ -135,12 +135,12 @@ def interpreters(
     """
     if resumed is None:
         info = prepare(options)
-        return info, interpreter.others(options, info)
+        return info, interpreter.probe_others(options, info)
     info = interpreter.probe(Path(resumed.surroundings.python))
     before = tuple(map(Path, resumed.surroundings.differs_from))
-    others = interpreter.others(replace(options, differs_from=before), info)
+    others = interpreter.probe_others(replace(options, differs_from=before), info)
     if options.differs_from:
-        asked = interpreter.others(options, info)
+        asked = interpreter.probe_others(options, info)
         if [item.prefix for item in asked] != [item.prefix for item in others]:
             kept = ", ".join(map(str, before)) or "none"
             raise UsageError(

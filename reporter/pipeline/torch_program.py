@@ -13,7 +13,7 @@ import msgspec
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Kind
 from reporter.core.settings import ProgramOptions
-from reporter.diagnose.explain import explanation
+from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.call import ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
@@ -35,13 +35,13 @@ from reporter.recording.attached import AttachedSession, attach
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
-from reporter.reduce.source_candidates import in_public_words
+from reporter.reduce.source_candidates import rename_exception
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
 from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
-from templates.diagnosis import ladder_lines, verdict_lines
+from templates.diagnosis import render_ladder, render_verdict
 
 
 @contextlib.contextmanager
@@ -128,7 +128,7 @@ class TorchProgram:
         """The smallest public program that shows the failure. Raises CannotJudgeError."""
         if captured.material.whole is not None:
             describe_equivalence(captured)
-        captured = in_public_words(captured)
+        captured = rename_exception(captured)
         subject = f"{captured.surroundings.python} torch {self.run.info.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
         if captured.material.check is None:
@@ -171,12 +171,12 @@ class TorchProgram:
         """The verdict alone; with a `reason`, why there is no repro."""
         report = _bare_report(captured, self.run.info)
         document = report.to_json()
-        lines = tuple(verdict_lines(document))
+        lines = tuple(render_verdict(document))
         if reason is not None:
             code = CannotJudgeError.exit_code
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
-            lines = (*ladder_lines(document), *lines)
+            lines = (*render_ladder(document), *lines)
         code = CannotJudgeError.exit_code if captured.verdict.kind == Kind.OUTSIDE else NO_BUG
         return RunResult(report, 0 if captured.verdict.is_bug else code, lines)
 
@@ -280,7 +280,7 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
         captured.verdict.reproduced,
-        explanation(captured.verdict),
+        explain_verdict(captured.verdict),
         captured.script.command,
     )
     return Report(

@@ -21,9 +21,9 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.reduce import KernelCandidate, smallest
+from reporter.kernels.reduce import KernelCandidate, reduce_kernel
 from reporter.kernels.report import FinishedKernel, KernelTexts, check_kernel_report
-from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
+from reporter.kernels.verdict import KernelVerdict, classify_outcome, is_same_failure, judge
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
@@ -180,7 +180,7 @@ class TritonProgram:
                 "the kernel in public names does not fail in the same way, so it is not reported"
             )
         self.progress.stage("reduce", f"from {first.statements} statements")
-        return ReducedKernel(found, smallest(first, self.attempt), names)
+        return ReducedKernel(found, reduce_kernel(first, self.attempt), names)
 
     def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
         """The formatted text in fresh processes. Raises CannotJudgeError if none of them fails."""
@@ -255,7 +255,8 @@ class TritonProgram:
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
         return [
-            same_failure(self.wanted, answer) for answer in self._ask_target(kernels, self.target)
+            is_same_failure(self.wanted, answer)
+            for answer in self._ask_target(kernels, self.target)
         ]
 
     def _ask_target(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
@@ -274,7 +275,7 @@ class TritonProgram:
         missing = len(kernels) - len(answers)
         answers += [TargetAnswer(outcome="broken", message="")] * missing
         for kernel, answer in zip(kernels, answers):
-            if target == self.target and same_failure(self.wanted, answer):
+            if target == self.target and is_same_failure(self.wanted, answer):
                 self._shrunk(kernel)
         return answers
 
@@ -298,7 +299,7 @@ class TritonProgram:
                 continue
             answer = self._ask_target([kernel], rung.rung)[0]
             said, seconds = answer["message"], answer.get("seconds")
-            rungs.append(RungRow(rung.rung, outcome_of(answer), said, seconds=seconds))
+            rungs.append(RungRow(rung.rung, classify_outcome(answer), said, seconds=seconds))
         return tuple(rungs)
 
     def _cold(self, text: str) -> Answer:
@@ -419,7 +420,9 @@ def _ladder(
         rows = [RungRow("interpreter", outcome, raised)]
     launch = verdict.launch or compiled["launches"][0]
     for item in launch["targets"]:
-        row = RungRow(item["target"], outcome_of(item), item["message"], seconds=item["seconds"])
+        row = RungRow(
+            item["target"], classify_outcome(item), item["message"], seconds=item["seconds"]
+        )
         rows.append(row)
     unsupported = compiled.get("unsupported", {})
     return rows + [RungRow(name, RungOutcome.SKIPPED, why) for name, why in unsupported.items()]

@@ -9,7 +9,7 @@ from pathlib import Path
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.answer import Answer
-from reporter.core.candidate import Candidate, matcher
+from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Backend, Compiler, Kind
@@ -23,7 +23,7 @@ from reporter.reduce.contrast import verify
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.verify.cold_runs import ColdRuns
-from reporter.verify.numbers import private_numbers, with_generic_numbers
+from reporter.verify.numbers import collect_private_numbers, replace_private_numbers
 from reporter.verify.plain import PlainRepro, PlainSearch
 
 
@@ -65,7 +65,7 @@ class Verification:
         self.as_whole = captured.material.whole is not None
         self.is_hang = captured.verdict.kind == Kind.HANG
         is_private = not self.as_whole and not run.issue.keep_source
-        self.private = private_numbers(captured) if is_private else frozenset()
+        self.private = collect_private_numbers(captured) if is_private else frozenset()
         self._watched: dict[str, Path] = {}
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
@@ -99,8 +99,8 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
-        return matcher(self.wanted)(
-            self.fresh.again(text, process_limit(self.captured, self.run, self.pool))
+        return make_matcher(self.wanted)(
+            self.fresh.again(text, compute_process_limit(self.captured, self.run, self.pool))
         )
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
@@ -109,12 +109,12 @@ class Verification:
         self.progress.stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
         if not self.contrasts:
-            plain, needed = with_generic_numbers(
-                parts, self.private, self.pool, matcher(self.wanted)
+            plain, needed = replace_private_numbers(
+                parts, self.private, self.pool, make_matcher(self.wanted)
             )
             if plain != parts:
                 harness, parts = format_program(render_harness(*plain)), plain
-        search = PlainSearch(self.pool, matcher(self.wanted), self.contrasts, self.as_whole)
+        search = PlainSearch(self.pool, make_matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
@@ -135,13 +135,13 @@ class Verification:
         answers, control = self._cold(text)
         if control is not None and control.outcome != "passes":
             return ColdRuns(answers, 0)
-        return ColdRuns(answers, sum(matcher(self.wanted)(answer) for answer in answers))
+        return ColdRuns(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 
     def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """
-        limit = process_limit(self.captured, self.run, self.pool)
+        limit = compute_process_limit(self.captured, self.run, self.pool)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.work.jobs)
@@ -163,7 +163,7 @@ class Verification:
         """
         folder = self.folder / f"watched-{len(self._watched)}"
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
-        if not matcher(self.wanted)(answer):
+        if not make_matcher(self.wanted)(answer):
             return self.fresh.again(text, limit)
         if folder.is_dir():
             self._watched[text] = folder
@@ -175,7 +175,7 @@ class Verification:
         return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
-def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
+def compute_process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
     """Seconds for a fresh process with the final text.
 
     One that hangs takes all of them, so it gets what tells it from a slow one.

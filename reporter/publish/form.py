@@ -19,10 +19,10 @@ def choose(options: IssueOptions, layer: Layer = Layer.NONE, is_request: bool = 
     """
     try:
         return forms.load(
-            options.template or (forms.REQUEST if is_request else forms.for_layer(layer))
+            options.template or (forms.REQUEST if is_request else forms.choose_form(layer))
         )
     except FormError as error:
-        raise refusal_of(error) from None
+        raise build_refusal(error) from None
 
 
 def check(options: IssueOptions) -> None:
@@ -36,9 +36,9 @@ def check(options: IssueOptions) -> None:
     try:
         try_form(form)
     except FormError as error:
-        raise refusal_of(error) from None
+        raise build_refusal(error) from None
 
 
-def refusal_of(error: FormError) -> UsageError:
+def build_refusal(error: FormError) -> UsageError:
     """The sentence for a form that cannot be used."""
     return UsageError(f"--template cannot be used: {error}; correct it or leave it out")

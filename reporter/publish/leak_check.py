@@ -15,14 +15,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from anonymizer.leakcheck.audit import Audit, Identity, Leak, OwnText, Terms, audit, private_terms
-from anonymizer.leakcheck.vocabulary import fixed_text
+from anonymizer.leakcheck.audit import (
+    Audit,
+    Identity,
+    Leak,
+    OwnText,
+    Terms,
+    audit,
+    collect_private_terms,
+)
+from anonymizer.leakcheck.vocabulary import collect_fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.run import RULES
 from reporter.report import sections
 from reporter.report.folder import PRIVATE, write_private
-from templates import own_text
+from templates import collect_own_text
 from templates.wording import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
@@ -32,7 +40,7 @@ _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
 
 
-def public_values(environment: Mapping[str, Any], *revisions: str | None) -> tuple[str, ...]:
+def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -> tuple[str, ...]:
     """What the Versions block has that looks like a credential or an address: revisions, and
     releases such as 11.10.3.66.
     """
@@ -57,16 +65,18 @@ def check_outgoing(
 
     Args:
         files: relative name -> text.
-        terms: from `anonymizer.leakcheck.audit.private_terms`.
+        terms: from `anonymizer.leakcheck.audit.collect_private_terms`.
         internals: the words of torch's own tracebacks and the addresses in its messages, from the
             user's interpreter.
         identity: this machine's names; found out when not given.
-        allowed: public values that look like credentials or addresses (see `public_values`).
+        allowed: public values that look like credentials or addresses (see `list_public_values`).
     """
     internals = tuple(internals)
     ours = OwnText(
-        code="\n".join((own_text(code=True), fixed_text(), *Kind, *Layer, *ALL_SUMMARIES)),
-        prose="\n".join((own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
+        code="\n".join(
+            (collect_own_text(code=True), collect_fixed_text(), *Kind, *Layer, *ALL_SUMMARIES)
+        ),
+        prose="\n".join((collect_own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
     # of it
@@ -122,7 +132,7 @@ def refuse_if_private(comment: str) -> None:
     Raises:
         LeakError: it does.
     """
-    found = check_outgoing({"comment.md": comment}, private_terms({}, frozenset(), ()))
+    found = check_outgoing({"comment.md": comment}, collect_private_terms({}, frozenset(), ()))
     refuse_leaks(found.findings, "nothing was posted")
 
 

@@ -8,13 +8,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Terms, private_terms
+from anonymizer.leakcheck.audit import Terms, collect_private_terms
 from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
 from reporter.publish.surroundings import find_terms
 from reporter.report.captured_call import CapturedCall
-from reporter.whole_model.traced_model import sizes_left
+from reporter.whole_model.traced_model import list_needed_sizes
 
 
 def collect_terms(
@@ -36,8 +36,8 @@ def collect_terms(
 
 def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
     if options.keep_source:
-        return private_terms({}, captured.surroundings.public_words())
-    terms = private_terms(
+        return collect_private_terms({}, captured.surroundings.public_words())
+    terms = collect_private_terms(
         captured.material.sources, captured.surroundings.public_words(), sizes=captured.sizes()
     )
     named = (
@@ -62,9 +62,13 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     that are everybody's.
     """
     found = (
-        set(sizes_left(captured, built.candidate)) if captured.material.whole is not None else set()
+        set(list_needed_sizes(captured, built.candidate))
+        if captured.material.whole is not None
+        else set()
     )
-    private = private_terms({}, captured.surroundings.public_words(), sizes=captured.sizes())
+    private = collect_private_terms(
+        {}, captured.surroundings.public_words(), sizes=captured.sizes()
+    )
     identifying = {*private.numbers, *private.code_numbers}
     for text in (built.program.text, *(other.text for other in built.search.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
+from anonymizer.leakcheck.audit import Identity, Leak, Terms, collect_private_terms
 from reporter.core.plain import Json
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
 from reporter.report.folder import ALLOW_LIST, MAPPING, PRIVATE, REPRO
@@ -75,7 +75,7 @@ def _by_mapping(folder: Path) -> AllowList | None:
         return None
     # a program that defines them, so that they get the reach that defined names have
     text = "".join(f"{name} = None\n" for name in own)
-    return AllowList(private_terms({"names.py": text}, frozenset()), (), ())
+    return AllowList(collect_private_terms({"names.py": text}, frozenset()), (), ())
 
 
 def _strings(value: object) -> Iterator[str]:

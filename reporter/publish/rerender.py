@@ -20,10 +20,10 @@ from reporter.core.errors import BugreportError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.form import refusal_of
-from reporter.publish.leak_check import public_values
+from reporter.publish.form import build_refusal
+from reporter.publish.leak_check import list_public_values
 from reporter.publish.recheck import recheck
-from reporter.report.environment import public_environment
+from reporter.report.environment import build_public_environment
 from reporter.report.folder import (
     ISSUE,
     PAGE,
@@ -38,16 +38,16 @@ from reporter.report.sections import (
     LintSection,
     ReleaseRow,
     Report,
+    build_section,
     load_report,
-    section,
 )
 from reporter.store.database import open_store
-from reporter.store.reports import key_of
+from reporter.store.reports import compute_key
 from templates import forms
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
-from templates.releases import is_right, regressions
+from templates.releases import find_regressions, is_right
 
 #: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
 #: written.
@@ -57,13 +57,13 @@ _REGRESSION = "module: regression"
 _COMMIT = 10
 
 
-def for_later(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
+def build_rerender_files(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
     """What `private/` keeps of a report so that it can be written again."""
     own = {TEMPLATE: str(form.folder.absolute())} if form.folder is not None else {}
     return {**own, WRITTEN: _digest(files[ISSUE])}
 
 
-def in_form(folder: Path, form: IssueForm) -> str:
+def render_in_form(folder: Path, form: IssueForm) -> str:
     """The issue of a report in another form: title line, empty line, body.
 
     Raises:
@@ -74,21 +74,21 @@ def in_form(folder: Path, form: IssueForm) -> str:
     try:
         return render_issue(report.to_json(), repro, form)
     except (FormError, ValueError) as error:
-        raise refusal_of(FormError(str(error))) from None
+        raise build_refusal(FormError(str(error))) from None
 
 
-def own_form(folder: Path, report: Report) -> IssueForm | None:
+def load_own_form(folder: Path, report: Report) -> IssueForm | None:
     """The form that a report was written in; None where that was a folder which is gone."""
     name = report.issue.form if report.issue else "pytorch"
     try:
-        if name in forms.names():
+        if name in forms.list_forms():
             return forms.load(name)
         return forms.load(Path((folder / PRIVATE / TEMPLATE).read_text(encoding="utf-8")))
     except (FormError, OSError):
         return None
 
 
-def with_checks(names: Iterable[str]) -> tuple[str, ...]:
+def update_checks(names: Iterable[str]) -> tuple[str, ...]:
     """Tells the report folders among `names` what the store knows of other releases; returns notes
     for people.
 
@@ -107,11 +107,11 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
 
 def _add_checks(folder: Path) -> list[str]:
     report, repro, issue = _read(folder)
-    rows = _checks(key_of(repro))
+    rows = _checks(compute_key(repro))
     known = {**issue.releases, **{row.torch: _words(row, runs) for row, runs in rows}}
     if known == issue.releases:
         return []
-    form = own_form(folder, report)
+    form = load_own_form(folder, report)
     is_ours = form is not None and _is_untouched(folder)
     fresh = replace(
         report,
@@ -125,12 +125,12 @@ def _add_checks(folder: Path) -> list[str]:
         test = folder / TEST
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
         result = lint(collect_texts(form, files[ISSUE], repro, text, fresh.to_json()))
-        fresh = replace(fresh, lint=section(LintSection, result.brief()))
+        fresh = replace(fresh, lint=build_section(LintSection, result.brief()))
     files[PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
     files[REPORT] = fresh.dumps()
-    public = public_values(issue.environment, issue.environment.get("git"))
+    public = list_public_values(issue.environment, issue.environment.get("git"))
     commits = [row.git for row, _ in rows if row.git]
-    recheck(folder, files, allowed=[key_of(repro), *public, *commits])
+    recheck(folder, files, allowed=[compute_key(repro), *public, *commits])
     for name, text in files.items():
         write_atomically(folder / name, text)
     if not is_ours:
@@ -187,7 +187,7 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
 def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
     right = [{"torch": name} for name, seen in releases.items() if is_right(seen)]
-    if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
+    if not find_regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
         return report.labels
     return (*report.labels, *form.allow([_REGRESSION]))
 
@@ -202,7 +202,7 @@ def _read(folder: Path) -> tuple[Report, str, IssueSection]:
         raise UsageError(f"{folder} is not a report folder; name one that `bugreport create` wrote")
     if report.repro is None or report.issue is None:
         raise UsageError(f"{folder} holds no report that could be written again; create it anew")
-    issue = replace(report.issue, environment=public_environment(report.issue.environment))
+    issue = replace(report.issue, environment=build_public_environment(report.issue.environment))
     return replace(report, issue=issue), repro, issue
 
 

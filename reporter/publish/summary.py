@@ -95,8 +95,8 @@ class Summary:
         for name, value, style in self._facts():
             facts.add_row(Text(name, style="dim"), Text(value, style=style))
         yield facts
-        ladder = table("variant", *tables.columns(self.report.to_json()))
-        for name, *cells in tables.grid(self.report.to_json()):
+        ladder = table("variant", *tables.list_columns(self.report.to_json()))
+        for name, *cells in tables.build_grid(self.report.to_json()):
             plain = [cell.replace("*", "") for cell in cells]
             styled = [Text(cell, style=_STYLES.get(cell, "red")) for cell in plain]
             ladder.add_row(Text(self._plain(name)), *styled)
@@ -132,7 +132,7 @@ class Summary:
         repro = self.report.repro
         assert repro is not None
         many = "s" if repro.statements != 1 else ""
-        unit = wording.unit(self.report.to_json())
+        unit = wording.name_unit(self.report.to_json())
         return f"{repro.statements} {unit}{many}, {repro.lines} lines"
 
     def _effort(self) -> str:
@@ -144,7 +144,7 @@ class Summary:
         """The line about other releases that are right."""
         if not self.report.differs_from:
             return []
-        word, sentence = wording.difference(self.report.to_json())
+        word, sentence = wording.describe_difference(self.report.to_json())
         return [f"{word.lower()}: {sentence}"]
 
     def _numbers_line(self) -> list[str]:

@@ -14,11 +14,11 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Terms, surrounding_terms
+from anonymizer.leakcheck.audit import Terms, collect_surrounding_terms
 from reporter.core.plain import Json
-from reporter.core.tokens import without_tokens
-from reporter.report.environment import texts_of
-from reporter.report.public_values import vocabulary
+from reporter.core.tokens import remove_tokens
+from reporter.report.environment import list_texts
+from reporter.report.public_values import list_public_words
 
 _GIT_NAMES = re.compile(
     r'^\s*(?:url|pushurl|name|email|merge)\s*=\s*(.+)$|^\s*\[(?:remote|branch) "([^"]+)"\]',
@@ -41,16 +41,17 @@ def find_terms(
             `reporter.report.environment`).
         words: torch's own.
     """
-    shown = {word for text in texts_of(environment) for word in re.split(r"[\s,]+", text)}
+    shown = {word for text in list_texts(environment) for word in re.split(r"[\s,]+", text)}
     variables = dict(environment.get("variables") or {})
     shown |= {part for text in variables.values() for part in re.findall(r"\w+", str(text))}
-    return surrounding_terms(
-        [*_names(folder, variables), *more], shown.union(vocabulary(), words, variables, _USUAL)
+    return collect_surrounding_terms(
+        [*_names(folder, variables), *more],
+        shown.union(list_public_words(), words, variables, _USUAL),
     )
 
 
 def _names(folder: Path, shown: Mapping[str, object]) -> Iterator[str]:
-    for name, value in without_tokens(os.environ).items():
+    for name, value in remove_tokens(os.environ).items():
         if name not in shown:
             yield name
         if shown.get(name) != value:

@@ -13,24 +13,24 @@ from msgspec import structs
 
 from reporter.core.formatting import format_program
 from reporter.core.kinds import CRASHES, Compiler, Kind, RungOutcome
-from reporter.core.operators import name_operators, operators
+from reporter.core.operators import list_operators, name_operators
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
-from reporter.diagnose.explain import explanation
+from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.repro import ReproEvidence
-from reporter.evidence.trace import checksums
+from reporter.evidence.trace import find_checksums
 from reporter.execution import control
 from reporter.publish.form import choose
-from reporter.publish.leak_check import AllowList, public_values
+from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.result import BuiltRepro
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
-from reporter.reduce.source_candidates import Rewritten, statements
+from reporter.reduce.source_candidates import Rewritten, count_statements
 from reporter.report.captured_call import CapturedCall
-from reporter.report.fingerprint import Fingerprint, fingerprint
+from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
-from reporter.report.labels import labels
+from reporter.report.labels import choose_labels
 from reporter.report.sections import (
     ContrastSection,
     FailureSection,
@@ -42,14 +42,14 @@ from reporter.report.sections import (
     Requires,
     StockDifference,
     Verdict,
-    section,
+    build_section,
 )
-from reporter.whole_model.source_model import classes as source_classes
-from reporter.whole_model.traced_model import describe_equivalence, mapping
+from reporter.whole_model.source_model import map_classes as source_classes
+from reporter.whole_model.traced_model import describe_equivalence, map_names
 from templates.forms import IssueForm
 from templates.regression import render_test
-from templates.releases import regressions
-from templates.side_by_side import side_by_side
+from templates.releases import find_regressions
+from templates.side_by_side import render_side_by_side
 from templates.text import tidy_log
 
 #: What torch tells a user to set, at the end of a line that names a problem.
@@ -80,7 +80,9 @@ def check_torch_report(
     """
     around = captured.surroundings
     terms = collect_terms(to.issue, captured, built, to.cwd)
-    public = public_values(around.environment, around.environment.get("git"), to.info.torch_git)
+    public = list_public_values(
+        around.environment, around.environment.get("git"), to.info.torch_git
+    )
     form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
     plain = _draft(captured, built, to, form)
     evidence = found.less_and_less() if found else ()
@@ -95,7 +97,7 @@ def check_torch_report(
     )
 
 
-def short_message(failure: Mapping[str, Any]) -> str:
+def shorten_message(failure: Mapping[str, Any]) -> str:
     """The line of an exception that names the problem, without the advice behind it; of a heading
     with a list below it the first point as well, and of Dynamo's fake calls what the operator says.
     Empty where there is no exception.
@@ -137,14 +139,14 @@ def _with_evidence(draft: Draft, found: ReproEvidence) -> Draft:
         draft,
         report=structs.replace(draft.report, evidence=found.section(), issue=issue),
         others={**draft.others, TRACE: found.trace} if found.trace else draft.others,
-        allowed=checksums(found.trace),
+        allowed=find_checksums(found.trace),
     )
 
 
 def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm) -> Report:
     info = to.info
     others = [
-        section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
+        build_section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.search.others, 1)
     ]
     signature, measured = _shown_crash(captured, built), built.details.measured
@@ -159,13 +161,14 @@ def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: Is
         repro=_repro_info(captured, built, to.seconds),
         labels=form.allow(_labels(captured, built, info.torch)),
         other_findings=tuple(others),
-        differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
+        differs_from=tuple(build_section(ContrastSection, row) for row in built.differs_from)
+        or None,
         culprit=built.details.culprit,
         sizes_left=(sizes := tuple(find_left_over(captured, built))),
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
-        differs_from_stock=section(StockDifference, stock) if whole and stock else None,
-        failure=section(FailureSection, signature.to_json()) if signature else None,
+        differs_from_stock=build_section(StockDifference, stock) if whole and stock else None,
+        failure=build_section(FailureSection, signature.to_json()) if signature else None,
         fingerprint=_fingerprint(captured, built).section(),
         reduction=built.search.history,
         pictures=measured.numbers if measured else None,
@@ -181,7 +184,7 @@ def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> Re
     text, count = built.program.text, built.program.operations
     return ReproInfo(
         path=REPRO,
-        statements=statements(built.candidate) if count is None else count,
+        statements=count_statements(built.candidate) if count is None else count,
         lines=len([line for line in text.splitlines() if line.strip()]),
         operators=name_operators(built.program.harness, captured.verdict.layer),
         verified_cold=built.cold.hits > 0,
@@ -191,16 +194,16 @@ def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> Re
             NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
         ),
         compiler=Compiler(built.candidate.check.compiler),
-        control=tuple(control.command(text) or ()) or None,
+        control=tuple(control.build_control_command(text) or ()) or None,
         eager_error=built.details.eager_error,
     )
 
 
 def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
-    return fingerprint(
+    return compute_fingerprint(
         captured.verdict.kind,
         captured.verdict.layer,
-        operators(built.program.harness),
+        list_operators(built.program.harness),
         built.cold.failure,
         built.cold.signal,
     )
@@ -229,9 +232,9 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         summary=summary,
         signature=_public_signature(captured),
         exception=str(failure.get("exception")) if crash else built.cold.signal,
-        message=short_message(failure) if crash else message,
+        message=shorten_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
-        explanation=explanation(captured.verdict),
+        explanation=explain_verdict(captured.verdict),
         command="python repro.py",
     )
 
@@ -255,18 +258,18 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     given = dict(built.candidate.check.arguments)
     right = outcome.get("inductor, dynamic=False")
     wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
-    return labels(
+    return choose_labels(
         captured.verdict.kind,
         captured.verdict.layer,
         True,
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
-        or short_message(failure).startswith("error:"),
+        or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
         and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and given.get("dynamic") == "True",
-        earlier_release_right=bool(regressions(torch, built.differs_from)),
+        earlier_release_right=bool(find_regressions(torch, built.differs_from)),
         signal=built.cold.signal,
-        operators=operators(built.program.harness),
+        operators=list_operators(built.program.harness),
     )
 
 
@@ -286,7 +289,7 @@ def _issue(
     log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
     return structs.replace(
         make_issue(to, form, built.program.text, captured.surroundings.environment, log),
-        culprit=suspect.location(built.details.culprit) if built.details.culprit else "",
+        culprit=suspect.describe_location(built.details.culprit) if built.details.culprit else "",
         workaround=_workaround(built),
     )
 
@@ -331,12 +334,12 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
     if isinstance(content, Rewritten):
         names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
     elif captured.material.whole is not None:
-        names = mapping(captured)
+        names = map_names(captured)
         classes = names["classes"]
     if names:
         private[MAPPING] = json.dumps(names, indent=2, ensure_ascii=False)
     if captured.material.whole is not None:
-        private["side_by_side.html"] = side_by_side(
+        private["side_by_side.html"] = render_side_by_side(
             built.program.text, classes, captured.material.sources, _facts(captured, built)
         )
     for number, answer in enumerate(built.cold.answers):

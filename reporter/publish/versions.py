@@ -10,16 +10,16 @@ from pathlib import Path
 from reporter.core.plain import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
-from reporter.report.environment import list_withheld, public_environment
-from templates.versions import versions_block
+from reporter.report.environment import build_public_environment, list_withheld
+from templates.versions import render_versions
 
 # Runs in the target: the collectors load themselves by location, under a private name.
 _COLLECT = """
 import importlib, os, runpy
 loader = runpy.run_path(os.path.join(sys.argv[1], "entry", "bootstrap.py"))
 loader["load_package"]()
-environment = importlib.import_module(loader["PACKAGE"] + ".machine.environment").environment()
-answer(environment=environment)
+machine = importlib.import_module(loader["PACKAGE"] + ".machine.environment")
+answer(environment=machine.collect_environment())
 """
 
 
@@ -40,7 +40,7 @@ class Versions:
     def summary_lines(self) -> list[str]:
         """The lines of the Versions block."""
 
-        return versions_block(self.environment).splitlines()
+        return render_versions(self.environment).splitlines()
 
 
 def collect(python: Path) -> Versions:
@@ -50,4 +50,4 @@ def collect(python: Path) -> Versions:
     """
     probe(python)
     facts = ask(python, _COLLECT, [str(COLLECTORS)])["environment"]
-    return Versions(public_environment(facts), list_withheld(facts))
+    return Versions(build_public_environment(facts), list_withheld(facts))

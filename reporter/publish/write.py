@@ -21,9 +21,9 @@ from reporter.core.version import VERSION
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.publish.form import refusal_of
+from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
-from reporter.publish.rerender import for_later
+from reporter.publish.rerender import build_rerender_files
 from reporter.publish.result import RunResult
 from reporter.publish.summary import Summary
 from reporter.report.folder import (
@@ -42,13 +42,13 @@ from reporter.report.sections import (
     LintSection,
     Report,
     StageRow,
-    section,
+    build_section,
 )
-from reporter.store.reports import describe, key_of, record
+from reporter.store.reports import build_stored_report, compute_key, record
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
-from templates.text import shorten, tidy_log, visible
+from templates.text import escape_unseen, shorten, tidy_log
 
 #: Characters of a failure's log that report.json keeps.
 _LOG_LIMIT = 20_000
@@ -116,7 +116,7 @@ def make_issue(
         version=VERSION,
         error_log=log,
         human_words=to.issue.summary or "",
-        key=key_of(repro),
+        key=compute_key(repro),
         form=form.public_name,
     )
 
@@ -151,7 +151,7 @@ def check_leaks(
             allowing.terms,
             internals=allowing.internals,
             identity=identity,
-            allowed=(*allowing.allowed, key_of(draft.repro), *draft.allowed),
+            allowed=(*allowing.allowed, compute_key(draft.repro), *draft.allowed),
         )
         if result.passed:
             break
@@ -165,7 +165,7 @@ def check_leaks(
         report.issue.culprit,
         report.issue.workaround or _right_backend(report),
     )
-    private = {**private, ALLOW_LIST: allowing.dumps(), **for_later(form, files)}
+    private = {**private, ALLOW_LIST: allowing.dumps(), **build_rerender_files(form, files)}
     return Outgoing(summary, files, private, kept)
 
 
@@ -189,15 +189,15 @@ def _render(
     try:
         issue = render_issue(document, draft.repro, form)
     except (FormError, ValueError) as error:
-        raise refusal_of(FormError(str(error))) from None
+        raise build_refusal(FormError(str(error))) from None
     result = lint(collect_texts(form, issue, draft.repro, draft.test, document))
     for finding in result.findings:
         if finding.weight == "error":
             note(f"lint: {finding.sentence()}")
     report = replace(
         report,
-        issue=replace(report.issue, error_log=shorten(visible(log).strip(), _LOG_LIMIT)),
-        lint=section(LintSection, result.brief()),
+        issue=replace(report.issue, error_log=shorten(escape_unseen(log).strip(), _LOG_LIMIT)),
+        lint=build_section(LintSection, result.brief()),
     )
     return report, {
         REPRO: draft.repro,
@@ -215,7 +215,7 @@ def _remember(output: Path, report: Report, files: Mapping[str, str]) -> list[st
     """Notes the report in the store; a store that cannot be used costs a line, never the report."""
     title = files[ISSUE].partition("\n")[0]
     try:
-        record(describe(output, report, title, files[REPRO]))
+        record(build_stored_report(output, report, title, files[REPRO]))
     except UsageError as error:
         return [f"note: `bugreport list` will not know this report: {error}"]
     return []

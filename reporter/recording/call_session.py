@@ -25,7 +25,7 @@ from reporter.recording.questions import Answered, CallQuestion
 LOST = "fork server lost"
 
 
-def longest_wait(timeout: float) -> float:
+def compute_longest_wait(timeout: float) -> float:
     """Seconds after which no answer comes any more: a process that waited for a processor gets its
     limit twice, and a minute is for the answer itself.
     """
@@ -156,9 +156,9 @@ class ForkedCallSession:
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
         """Asks one question and waits for its answer.
 
-        Raises `concurrent.futures.TimeoutError` if there is none after `longest_wait`.
+        Raises `concurrent.futures.TimeoutError` if there is none after `compute_longest_wait`.
         """
-        return self.submit(question, timeout).result(timeout=longest_wait(timeout))
+        return self.submit(question, timeout).result(timeout=compute_longest_wait(timeout))
 
     def close(self) -> None:
         """Asks the fork server to stop, if it has connected; does not wait for that."""

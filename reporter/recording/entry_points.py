@@ -98,7 +98,7 @@ class EntryPoint:
         return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def kind_of(options: ProgramOptions) -> EntryPointKind:
+def classify_entry_point(options: ProgramOptions) -> EntryPointKind:
     """The entry point by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
@@ -118,7 +118,7 @@ def kind_of(options: ProgramOptions) -> EntryPointKind:
 
 def check_early(options: ProgramOptions) -> None:
     """Refuses in no time what is wrong whatever the interpreter. Raises UsageError."""
-    kind = kind_of(options)
+    kind = classify_entry_point(options)
     if kind == "script":
         _not_a_test_id(options)
     if kind in ("script", "notebook") and options.script is not None:
@@ -128,12 +128,12 @@ def check_early(options: ProgramOptions) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def entry_point_of(options: ProgramOptions, python: Path) -> EntryPoint:
+def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
     """The checked entry point; asked once for each run: the standard input can be read only once.
 
     Raises UsageError.
     """
-    kind = kind_of(options)
+    kind = classify_entry_point(options)
     match kind:
         case "module":
             return _module(options, python)
@@ -204,7 +204,7 @@ def _launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
         raise UsageError(f"{module} starts {inner.module} again; name the training script itself")
     if facts["processes"] != 1:
         command = (module, *options.args)
-        return replace(entry_point_of(inner, python), kind="module", command=command)
+        return replace(resolve_entry_point(inner, python), kind="module", command=command)
     ranks = dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0")
     ranks |= dict.fromkeys(
         ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"
@@ -216,7 +216,7 @@ def _launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
         "TORCHELASTIC_RUN_ID": facts["run"],
         "TORCHELASTIC_USE_AGENT_STORE": "False",
     }
-    return replace(entry_point_of(inner, python), ranks={**ranks, **elastic})
+    return replace(resolve_entry_point(inner, python), ranks={**ranks, **elastic})
 
 
 def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
@@ -313,7 +313,7 @@ def _first_error(output: str) -> str:
     return f" ({re.sub('^(ERROR:?|E) +', '', said[0])[:200]})" if said else ""
 
 
-def own_texts(entry: EntryPoint) -> tuple[str, ...]:
+def read_own_texts(entry: EntryPoint) -> tuple[str, ...]:
     """The texts of the program itself, without what it imports."""
     if entry.script is not None:
         try:
@@ -323,7 +323,7 @@ def own_texts(entry: EntryPoint) -> tuple[str, ...]:
     return tuple(entry.texts.values())
 
 
-def facts_for(entry: EntryPoint) -> ProgramStart:
+def build_program_start(entry: EntryPoint) -> ProgramStart:
     """The part of the target's spec that an entry point decides."""
     assert entry.kind != "attached"  # that one has started by itself
     if entry.text is None:

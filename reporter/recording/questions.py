@@ -84,7 +84,7 @@ def compare(
     return CallQuestion(message)
 
 
-def tensors() -> CallQuestion[TensorsAnswer]:
+def list_tensors() -> CallQuestion[TensorsAnswer]:
     """The tensors that the call can reach, with their sizes in elements."""
     return CallQuestion({"op": "tensors"})
 
@@ -108,14 +108,14 @@ def trace(allow: Sequence[str], way: TraceWay) -> CallQuestion[TraceAnswer]:
     return CallQuestion({"op": "trace", "allow": list(allow), "way": way})
 
 
-def equivalence(
+def check_equivalence(
     request: EquivalenceRequest | SourceEquivalenceRequest,
 ) -> CallQuestion[EquivalenceAnswer]:
     """Whether a rewritten program computes what the call computes."""
     return CallQuestion(request)
 
 
-def divergence(request: DivergenceRequest) -> CallQuestion[DivergenceAnswer]:
+def measure_divergence(request: DivergenceRequest) -> CallQuestion[DivergenceAnswer]:
     """The operations of the call's graphs, or how far prefixes of one of them are off."""
     return CallQuestion(request)
 
@@ -125,12 +125,12 @@ def gather() -> CallQuestion[GatherAnswer]:
     return CallQuestion({"op": "gather"})
 
 
-def subsystems(settings: Sequence[str]) -> CallQuestion[SubsystemsAnswer]:
+def list_subsystems(settings: Sequence[str]) -> CallQuestion[SubsystemsAnswer]:
     """What can be varied in this release; `settings` are those of interest, by full name."""
     return CallQuestion({"op": "subsystems", "settings": list(settings)})
 
 
-def graph_breaks(backend: str | None = None) -> CallQuestion[GraphBreaksAnswer]:
+def find_graph_breaks(backend: str | None = None) -> CallQuestion[GraphBreaksAnswer]:
     """Graph breaks and recompiles of the call and those before it, with its own backend or with
     another.
     """
@@ -139,7 +139,7 @@ def graph_breaks(backend: str | None = None) -> CallQuestion[GraphBreaksAnswer]:
     return CallQuestion({"op": "graph_breaks", "backend": backend})
 
 
-def guards(
+def inspect_guards(
     snapshot: str, static: Sequence[ArgumentChange], vary: Sequence[ArgumentChange] | None
 ) -> CallQuestion[GuardsAnswer]:
     """What the call reused, and what had changed then; some changes are held static, or only some
@@ -155,17 +155,17 @@ def guards(
     )
 
 
-def evidence(folder: Path, options: EvidenceOptions) -> CallQuestion[EvidenceAnswer]:
+def record_evidence(folder: Path, options: EvidenceOptions) -> CallQuestion[EvidenceAnswer]:
     """The call once more under torch's own debugging tools, which write into `folder`."""
     return CallQuestion({"op": "evidence", "folder": str(folder), "options": options})
 
 
-def environment() -> CallQuestion[EnvironmentAnswer]:
+def collect_environment() -> CallQuestion[EnvironmentAnswer]:
     """What the target says of itself."""
     return CallQuestion({"op": "environment"})
 
 
-def why_not(answer: Mapping[str, Any]) -> str:
+def explain_missing_answer(answer: Mapping[str, Any]) -> str:
     """The last line of why there is no result, at most 200 characters; it may be private."""
     detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
     return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"

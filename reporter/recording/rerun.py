@@ -35,7 +35,7 @@ from collectors.protocol import (
     RerunSpec,
 )
 from reporter.core.plain import Json
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
@@ -78,7 +78,7 @@ class RerunProgram:
             ],
             cwd=self.cwd,
             env=self.environment,
-            stdin=launch.standard_input(),
+            stdin=launch.choose_standard_input(),
             **options,
         )
 
@@ -183,7 +183,7 @@ class _Again:
 
     def _describe_death(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
-        name = signal_name(-code) if code < 0 else f"exit {code}"
+        name = name_signal(-code) if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}
 
     def _read(self, path: Path) -> str:

@@ -34,7 +34,7 @@ from collectors.protocol import (
 )
 from reporter.core.kinds import EXPORTERS, Symptom
 from reporter.core.plain import Json
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
@@ -107,7 +107,7 @@ class RecordingSession:
     def _rerun_program(self) -> RerunProgram:
         # where the tool itself is run by a test, that test is not the program's
         given, unset = self.program, {"PYTEST_CURRENT_TEST": ""}
-        variables = launch.environment(given.cache) | unset | dict(given.variables)
+        variables = launch.build_environment(given.cache) | unset | dict(given.variables)
         return RerunProgram(given.python, given.command, given.cwd, variables, given.entry)
 
     def _runs(self) -> ProgramRuns:
@@ -380,7 +380,7 @@ class RecordingSession:
             call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
-                self._add(call, Symptom.DIED, signal=signal_name(ended_by))
+                self._add(call, Symptom.DIED, signal=name_signal(ended_by))
         if self.runs:
             self.runs.program_ended()
         kept = {finding.call for finding in recording.findings}

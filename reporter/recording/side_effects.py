@@ -19,7 +19,7 @@ def is_state(item: MetadataDifference) -> bool:
     return item["where"].startswith(_WHERE)
 
 
-def without_state(comparison: Comparison) -> Comparison:
+def drop_state(comparison: Comparison) -> Comparison:
     """The same comparison of outputs, inputs and gradients alone."""
     metadata = [item for item in comparison["metadata"] if not is_state(item)]
     if metadata == comparison["metadata"]:
@@ -49,4 +49,4 @@ def settle(
     if comparison is None or not any(map(is_state, comparison["metadata"])):
         return comparison
     snapshots = others()
-    return compare(snapshots) if snapshots else without_state(comparison)
+    return compare(snapshots) if snapshots else drop_state(comparison)

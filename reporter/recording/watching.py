@@ -21,7 +21,7 @@ class WatchedProgram:
     """The program to be watched: the interpreter, the words after it, and where it runs.
 
     `cache` is the compiler cache of the run. `entry` says how the target starts the command (see
-    `reporter.recording.entry_points.facts_for`); by default it is a script.
+    `reporter.recording.entry_points.build_program_start`); by default it is a script.
     """
 
     python: Path

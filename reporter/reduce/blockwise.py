@@ -13,14 +13,14 @@ from dataclasses import replace
 from anonymizer.graph import values
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.ir_json import from_json
+from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import ReproCheck
-from reporter.core.candidate import Candidate, matcher
+from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.pieces import parts
+from reporter.reduce.pieces import list_larger_pieces
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.report.captured_call import CapturedCall
@@ -51,19 +51,19 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
 def _search(
     captured: CapturedCall, pool: WorkerPool, check: ReproCheck, kind: Kind
 ) -> Candidate | None:
-    ask = Questions(Scheduler(pool, matcher(Signature(kind))), lambda _: None)
+    ask = Questions(Scheduler(pool, make_matcher(Signature(kind))), lambda _: None)
     for graph_json, way in captured.material.captures:
         if "unsupported" in graph_json or way.get("replay"):
             continue
         try:
-            graph = from_json(graph_json, values.recipe_for("plain"))
+            graph = read_graph(graph_json, values.make_recipe_chooser("plain"))
         except (NotPublic, KeyError, ValueError, TypeError):
             continue
         for backend in (Backend.AOT_EAGER, None):
             arguments = (("backend", repr(backend.value)),) if backend else check.arguments
             found = ask.first(
                 _strict(candidate, backend is None)
-                for part in parts(graph)
+                for part in list_larger_pieces(graph)
                 for candidate in [Candidate(part, replace(check, arguments=arguments))]
                 if backend is not None or not candidate.casts
             )
@@ -88,7 +88,7 @@ def _convict(
     captured: CapturedCall, pool: WorkerPool, found: Candidate, kind: Kind
 ) -> CapturedCall:
     """The verdict, with the layer that the block's own runs under each backend show."""
-    shows = matcher(Signature(kind))
+    shows = make_matcher(Signature(kind))
     layer = Layer.INDUCTOR
     for lower, backend in BACKEND_OF.items():
         if backend == Backend.INDUCTOR:

@@ -51,7 +51,7 @@ def _recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     return Recipe("randint", 0, 2)
 
 
-def as_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
+def convert_to_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
     """An input that stands for an intermediate."""
     node = graph.node(name)
     meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
@@ -70,7 +70,7 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
         if not isinstance(meta, TensorMeta):
             return None
         new = f"c{name}"
-        fresh.append(replace(as_input(graph, name, meta), name=new))
+        fresh.append(replace(convert_to_input(graph, name, meta), name=new))
         replaced[name] = new
 
     def change(ref: Ref) -> Value:
@@ -83,7 +83,7 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
     return prune(Graph((*graph.inputs, *fresh), nodes, outputs, graph.runs))
 
 
-def prefix(graph: Graph, length: int) -> Graph | None:
+def select_prefix(graph: Graph, length: int) -> Graph | None:
     """The first `length` nodes; what the rest would have read, and what was an output already, is
     returned.
     """
@@ -108,7 +108,7 @@ def prefix(graph: Graph, length: int) -> Graph | None:
     )
 
 
-def suffix(graph: Graph, start: int) -> Graph | None:
+def select_suffix(graph: Graph, start: int) -> Graph | None:
     """The nodes from `start` on; the tensors they read from before become inputs."""
     dropped = graph.nodes[:start]
     names = {node.name for node in dropped}
@@ -132,7 +132,7 @@ def suffix(graph: Graph, start: int) -> Graph | None:
     return cut_inputs(whole, cuts) if cuts else prune(whole)
 
 
-def alike(graph: Graph, one: str, two: str) -> bool:
+def are_alike(graph: Graph, one: str, two: str) -> bool:
     """Whether both values are tensors of the same shape and dtype."""
     a, b = graph.meta_of(one), graph.meta_of(two)
     return (
@@ -158,7 +158,7 @@ def substitute(graph: Graph, old: str, new: str) -> Graph | None:
     return prune(Graph(graph.inputs, nodes, outputs, graph.runs))
 
 
-def with_input(graph: Graph, old: Input, new: Input) -> Graph:
+def replace_input(graph: Graph, old: Input, new: Input) -> Graph:
     """The graph with the input `old` replaced by `new`; it is found by its name."""
     inputs = tuple(new if item.name == old.name else item for item in graph.inputs)
     return replace(graph, inputs=inputs)
@@ -171,10 +171,10 @@ def widen_range(graph: Graph, name: str) -> Graph | None:
     item = graph.input(name)
     if item is None or item.recipe.kind != "randint":
         return None
-    return with_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))
+    return replace_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))
 
 
-def static(graph: Graph) -> Graph:
+def fix_sizes(graph: Graph) -> Graph:
     """The graph with symbolic input sizes fixed."""
     return replace(graph, inputs=tuple(replace(item, symbols=()) for item in graph.inputs), runs=())
 

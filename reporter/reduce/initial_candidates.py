@@ -15,7 +15,7 @@ from typing import Any
 from anonymizer.graph import values
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.ir_json import from_json
+from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol import (
@@ -42,12 +42,12 @@ from reporter.diagnose.rungs import EAGER, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
-from reporter.reduce.pieces import parts
+from reporter.reduce.pieces import list_larger_pieces
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
-def check_for(
+def build_check(
     diagnosis: Diagnosis,
     environment: EnvironmentFacts | None,
     prelude: str = "",
@@ -76,7 +76,9 @@ def check_for(
             item["property"] == "changed input" and not item["same"] for item in changed
         ),
         eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
-        prelude="\n\n\n".join(filter(None, (settings(finding.context, environment), prelude))),
+        prelude="\n\n\n".join(
+            filter(None, (write_settings(finding.context, environment), prelude))
+        ),
     )
 
 
@@ -87,10 +89,10 @@ def _arguments(
     assert diagnosis.finding is not None
     options = diagnosis.finding.options
     if diagnosis.finding.compiler == Compiler.COMPILE:
-        return arguments(options, custom)
+        return write_compile_arguments(options, custom)
     if diagnosis.finding.compiler == Compiler.ONNX:
-        return onnx_arguments(options, words)
-    return strictness(diagnosis)
+        return write_onnx_arguments(options, words)
+    return write_strictness(diagnosis)
 
 
 def _config(
@@ -99,7 +101,9 @@ def _config(
     """The settings that the call ran under, and those under which the failure was seen."""
     ladder = diagnosis.ladder
     assert ladder is not None
-    lines = config_lines(environment["configs"], environment["choices"]) if environment else ()
+    lines = (
+        write_config_lines(environment["configs"], environment["choices"]) if environment else ()
+    )
     config = dict(lines)
     draws = bool(ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
     if draws and diagnosis.layer in INDUCTOR_LAYERS:
@@ -122,7 +126,7 @@ def _contexts(context: ContextState) -> Iterator[str]:
             yield f'torch.autocast("{device}", dtype={dtype})'
 
 
-def settings(context: ContextState, environment: EnvironmentFacts | None) -> str:
+def write_settings(context: ContextState, environment: EnvironmentFacts | None) -> str:
     """Global switches that were not at their default, as statements."""
     lines = []
     if context["default_dtype"] != "torch.float32":
@@ -137,7 +141,7 @@ def settings(context: ContextState, environment: EnvironmentFacts | None) -> str
     return "\n".join(lines)
 
 
-def config_lines(
+def write_config_lines(
     configs: Mapping[str, Any], choices: Collection[str] = ()
 ) -> tuple[tuple[str, str], ...]:
     """Non-default torch configuration as assignments; only plain values, and strings that torch
@@ -156,7 +160,7 @@ def config_lines(
     return tuple(kept)
 
 
-def arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], ...]:
+def write_compile_arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], ...]:
     """The torch.compile keyword arguments as text; options are torch's own names and plain
     values.
     """
@@ -179,7 +183,9 @@ def arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], .
     return tuple(found)
 
 
-def onnx_arguments(options: CompileOptions, words: Collection[str]) -> tuple[tuple[str, str], ...]:
+def write_onnx_arguments(
+    options: CompileOptions, words: Collection[str]
+) -> tuple[tuple[str, str], ...]:
     """The arguments of torch.onnx.export as text; of names those that are words of torch stay,
     since nodes may have them too.
     """
@@ -196,7 +202,7 @@ def onnx_arguments(options: CompileOptions, words: Collection[str]) -> tuple[tup
     return tuple(found)
 
 
-def strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+def write_strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """The `strict` of torch.export.export, where the failure is there in that mode alone."""
     assert diagnosis.ladder is not None and diagnosis.finding is not None
     modes = {True: diagnosis.ladder[STRICT], False: diagnosis.ladder[NON_STRICT]}
@@ -206,7 +212,7 @@ def strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     return (("strict", repr(bool(own))),)
 
 
-def graphs(
+def capture_graphs(
     diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
 ) -> Iterator[tuple[GraphJson, CaptureWay]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
@@ -230,7 +236,7 @@ def graphs(
             yield graph, way
 
 
-def graph_candidates(
+def build_graph_candidates(
     captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
@@ -240,9 +246,9 @@ def graph_candidates(
     """
     if "unsupported" in captured:
         return
-    for level in values.levels(item.get("stats") for item in captured["inputs"]):
+    for level in values.list_value_levels(item.get("stats") for item in captured["inputs"]):
         try:
-            graph = from_json(captured, values.recipe_for(level))
+            graph = read_graph(captured, values.make_recipe_chooser(level))
         except (NotPublic, KeyError, ValueError, TypeError):
             return
         if not graph.outputs and not graph.nodes:
@@ -255,12 +261,12 @@ def graph_candidates(
             yield from (
                 Candidate(part, variant)
                 for variant in quick
-                for part in parts(graph)
+                for part in list_larger_pieces(graph)
                 if part != graph
             )
 
 
-def slices(
+def list_slices(
     captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
@@ -272,14 +278,14 @@ def slices(
     """
     if "unsupported" in captured or way.get("replay") or check.kind in SEVERAL_CALLS:
         return
-    tried = values.levels(item.get("stats") for item in captured["inputs"])
+    tried = values.list_value_levels(item.get("stats") for item in captured["inputs"])
     wanted = ["plain"]
     if check.kind in WRONG_AT_ONCE:
         wanted += [level for level in (values.NOT_FINITE,) if level in tried]
         wanted += ["range", *values.ONE_SIDED]
     for level in wanted:
         try:
-            graph = from_json(captured, values.recipe_for(level))
+            graph = read_graph(captured, values.make_recipe_chooser(level))
         except (NotPublic, KeyError, ValueError, TypeError):
             return
         for variant in _variants(graph, way, check, layer)[1][:1]:
@@ -303,7 +309,7 @@ def _variants(
     if not _has_floats(graph):
         check = replace(check, double=False)  # nothing float64 could be nearer to
     if way.get("replay") and len(graph.runs) > 1:
-        graph, calls = sequence(graph)
+        graph, calls = fix_constant_sizes(graph)
         check = replace(check, calls=calls) if calls else check
     elif way.get("dynamic"):
         check = replace(
@@ -360,7 +366,7 @@ QUICKER: Mapping[Layer, Backend] = {
 }
 
 
-def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
+def fix_constant_sizes(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
     """The graph with sizes that never change fixed, and the calls as bindings of those that do."""
     changing = {
         symbol
@@ -385,7 +391,9 @@ def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ..
     return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
 
 
-def source_candidates(content: Content, check: ReproCheck, layer: Layer) -> Iterator[Candidate]:
+def build_source_candidates(
+    content: Content, check: ReproCheck, layer: Layer
+) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
     checks = _with_backward(check)
     if dict(check.arguments).get("backend") is None and layer in QUICKER:

@@ -18,7 +18,7 @@ from reporter.core.candidate import find_failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
-from reporter.core.signature import Signature, same_failure
+from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.limits import REFUSALS
 from reporter.execution.control import run_control
@@ -74,7 +74,7 @@ class Others:
         if signature.kind == self.wanted.kind and signature.kind != Kind.CRASH:
             return
         for key, known in self._found.items():
-            if same_failure(known.signature, signature):
+            if is_same_failure(known.signature, signature):
                 if len(text) < len(known.text):
                     self._found[key] = Other(known.signature, text)
                 return
@@ -103,7 +103,7 @@ class Others:
         for other in smallest[:MOST]:
             answer = run_cold(python, other.text, limit, describe=True, warm=warm)
             again = find_failure(answer)
-            if again is None or not same_failure(other.signature, again):
+            if again is None or not is_same_failure(other.signature, again):
                 continue
             is_eager = self.wanted.layer == Layer.EAGER
             if is_eager or run_control(python, other.text, limit, warm).outcome == "passes":

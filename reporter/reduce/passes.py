@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from anonymizer.graph.ir import Graph, Node, Ref, impure, prune
+from anonymizer.graph.ir import Graph, Node, Ref, is_impure, prune
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
 from reporter.reduce.graph_cuts import (
-    alike,
+    are_alike,
     cut_inputs,
+    fix_sizes,
     is_tensor,
-    prefix,
-    static,
+    select_prefix,
+    select_suffix,
     substitute,
-    suffix,
     widen_range,
 )
 from reporter.reduce.pieces import Cutter
-from reporter.reduce.questions import Questions, graph_of
+from reporter.reduce.questions import Questions, require_graph
 
 
 class Calls:
@@ -44,7 +44,7 @@ class Calls:
         options = [candidate.with_check(calls=option) for option in shorter if option != calls]
         found = ask.first(options) or candidate
         if len(found.check.calls) == 1 and isinstance(found.content, Graph):
-            plain = found.with_graph(static(found.content)).with_check(calls=())
+            plain = found.with_graph(fix_sizes(found.content)).with_check(calls=())
             found = ask.first([plain]) or found
         return found
 
@@ -58,8 +58,8 @@ class Window:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        shorter = self._search(candidate, ask, prefix, delta_debugging.bisect_prefix)
-        return self._search(shorter, ask, suffix, delta_debugging.bisect_suffix)
+        shorter = self._search(candidate, ask, select_prefix, delta_debugging.bisect_prefix)
+        return self._search(shorter, ask, select_suffix, delta_debugging.bisect_suffix)
 
     def _search(
         self,
@@ -68,7 +68,7 @@ class Window:
         cut: Callable[[Graph, int], Graph | None],
         bisect: Callable[..., int],
     ) -> Candidate:
-        graph = graph_of(candidate)
+        graph = require_graph(candidate)
         if len(graph.nodes) < 2:
             return candidate
         best = candidate
@@ -83,7 +83,7 @@ class Window:
             if not ask.holds(wanted, map(make, hints)):
                 return False
             assert wanted is not None
-            if len(graph_of(wanted).nodes) < len(graph_of(best).nodes):
+            if len(require_graph(wanted).nodes) < len(require_graph(best).nodes):
                 best = wanted
             return True
 
@@ -95,7 +95,7 @@ class Outputs:
     """The fewest outputs, by delta debugging."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        graph = graph_of(candidate)
+        graph = require_graph(candidate)
         if len(graph.outputs) <= 1:
             return candidate
         single = [
@@ -132,7 +132,7 @@ class Delta:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        graph = graph_of(candidate)
+        graph = require_graph(candidate)
         operations = [node.name for node in graph.nodes if node.counts]
         if len(operations) < 3:
             return candidate
@@ -141,7 +141,7 @@ class Delta:
 
         def shorter(names: list[str]) -> Candidate | None:
             part = cutter.cut(names) if names else None
-            if part is None or part.statements >= graph_of(best).statements:
+            if part is None or part.statements >= require_graph(best).statements:
                 return None
             return candidate.with_graph(replace(part, runs=graph.runs))
 
@@ -163,7 +163,7 @@ class Nodes:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        names = [node.name for node in reversed(graph_of(candidate).nodes)]
+        names = [node.name for node in reversed(require_graph(candidate).nodes)]
         while names:
             found = ask.pick(self._everywhere(candidate, names))
             if found is None:
@@ -175,7 +175,7 @@ class Nodes:
     def _everywhere(
         self, candidate: Candidate, names: Sequence[str]
     ) -> Iterator[tuple[int, Candidate]]:
-        graph = graph_of(candidate)
+        graph = require_graph(candidate)
         for at, name in enumerate(names):
             node = graph.node(name)
             for option in self._options(graph, node) if node is not None else ():
@@ -198,10 +198,10 @@ class Nodes:
             return
         rest = tuple(n for n in graph.nodes if n.name != node.name)
         users = graph.users().get(node.name, [])
-        if impure(node) and not users and node.name not in {ref.name for ref in graph.outputs}:
+        if is_impure(node) and not users and node.name not in {ref.name for ref in graph.outputs}:
             yield prune(replace(graph, nodes=rest))
         for other in dict.fromkeys(node.refs()):
-            if alike(graph, other, node.name):
+            if are_alike(graph, other, node.name):
                 shorter = substitute(graph, node.name, other)
                 if shorter is not None and len(shorter.nodes) < size:
                     yield shorter

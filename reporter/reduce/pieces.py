@@ -18,10 +18,10 @@ from anonymizer.graph.ir import (
     Ref,
     TensorMeta,
     Value,
-    impure,
+    is_impure,
     map_value,
 )
-from reporter.reduce.graph_cuts import as_input
+from reporter.reduce.graph_cuts import convert_to_input
 
 #: Longest way back from an operation to what it is computed from that a piece takes along.
 _REACH = 3
@@ -124,7 +124,7 @@ class Cutter:
         ]
         if read:
             return read
-        changed = [next(node.refs(), "") for node in nodes if impure(node)]
+        changed = [next(node.refs(), "") for node in nodes if is_impure(node)]
         return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
 
     def _input(self, name: str) -> list[tuple[str, Input]] | None:
@@ -138,7 +138,7 @@ class Cutter:
         meta = self.graph.meta_of(name)
         if not isinstance(meta, TensorMeta):
             return None
-        return [(name, as_input(self.graph, name, meta))]
+        return [(name, convert_to_input(self.graph, name, meta))]
 
 
 def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequence[str]) -> Graph:
@@ -174,7 +174,7 @@ def _rename(graph: Graph, names: dict[str, str]) -> Graph:
     return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs)
 
 
-def batch(pieces: Sequence[Graph]) -> Graph:
+def merge_pieces(pieces: Sequence[Graph]) -> Graph:
     """All pieces in one graph that returns what each of them returns."""
     if len(pieces) == 1:
         return pieces[0]
@@ -192,7 +192,7 @@ def batch(pieces: Sequence[Graph]) -> Graph:
     )
 
 
-def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
+def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
     """Ever larger pieces, each kind once: operations, operations with what feeds them, then the
     model's own blocks.
 
@@ -213,7 +213,7 @@ def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
         yield _affordable(graph, _distinct(cutter, blocks, seen), _BLOCKS)
 
 
-def parts(graph: Graph) -> Iterator[Graph]:
+def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
     """Larger pieces one by one, each kind once: autocast regions, the model's blocks, the smallest
     first, runs of ten nodes.
     """

@@ -184,7 +184,7 @@ class Sweep:
         return ask.sweep(candidate, (each for kind in self.kinds for each in kind(candidate)))
 
 
-def graph_of(candidate: Candidate) -> Graph:
+def require_graph(candidate: Candidate) -> Graph:
     """The graph of a graph candidate."""
     assert isinstance(candidate.content, Graph)
     return candidate.content

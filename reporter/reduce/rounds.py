@@ -18,27 +18,27 @@ _Round = tuple[Sequence[Pass], Sequence[Pass]]
 _SHORTER: Sequence[Pass] = (passes.Delta(), passes.Outputs(), passes.Nodes())
 #: Plainer text around the same operations, what saves most lines first.
 _PLAINER: Sequence[Changes] = (
-    simplify.backward,
-    simplify.options,
-    simplify.parameters,
-    simplify.precision,
-    simplify.inputs,
-    shapes.at_once,
+    simplify.propose_backward,
+    simplify.propose_options,
+    simplify.propose_arguments,
+    simplify.propose_precision,
+    simplify.propose_inputs,
+    shapes.propose_sizes,
 )
 _PLAINER_SIZES: Sequence[Pass] = (
     shapes.CallSizes(),
     shapes.Shapes(),
-    Sweep((shapes.ranks, shapes.dimensions, shapes.literals)),
+    Sweep((shapes.propose_ranks, shapes.propose_dimensions, shapes.propose_literals)),
 )
 #: What the first round does, and what later ones leave out: bisection, since deleting single
 #: operations finds what has become possible, and the guess at a common end, which has been wrong.
 _FIRST: _Round = (
     (passes.Calls(), passes.Window(), *_SHORTER),
-    (Sweep((simplify_all.everything, *_PLAINER)), *_PLAINER_SIZES),
+    (Sweep((simplify_all.propose_everything, *_PLAINER)), *_PLAINER_SIZES),
 )
 _LATER: _Round = ((passes.Calls(), *_SHORTER), (Sweep(_PLAINER), *_PLAINER_SIZES))
 #: When all else is done.
-LAST = Sweep((functools.partial(simplify.options, with_backend=True),))
+LAST = Sweep((functools.partial(simplify.propose_options, with_backend=True),))
 _ROUNDS = 3
 #: Candidates that plainer text may cost, at least; else as many as the search took before.
 _FOR_PLAINER = 32
@@ -67,7 +67,7 @@ def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions) -> Candida
     return candidate
 
 
-def size_of(candidate: Candidate) -> str:
+def describe_size(candidate: Candidate) -> str:
     """The size so far, for the progress display."""
     if isinstance(candidate.content, Graph):
         count = candidate.content.statements

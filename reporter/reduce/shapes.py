@@ -23,10 +23,10 @@ from anonymizer.graph.ir import (
     Value,
     map_constants,
 )
-from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.layouts import compute_contiguous_strides
 from reporter.core.candidate import Candidate
-from reporter.reduce.graph_cuts import with_input
-from reporter.reduce.questions import Change, Questions, graph_of
+from reporter.reduce.graph_cuts import replace_input
+from reporter.reduce.questions import Change, Questions, require_graph
 
 #: Two is asked before these; one is a special case (it broadcasts, it is never symbolic).
 _DOWNWARD = (16, 8, 4, 3)
@@ -34,7 +34,7 @@ _DOWNWARD = (16, 8, 4, 3)
 _Step = tuple[int, int, bool]
 
 
-def at_once(_: Candidate) -> Iterator[Change]:
+def propose_sizes(_: Candidate) -> Iterator[Change]:
     """All sizes two, or small and as different as they were; multiples stay multiples where that
     can be.
     """
@@ -44,7 +44,7 @@ def at_once(_: Candidate) -> Iterator[Change]:
 
 def _all_small(step: int, candidate: Candidate) -> Candidate | None:
     """All sizes from 2 on upwards, each `step` more than the one below."""
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
     if len(sizes) < 2:
         return None
@@ -52,9 +52,9 @@ def _all_small(step: int, candidate: Candidate) -> Candidate | None:
     return candidate.with_graph(_resize(graph, sizes, targets))
 
 
-def plainest(candidate: Candidate, size: int) -> Candidate:
+def limit_sizes(candidate: Candidate, size: int) -> Candidate:
     """Every size above `size` as that one."""
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
     return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))
 
@@ -78,7 +78,7 @@ class Shapes:
             candidate = found[1]
 
     def _options(self, candidate: Candidate) -> Iterator[tuple[_Step, Candidate]]:
-        graph = graph_of(candidate)
+        graph = require_graph(candidate)
         sizes = {size for item in graph.inputs for size in item.meta.shape if size > 1}
         for size in (*_descending(sizes), *_descending(_constants(graph) - sizes)):
             smaller = dict.fromkeys((2, self._next_below(size))) if size > 2 else (1,)
@@ -97,21 +97,21 @@ def _descending(sizes: Iterable[int]) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-#: Each step of `dimensions`, and the largest size that it is tried on: what cannot be eight is not
-#: four.
+#: Each step of `propose_dimensions`, and the largest size that it is tried on: what cannot be eight
+#: is not four.
 _STEPS = {2: None, 8: None, 4: 8, 3: 4}
 
 
-def dimensions(candidate: Candidate) -> Iterator[Change]:
+def propose_dimensions(candidate: Candidate) -> Iterator[Change]:
     """One dimension of one input at a time: for sizes that only happen to be equal."""
-    for item in graph_of(candidate).inputs:
+    for item in require_graph(candidate).inputs:
         for dim in range(len(item.meta.shape)):
             for step in _STEPS:
                 yield functools.partial(_shorter, item.name, dim, step)
 
 
 def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     item = graph.input(name)
     if item is None or item.alias is not None or dim >= len(item.meta.shape):
         return None
@@ -120,19 +120,19 @@ def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate 
         return None
     shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
     new = replace(item, meta=restride(item.meta, shape), symbols=())
-    return candidate.with_graph(with_input(graph, item, new))
+    return candidate.with_graph(replace_input(graph, item, new))
 
 
-def ranks(candidate: Candidate) -> Iterator[Change]:
+def propose_ranks(candidate: Candidate) -> Iterator[Change]:
     """Fewer dimensions: of all tensors of the largest rank only the last one, or the first one
     dropped, while that is possible.
     """
-    for _ in range(_largest_rank(graph_of(candidate)) - 1):
+    for _ in range(_largest_rank(require_graph(candidate)) - 1):
         yield lambda c: _with_rank(c, 1)
-        yield lambda c: _with_rank(c, _largest_rank(graph_of(c)) - 1)
+        yield lambda c: _with_rank(c, _largest_rank(require_graph(c)) - 1)
 
 
-def plainest_ranks(candidate: Candidate) -> Candidate:
+def simplify_ranks(candidate: Candidate) -> Candidate:
     """Vectors instead of the tensors of the largest rank, where that can be."""
     return _with_rank(candidate, 1) or candidate
 
@@ -143,7 +143,7 @@ def _largest_rank(graph: Graph) -> int:
 
 def _with_rank(candidate: Candidate, target: int) -> Candidate | None:
     """The tensors of the largest rank with `target` dimensions; None where that is no less."""
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     rank = _largest_rank(graph)
     aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
     if not 0 < target < rank or aliased:
@@ -158,7 +158,7 @@ def _flat(item: Input, rank: int) -> Input:
     if item.kind != "input":
         return item
     shape = item.meta.shape[len(item.meta.shape) - rank :]
-    meta = replace(item.meta, shape=shape, stride=contiguous(shape))
+    meta = replace(item.meta, shape=shape, stride=compute_contiguous_strides(shape))
     return replace(item, meta=meta, symbols=())
 
 
@@ -178,7 +178,7 @@ class CallSizes:
             rank = {value: start + index for index, value in enumerate(values)}
             renamed = tuple(tuple((symbol, rank[size]) for symbol, size in call) for call in calls)
             last = dict(renamed[-1])
-            graph = graph_of(candidate)
+            graph = require_graph(candidate)
             inputs = tuple(
                 replace(
                     item,
@@ -267,8 +267,8 @@ def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
     """The same order of dimensions in memory, for another shape; expanded dimensions stay
     expanded.
     """
-    if meta.stride is None or meta.stride == contiguous(meta.shape):
-        return replace(meta, shape=shape, stride=contiguous(shape))
+    if meta.stride is None or meta.stride == compute_contiguous_strides(meta.shape):
+        return replace(meta, shape=shape, stride=compute_contiguous_strides(shape))
     order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
     strides = [0] * len(shape)
     step = 1
@@ -280,11 +280,11 @@ def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
     return replace(meta, shape=shape, stride=tuple(strides))
 
 
-def literals(candidate: Candidate) -> Iterator[Change]:
+def propose_literals(candidate: Candidate) -> Iterator[Change]:
     """Plainer numbers in the arguments of nodes: 0, 1 or 2 for floats and ints that are no sizes;
     optional arguments dropped.
     """
-    for node in graph_of(candidate).nodes:
+    for node in require_graph(candidate).nodes:
         if node.op not in ("enter", "exit"):
             for key, _ in node.kwargs:
                 yield functools.partial(_without_argument, node.name, key)
@@ -297,7 +297,7 @@ def _without_argument(name: str, key: str | None, candidate: Candidate) -> Candi
     """Without one keyword argument, or (None) without the last argument if that is a plain number
     or None.
     """
-    node = graph_of(candidate).node(name)
+    node = require_graph(candidate).node(name)
     if node is None:
         return None
     if key is not None:
@@ -310,7 +310,7 @@ def _without_argument(name: str, key: str | None, candidate: Candidate) -> Candi
 
 
 def _with_plain_floats(name: str, plain: float, candidate: Candidate) -> Candidate | None:
-    node = graph_of(candidate).node(name)
+    node = require_graph(candidate).node(name)
     if node is None:
         return None
 
@@ -324,6 +324,6 @@ def _with_plain_floats(name: str, plain: float, candidate: Candidate) -> Candida
 
 
 def _with_node(candidate: Candidate, new: Node) -> Candidate:
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     nodes = tuple(new if node.name == new.name else node for node in graph.nodes)
     return candidate.with_graph(replace(graph, nodes=nodes))

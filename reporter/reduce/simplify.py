@@ -1,8 +1,8 @@
 """Changes that make a program plainer without making it shorter: what surrounds it, what feeds it,
 its dtype and device.
 
-`options`, `backward`, `parameters`, `precision` and `inputs` list the changes to try on a
-candidate, likeliest first; each looks again at the candidate that it is then applied to.
+The functions `propose_…` list the changes to try on a candidate, likeliest first; each looks again
+at the candidate that it is then applied to.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import replace
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.ir import Graph, Input, Recipe
-from anonymizer.graph.layouts import contiguous
+from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
-from reporter.reduce.graph_cuts import retype, with_input
-from reporter.reduce.questions import Change, graph_of
+from reporter.reduce.graph_cuts import replace_input, retype
+from reporter.reduce.questions import Change, require_graph
 
 #: A plainer input made from one, or None where it is plain already.
 _Step = Callable[[Input], "Input | None"]
 _SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
 
 
-def options(candidate: Candidate, with_backend: bool = False) -> Iterator[Change]:
+def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterator[Change]:
     """Without what surrounds the program: contexts, config assignments, torch.compile arguments,
     what is compared beside the outputs.
 
@@ -67,14 +67,14 @@ def _without(field: str, item: object, candidate: Candidate) -> Candidate:
     return candidate.with_check(**{field: left})
 
 
-def without_config(candidate: Candidate) -> Candidate:
+def drop_config(candidate: Candidate) -> Candidate:
     """Without any config assignment that may go."""
     return _together(
         (functools.partial(_without, "config", item) for item in _removable(candidate)), candidate
     )
 
 
-def bare(candidate: Candidate) -> Candidate:
+def strip_surroundings(candidate: Candidate) -> Candidate:
     """Without contexts and torch.compile arguments other than the backend; what is compared and
     config stay.
     """
@@ -82,7 +82,7 @@ def bare(candidate: Candidate) -> Candidate:
     return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
 
 
-def backward(_: Candidate) -> Iterator[Change]:
+def propose_backward(_: Candidate) -> Iterator[Change]:
     """The simplest way to ask for gradients: none, where they are not what is wrong, or those of a
     plain sum.
     """
@@ -102,22 +102,22 @@ def _plainer(check: ReproCheck) -> list[str]:
     return ways if check.backward == "sum" else [*ways, "sum"]
 
 
-def plainest_backward(candidate: Candidate) -> Candidate:
+def simplify_backward(candidate: Candidate) -> Candidate:
     """Without gradients, or with those of a sum where they are what is wrong."""
     plainer = _plainer(candidate.check)
     return candidate.with_check(backward=plainer[0]) if plainer else candidate
 
 
-def parameters(_: Candidate) -> Iterator[Change]:
+def propose_arguments(_: Candidate) -> Iterator[Change]:
     """A parameter nobody needs as a layer as a plain argument: the module disappears when it adds
     nothing.
     """
-    yield as_arguments
+    yield convert_to_arguments
 
 
-def as_arguments(candidate: Candidate) -> Candidate:
+def convert_to_arguments(candidate: Candidate) -> Candidate:
     """All parameters as arguments; gradients that are wrong stay those of parameters."""
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     if candidate.check.kind == Kind.WRONG_GRADIENT:
         return candidate
     inputs = tuple(
@@ -137,13 +137,13 @@ def _owns_memory(graph: Graph, item: Input) -> bool:
     return any(match is not None and item.name in match.owns for match in matches)
 
 
-def precision(_: Candidate) -> Iterator[Change]:
+def propose_precision(_: Candidate) -> Iterator[Change]:
     """Dtype and device of the whole program at once: the CPU, and single precision."""
-    yield lambda c: c.with_graph(retype(graph_of(c), {}, "cpu"))
-    yield lambda c: c.with_graph(retype(graph_of(c), _SINGLE, None))
+    yield lambda c: c.with_graph(retype(require_graph(c), {}, "cpu"))
+    yield lambda c: c.with_graph(retype(require_graph(c), _SINGLE, None))
 
 
-def inputs(candidate: Candidate) -> Iterator[Change]:
+def propose_inputs(candidate: Candidate) -> Iterator[Change]:
     """Plainer inputs, all at once and one by one: no gradient, default layout, no alias, plain
     random floats; private state as plain arguments.
     """
@@ -152,13 +152,13 @@ def inputs(candidate: Candidate) -> Iterator[Change]:
     yield from changes
 
 
-def plainest_inputs(candidate: Candidate) -> Candidate:
+def simplify_inputs(candidate: Candidate) -> Candidate:
     """All of it at once, except that every dtype stays."""
     return _together(_changes(candidate, _STEPS), candidate)
 
 
 def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
-    for item in graph_of(candidate).inputs:
+    for item in require_graph(candidate).inputs:
         for step in steps:
             yield functools.partial(_change, item.name, step)
 
@@ -170,10 +170,10 @@ def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
 
 
 def _change(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
-    graph = graph_of(candidate)
+    graph = require_graph(candidate)
     item = graph.input(name)
     new = step(item) if item is not None else None
-    return candidate.with_graph(with_input(graph, item, new)) if item and new else None
+    return candidate.with_graph(replace_input(graph, item, new)) if item and new else None
 
 
 def _no_grad(item: Input) -> Input | None:
@@ -190,7 +190,11 @@ def _argument(item: Input) -> Input | None:
 
 def _no_alias(item: Input) -> Input | None:
     return (
-        replace(item, alias=None, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+        replace(
+            item,
+            alias=None,
+            meta=replace(item.meta, stride=compute_contiguous_strides(item.meta.shape)),
+        )
         if item.alias
         else None
     )
@@ -198,7 +202,7 @@ def _no_alias(item: Input) -> Input | None:
 
 def _layout(item: Input) -> Input | None:
     return (
-        replace(item, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+        replace(item, meta=replace(item.meta, stride=compute_contiguous_strides(item.meta.shape)))
         if item.meta.stride and not item.alias
         else None
     )

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes, simplify
-from reporter.reduce.graph_cuts import static
-from reporter.reduce.questions import Change, graph_of
+from reporter.reduce.graph_cuts import fix_sizes
+from reporter.reduce.questions import Change, require_graph
 
 
-def everything(candidate: Candidate) -> Iterator[Change]:
+def propose_everything(candidate: Candidate) -> Iterator[Change]:
     """Plain surroundings, inputs and sizes in one step, the plainest combination first.
 
     One element in a vector, without config assignments and with; then sizes of two; then only plain
@@ -24,18 +24,20 @@ def everything(candidate: Candidate) -> Iterator[Change]:
     """
     if not candidate.check.calls:
         # the first has to be asked once anyway, and runs beside the next
-        yield lambda c: simplify.without_config(_vector(c))
+        yield lambda c: simplify.drop_config(_vector(c))
         yield _vector
-        yield lambda c: shapes.plainest(simplify.bare(_plain(c)), 2)
-        yield lambda c: simplify.bare(_plain(c)).with_check(arguments=c.check.arguments)
+        yield lambda c: shapes.limit_sizes(simplify.strip_surroundings(_plain(c)), 2)
+        yield lambda c: simplify.strip_surroundings(_plain(c)).with_check(
+            arguments=c.check.arguments
+        )
 
 
 def _plain(candidate: Candidate) -> Candidate:
-    plain = simplify.as_arguments(simplify.plainest_backward(candidate))
-    return simplify.plainest_inputs(plain)
+    plain = simplify.convert_to_arguments(simplify.simplify_backward(candidate))
+    return simplify.simplify_inputs(plain)
 
 
 def _vector(candidate: Candidate) -> Candidate:
-    bare = simplify.bare(_plain(candidate))
-    fixed = bare.with_graph(static(graph_of(bare)))
-    return shapes.plainest(shapes.plainest_ranks(fixed), 1)
+    bare = simplify.strip_surroundings(_plain(candidate))
+    fixed = bare.with_graph(fix_sizes(require_graph(bare)))
+    return shapes.limit_sizes(shapes.simplify_ranks(fixed), 1)

@@ -16,7 +16,7 @@ from anonymizer.graph.ir import Graph
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind
-from reporter.reduce.pieces import BEFORE_CONES, batch, levels
+from reporter.reduce.pieces import BEFORE_CONES, list_piece_levels, merge_pieces
 from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
@@ -76,7 +76,7 @@ class Slices:
         """Level by level, the smallest pieces first."""
         if graph.statements < _LEAST:
             return None
-        for number, level in enumerate(levels(graph, find_named_operators(failure))):
+        for number, level in enumerate(list_piece_levels(graph, find_named_operators(failure))):
             if number == BEFORE_CONES and self._is_hopeless(graph):
                 return None
             self.patience = _PATIENCE
@@ -99,7 +99,7 @@ class Slices:
         in parts.
         """
         groups = list(_groups(pieces, _GROUPS))
-        made = [self.make(batch(group)) for group in groups]
+        made = [self.make(merge_pieces(group)) for group in groups]
         self.patience -= len(groups)
         found = self.ask.pick(zip(groups, made))
         if found is not None:
@@ -119,7 +119,7 @@ class Slices:
                 pieces = delta_debugging.minimise_list(pieces, self._index)
                 break
             pieces = found[1]
-        return self.make(batch(pieces))
+        return self.make(merge_pieces(pieces))
 
     def _index(self, options: Sequence[list[Graph]]) -> int | None:
         found = self._pick(options)
@@ -127,7 +127,8 @@ class Slices:
 
     def _pick(self, options: Sequence[list[Graph]]) -> tuple[int, list[Graph]] | None:
         found = self.ask.pick(
-            (at, self.make(batch(option)) if option else None) for at, option in enumerate(options)
+            (at, self.make(merge_pieces(option)) if option else None)
+            for at, option in enumerate(options)
         )
         return (found[0], options[found[0]]) if found is not None else None
 

@@ -14,7 +14,7 @@ from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.source import rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
-from anonymizer.source.symbols.imports import import_lines
+from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
@@ -47,7 +47,7 @@ class Rewritten:
         )
 
 
-def program(
+def rewrite_program(
     captured: CapturedCall, exact: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> Rewritten | None:
     """The failing callable as public code, or None if its source cannot be had; `say` is told why
@@ -100,7 +100,7 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
         yield from several
 
 
-def backend(captured: CapturedCall) -> SourceProgram | None:
+def rewrite_backend(captured: CapturedCall) -> SourceProgram | None:
     """The user's own backend as public code, or None if there is none to be had."""
     if not captured.material.gathered:
         return None
@@ -110,16 +110,16 @@ def backend(captured: CapturedCall) -> SourceProgram | None:
         return None
 
 
-def in_public_words(captured: CapturedCall) -> CapturedCall:
+def rename_exception(captured: CapturedCall) -> CapturedCall:
     """The recording with the class that the program's own code raises under the name that rewritten
     code has for it.
     """
     wanted = captured.verdict.signature
     if wanted is None or wanted.exception is None:
         return captured
-    made = backend(captured) if captured.verdict.layer == Layer.BACKEND else None
+    made = rewrite_backend(captured) if captured.verdict.layer == Layer.BACKEND else None
     if made is None:
-        rebuilt = program(captured)
+        rebuilt = rewrite_program(captured)
         made = rebuilt.program if rebuilt is not None else None
     public = made.mapping.get(wanted.exception) if made is not None else None
     if public is None:
@@ -128,9 +128,9 @@ def in_public_words(captured: CapturedCall) -> CapturedCall:
     return replace(captured, verdict=verdict)
 
 
-def backend_text(program: SourceProgram) -> str:
+def write_backend(program: SourceProgram) -> str:
     """The definitions of a backend with the imports that a repro does not have anyway."""
-    extra = [line for line in import_lines(program.definitions) if line and line != "import torch"]
+    extra = [line for line in write_imports(program.definitions) if line and line != "import torch"]
     return "\n".join([*extra, program.definitions_text()])
 
 
@@ -146,7 +146,7 @@ class _Control:
 
 
 #: A plainer check around the source.
-_CHECK = Sweep((simplify.options, simplify.backward))
+_CHECK = Sweep((simplify.propose_options, simplify.propose_backward))
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 
 
@@ -159,14 +159,14 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     """
 
     before = candidate.check.prelude
-    text = backend_text(program)
+    text = write_backend(program)
     if not text or text not in before:
         return candidate
     kind = Kind.CRASH if candidate.check.kind == Kind.CRASH else Kind.WRONG_RESULT
     plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
 
     def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
-        return other.with_check(prelude=before.replace(text, backend_text(item)))
+        return other.with_check(prelude=before.replace(text, write_backend(item)))
 
     def works(item: SourceProgram, control: _Control) -> bool:
         asked = around(item, Candidate(control, plain))
@@ -199,7 +199,7 @@ def _returns(program: SourceProgram) -> bool:
     """Whether the backend ends by giving back something that can be called."""
     functions = [
         node
-        for node in ast.parse(backend_text(program)).body
+        for node in ast.parse(write_backend(program)).body
         if isinstance(node, ast.FunctionDef) and node.name in program.callable_expression
     ]
     last = functions[-1].body[-1] if functions else None
@@ -240,7 +240,7 @@ def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     return ask.first([Candidate(Rewritten(replace(program, sizes=sizes)), check)]) or candidate
 
 
-def statements(candidate: Candidate) -> int:
+def count_statements(candidate: Candidate) -> int:
     """Tensor operations of a rewritten source."""
     content = candidate.content
     if isinstance(content, Rewritten):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reporter.core.settings import WorkOptions
 from reporter.execution import interpreter, launch
-from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
@@ -69,7 +69,7 @@ class WorkerSet:
 
     def _warm(self, python: Path) -> Path:
         """The folder of an interpreter's warm-up cache, which outlives the run."""
-        return warm_folder(python, self.folder / "warm")
+        return prepare_warm_folder(python, self.folder / "warm")
 
     def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
         """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever
@@ -80,7 +80,7 @@ class WorkerSet:
         return WorkerPool(
             python,
             options.jobs,
-            launch.environment(),
+            launch.build_environment(),
             self.folder / name,
             WorkerSettings(
                 memory_limit=int(options.memory * 2**30),

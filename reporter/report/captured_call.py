@@ -29,7 +29,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
-from reporter.report.environment import public_environment
+from reporter.report.environment import build_public_environment
 from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, RungRow
 
@@ -178,7 +178,7 @@ class CapturedCall:
                 f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__});"
                 " start anew without --resume"
             ) from None
-        facts = public_environment(saved.call.surroundings.environment)
+        facts = build_public_environment(saved.call.surroundings.environment)
         return replace(saved.call, surroundings=replace(saved.call.surroundings, environment=facts))
 
 

@@ -1,8 +1,8 @@
 """What a report may say of the machine: each fact with the values that may leave.
 
-`public_environment` builds the facts anew from this table. A fact that is not in it does not leave.
-Environment variables and settings of torch are built by the target, since only the torch there
-knows which words it has registered (`collectors.machine.configs`).
+`build_public_environment` builds the facts anew from this table. A fact that is not in it does not
+leave. Environment variables and settings of torch are built by the target, since only the torch
+there knows which words it has registered (`collectors.machine.configs`).
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def _count(value: object, _: object = None) -> int | None:
 
 
 def _numbers(value: object, _: object = None) -> str | None:
-    return public.public_numbers(value)
+    return public.read_public_numbers(value)
 
 
 def _torch(value: object, facts: Mapping[str, object]) -> str:
-    return public.public_version(value, git=facts.get("git"))
+    return public.read_public_version(value, git=facts.get("git"))
 
 
 def _python(value: object) -> str:
@@ -85,7 +85,7 @@ def _processor(value: object) -> Json:
     given = _members(value)
     vendor = given.get("vendor")
     found: Json = {
-        "model": public.public_processor(given.get("model")),
+        "model": public.read_public_processor(given.get("model")),
         "vendor": vendor if vendor in public.VENDOR_WORDS else _cpu_number(vendor),
         "caches": {
             level: size
@@ -106,21 +106,24 @@ def _cpu_number(value: object) -> str | None:
 
 def _tools(value: object) -> Json:
     given = _members(value)
-    found = {name: public.public_numbers(given.get(name)) for name in ("clang", "cmake", "nvcc")}
+    found = {
+        name: public.read_public_numbers(given.get(name)) for name in ("clang", "cmake", "nvcc")
+    }
     cudnn = [
-        public.public_numbers(part) for part in re.split(r",\s*", str(given.get("cudnn") or ""))
+        public.read_public_numbers(part)
+        for part in re.split(r",\s*", str(given.get("cudnn") or ""))
     ]
     return {
         **found,
-        "gcc": public.public_gcc(given["gcc"]) if given.get("gcc") else None,
-        "compiler": public.public_compiler(given.get("compiler")),
+        "gcc": public.read_public_gcc(given["gcc"]) if given.get("gcc") else None,
+        "compiler": public.read_public_compiler(given.get("compiler")),
         "cudnn": ", ".join(part for part in cudnn if part) or None,
     }
 
 
 def _packages(value: object, facts: Mapping[str, object]) -> Json:
     return {
-        name: public.public_version(version, git=facts.get("git"), package=name)
+        name: public.read_public_version(version, git=facts.get("git"), package=name)
         for name, version in _members(value).items()
         if public.is_public_package(name)
     }
@@ -129,7 +132,7 @@ def _packages(value: object, facts: Mapping[str, object]) -> Json:
 def _rocm(value: object) -> Json:
     given = _members(value)
     names = ("HIP Runtime", "MIOpen", "ROCm")
-    return {name: public.public_numbers(given[name]) for name in names if name in given}
+    return {name: public.read_public_numbers(given[name]) for name in names if name in given}
 
 
 def _triton(value: object) -> Json:
@@ -138,7 +141,7 @@ def _triton(value: object) -> Json:
         return {}
     version = given.get("version")
     return {
-        "version": public.public_version(version, package="triton") if version else None,
+        "version": public.read_public_version(version, package="triton") if version else None,
         "backends": [name for name in _items(given.get("backends")) if name in _BACKENDS],
         "interpret": bool(given.get("interpret")),
     }
@@ -176,7 +179,7 @@ FACTS = (
         " commit that torch reports; another local part is `+local`",
         _torch,
     ),
-    Fact("git", "40 hexadecimal digits", _plain(public.public_commit)),
+    Fact("git", "40 hexadecimal digits", _plain(public.read_public_commit)),
     Fact("debug", "yes or no", _flag),
     Fact("cuda", _RELEASE, _numbers),
     Fact("hip", _RELEASE, _numbers),
@@ -185,7 +188,7 @@ FACTS = (
     Fact(
         "python_compiler",
         "`GCC`, `Clang` or `MSC`, and its numbers",
-        lambda value, _: public.public_compiler(value) or "",
+        lambda value, _: public.read_public_compiler(value) or "",
     ),
     Fact(
         "implementation",
@@ -196,7 +199,7 @@ FACTS = (
     Fact(
         "os",
         "names of well-known distributions, their numbers, and major.minor.patch of the kernel",
-        _plain(public.public_system),
+        _plain(public.read_public_system),
     ),
     Fact(
         "machine",
@@ -207,7 +210,7 @@ FACTS = (
     Fact(
         "cpu",
         "the words that vendors have for their products, and the numbers of the product",
-        _plain(public.public_processor),
+        _plain(public.read_public_processor),
     ),
     Fact(
         "processor",
@@ -229,7 +232,7 @@ FACTS = (
         "compiler",
         "the family that the compiler itself reports (`g++`, `clang`, `icpx`, …) and its numbers,"
         " never its path or file name",
-        _plain(public.public_compiler),
+        _plain(public.read_public_compiler),
     ),
     Fact(
         "tools",
@@ -244,10 +247,10 @@ FACTS = (
     Fact(
         "gpus",
         "models, as `cpu`",
-        lambda value, _: [public.public_device(name) for name in _items(value)],
+        lambda value, _: [public.read_public_device(name) for name in _items(value)],
     ),
     Fact("driver", _RELEASE, _numbers),
-    Fact("cudnn", _RELEASE, lambda value, _: _count(value) or public.public_numbers(value)),
+    Fact("cudnn", _RELEASE, lambda value, _: _count(value) or public.read_public_numbers(value)),
     Fact("rocm", "numbers of HIP, MIOpen and ROCm", _plain(_rocm)),
     Fact("xpu_available", "yes or no", _flag),
     Fact(
@@ -255,7 +258,7 @@ FACTS = (
         "`MKL`, `oneDNN`, `OpenMP`, `XNNPACK`",
         lambda value, _: [name for name in _items(value) if name in public.LIBRARIES],
     ),
-    Fact("pip", _RELEASE, lambda value, _: public.public_numbers(value) or ""),
+    Fact("pip", _RELEASE, lambda value, _: public.read_public_numbers(value) or ""),
     Fact(
         "packages",
         "releases of the packages that torch's own `collect_env` lists; other packages are not"
@@ -287,7 +290,7 @@ def _is_name(name: object) -> bool:
     return _SETTING.fullmatch(str(name)) is not None
 
 
-def public_environment(facts: Mapping[str, object]) -> Json:
+def build_public_environment(facts: Mapping[str, object]) -> Json:
     """The facts as they may leave; applied twice it changes nothing."""
     return {fact.name: fact.build(facts[fact.name], facts) for fact in FACTS if fact.name in facts}
 
@@ -297,19 +300,19 @@ def list_withheld(facts: Mapping[str, object]) -> tuple[str, ...]:
 
     Among them are the names of all packages that no list of ours has, with their releases.
     """
-    left = {word for text in texts_of(public_environment(facts)) for word in text.split()}
-    words = (word for text in texts_of(facts) for word in text.split())
+    left = {word for text in list_texts(build_public_environment(facts)) for word in text.split()}
+    words = (word for text in list_texts(facts) for word in text.split())
     return tuple(sorted({word for word in words if word not in left}))
 
 
-def texts_of(value: object) -> Iterator[str]:
+def list_texts(value: object) -> Iterator[str]:
     """Every text in a document, keys among them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield str(name)
-            yield from texts_of(item)
+            yield from list_texts(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from texts_of(item)
+            yield from list_texts(item)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.core.kinds import CRASHES, Kind, Layer
-from reporter.core.signature import frames_of, normalise
+from reporter.core.signature import normalise, read_torch_frames
 from reporter.report.sections import FingerprintSection
 
 VERSION = 1
@@ -75,7 +75,7 @@ def read_section(section: FingerprintSection | None) -> Fingerprint:
     return found if found.value == section.value else Fingerprint()
 
 
-def fingerprint(
+def compute_fingerprint(
     kind: Kind,
     layer: Layer,
     operators: Sequence[str],
@@ -102,7 +102,7 @@ def _of_exception(layer: Layer, failure: Mapping[str, Any]) -> Fingerprint:
     first_line = str(failure.get("first_line") or "")
     if exception and _COMPILERS_WORDS.match(first_line):
         return Fingerprint((layer, exception, normalise(first_line)))
-    frames = [frame for frame in frames_of(failure) if not _EVERYWHERE.search(frame)]
+    frames = [frame for frame in read_torch_frames(failure) if not _EVERYWHERE.search(frame)]
     if not exception or not frames:
         return Fingerprint()
     return Fingerprint((layer, exception, *frames[:_FRAMES]))

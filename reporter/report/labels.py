@@ -39,7 +39,7 @@ _EAGER_COMPONENTS: Mapping[str, str] = {
 }
 
 
-def labels(
+def choose_labels(
     kind: Kind,
     layer: Layer,
     is_bug: bool,

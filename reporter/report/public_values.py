@@ -107,7 +107,7 @@ def is_public_package(name: str) -> bool:
     return _PACKAGES.fullmatch(name) is not None
 
 
-def public_version(version: object, *, git: object = None, package: str = "torch") -> str:
+def read_public_version(version: object, *, git: object = None, package: str = "torch") -> str:
     """A release as its project numbers it, with a local part that its own wheels have.
 
     Args:
@@ -137,21 +137,25 @@ def _is_public_build(local: str, git: object, package: str) -> bool:
     if _TRITON.fullmatch(package):
         return _TRITON_COMMIT.fullmatch(local) is not None
     commit = _COMMIT.fullmatch(local)
-    return commit is not None and public_commit(git) is not None and str(git).startswith(commit[1])
+    return (
+        commit is not None
+        and read_public_commit(git) is not None
+        and str(git).startswith(commit[1])
+    )
 
 
-def public_commit(git: object) -> str | None:
+def read_public_commit(git: object) -> str | None:
     """A commit of git; None for anything else."""
     return str(git) if _HASH.fullmatch(str(git)) else None
 
 
-def public_numbers(text: object) -> str | None:
+def read_public_numbers(text: object) -> str | None:
     """The release that a text begins with, as numbers: `6.4.43482` of `6.4.43482-0f2d60242`."""
     found = _NUMBERS.match(str(text)) if text is not None else None
     return found.group() if found else None
 
 
-def public_system(text: object) -> str:
+def read_public_system(text: object) -> str:
     """The distribution and its release, and major.minor.patch of the kernel."""
     name, _, kernel = str(text).partition(" (Linux ")
     numbers = re.match(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5})?", kernel)
@@ -161,12 +165,12 @@ def public_system(text: object) -> str:
     return known + (f" (Linux {numbers.group()})" if numbers else "")
 
 
-def public_processor(text: object) -> str | None:
+def read_public_processor(text: object) -> str | None:
     """A processor's model by the words that its vendor has for it; None where none is known."""
     return _choose(text, PROCESSOR_WORDS, _PROCESSOR_NUMBER) or None
 
 
-def public_device(text: object) -> str:
+def read_public_device(text: object) -> str:
     """An accelerator's model in the same way."""
     return _choose(text, DEVICE_WORDS, _DEVICE_NUMBER) or "another device"
 
@@ -179,7 +183,7 @@ def _choose(text: object, words: frozenset[str], numbers: re.Pattern[str]) -> st
     return " ".join(found) if any(word in words for word in found) else ""
 
 
-def public_compiler(text: object) -> str | None:
+def read_public_compiler(text: object) -> str | None:
     """The family of a compiler and its release: `g++ 12.2.0`."""
     if text is None:
         return None
@@ -196,14 +200,14 @@ _BUILDER = re.compile(
 )
 
 
-def public_gcc(text: object) -> str | None:
+def read_public_gcc(text: object) -> str | None:
     """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`."""
     builder = _BUILDER.match(str(text))
-    number = public_numbers(str(text).rpartition(") ")[2])
+    number = read_public_numbers(str(text).rpartition(") ")[2])
     return f"{builder.group() if builder else ''}{number}" if number else None
 
 
-def vocabulary() -> Iterator[str]:
+def list_public_words() -> Iterator[str]:
     """Every word of these lists, for the leak check: none of them tells anything of anybody."""
     for words in (
         SYSTEM_WORDS,

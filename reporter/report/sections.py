@@ -737,7 +737,7 @@ def _upgrade(document: object) -> object:
     return {**new, "schema_version": SCHEMA_VERSION}
 
 
-def section(kind: type[_D], facts: object) -> _D:
+def build_section(kind: type[_D], facts: object) -> _D:
     """A section from what the rest of the tool knows it as: a dataclass or a dictionary.
 
     Raises:

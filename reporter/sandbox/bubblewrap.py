@@ -20,7 +20,7 @@ from pathlib import Path
 from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import watch
 from reporter.sandbox.limits import MIB, Limits
-from reporter.sandbox.view import View, system
+from reporter.sandbox.view import View, view_system
 
 HOME = "/tmp/home"
 WORK = "/tmp/work"
@@ -46,7 +46,7 @@ ENVIRONMENT = {
 }
 
 
-def program() -> str:
+def find_bwrap() -> str:
     """The path of bwrap.
 
     Raises CannotJudgeError where it is missing, too old, or not allowed to work.
@@ -79,7 +79,7 @@ def _problem(bwrap: str) -> str | None:
     for name in ("prlimit", "setpriv"):
         if shutil.which(name) is None:
             return f"the program {name} of util-linux is missing"
-    command = [*arguments(bwrap, View(), {}, {}, Limits(), {}), "true"]
+    command = [*build_arguments(bwrap, View(), {}, {}, Limits(), {}), "true"]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
@@ -90,7 +90,7 @@ def _problem(bwrap: str) -> str | None:
     return None if done.returncode == 0 else (said[-1] if said else f"exit {done.returncode}")
 
 
-def arguments(
+def build_arguments(
     bwrap: str,
     view: View,
     files: Mapping[str, Path],
@@ -111,7 +111,7 @@ def arguments(
     for folder in (HOME, WORK, CACHE):
         words += ["--perms", "0777", "--dir", folder]
     words += ["--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
-    words += _show(system() + view)
+    words += _show(view_system() + view)
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--perms", "1777", "--size", str(min(limits.disk, 256 * MIB)), "--tmpfs", "/dev/shm"]
     for name, path in files.items():
@@ -172,7 +172,7 @@ def _tasks(limits: Limits) -> int:
     release = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
     if release >= (5, 14) or _is_root():
         return limits.tasks
-    return limits.tasks + watch.tasks_of(os.getuid())
+    return limits.tasks + watch.count_tasks(os.getuid())
 
 
 def _show(view: View) -> Sequence[str]:

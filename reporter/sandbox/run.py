@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from reporter.core.errors import CannotJudgeError
-from reporter.core.signals import signal_name
+from reporter.core.signals import name_signal
 from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
@@ -118,9 +118,9 @@ class Sandbox:
 
         Raises CannotJudgeError.
         """
-        bwrap = bubblewrap.program()
+        bwrap = bubblewrap.find_bwrap()
         files = self._write(Path(self._directory.name))
-        words = bubblewrap.arguments(
+        words = bubblewrap.build_arguments(
             bwrap, self.contents.view, files, self.contents.folders, self.limits, self.environment
         )
         return [*words, *self.command]
@@ -229,7 +229,7 @@ class Sandbox:
         return SandboxResult(
             ending=ending,
             exit=None if limited else code,
-            signal=signal_name(number) if ending == "signal" else None,
+            signal=name_signal(number) if ending == "signal" else None,
             stdout=streams[0].text(),
             stderr=streams[1].text(),
             seconds=seconds,
@@ -253,14 +253,17 @@ class Sandbox:
             if any(stream.count > limits.flood for stream in streams):
                 return "flood"
             before = time.monotonic()
-            found = watch.usage(process.pid)
+            found = watch.measure_usage(process.pid)
             if found.tasks > limits.tasks:
                 return "tasks"
-            if found.memory > limits.memory and watch.proportional(found.pids) > limits.memory:
+            if (
+                found.memory > limits.memory
+                and watch.measure_proportional_memory(found.pids) > limits.memory
+            ):
                 return "memory"
-            if watch.machine_is_full():
+            if watch.is_machine_full():
                 return "memory"
-            if found.pids and watch.disk_is_full(found.pids[-1], "/tmp"):
+            if found.pids and watch.is_disk_full(found.pids[-1], "/tmp"):
                 return "disk"
             # looking costs more where more processes are; it stays below a tenth of the time
             pause = max(_INTERVAL, 9 * (time.monotonic() - before))
@@ -349,7 +352,7 @@ def prepare(
         UsageError: an interpreter cannot be asked what it needs.
     """
     if not trust:
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
     view = view_tool() if with_tool else View()
     for path in [python] if isinstance(python, Path) else python:
         view = view + view_interpreter(path)

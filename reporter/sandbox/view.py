@@ -65,7 +65,7 @@ class View:
         )
 
 
-def system() -> View:
+def view_system() -> View:
     """The programs and libraries of the operating system: no home, no configuration, no sockets."""
     shown, links = [path for path in _SYSTEM if os.path.exists(path)], []
     for name in _SYSTEM_LINKS:

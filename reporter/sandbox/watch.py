@@ -27,7 +27,7 @@ class Usage:
     pids: tuple[int, ...]
 
 
-def usage(root: int) -> Usage:
+def measure_usage(root: int) -> Usage:
     """What `root` and everything it started take; zeros if it is gone."""
     children: dict[int, list[int]] = {}
     threads: dict[int, int] = {}
@@ -42,7 +42,7 @@ def usage(root: int) -> Usage:
     return Usage(sum(threads[pid] for pid in tree), sum(map(_private, tree)), tuple(tree))
 
 
-def proportional(pids: tuple[int, ...]) -> int:
+def measure_proportional_memory(pids: tuple[int, ...]) -> int:
     """Memory in bytes with shared pages counted once; slower, so only asked when `Usage.memory` is
     over the limit.
     """
@@ -58,7 +58,7 @@ def proportional(pids: tuple[int, ...]) -> int:
     return total
 
 
-def tasks_of(user: int) -> int:
+def count_tasks(user: int) -> int:
     """Processes and threads that a user has on this machine."""
     count = 0
     for pid, _, threads in _processes():
@@ -69,7 +69,7 @@ def tasks_of(user: int) -> int:
     return count
 
 
-def machine_is_full() -> bool:
+def is_machine_full() -> bool:
     """Whether the machine has almost no memory left."""
     found = {}
     try:
@@ -83,7 +83,7 @@ def machine_is_full() -> bool:
     return len(found) == 2 and found["MemAvailable"] < FLOOR * found["MemTotal"]
 
 
-def disk_is_full(pid: int, folder: str) -> bool:
+def is_disk_full(pid: int, folder: str) -> bool:
     """Whether the file system of `folder`, as the process sees it, has no room left."""
     try:
         state = os.statvfs(f"/proc/{pid}/root{folder}")

@@ -19,7 +19,7 @@ from pathlib import Path
 import platformdirs
 
 from reporter.core.errors import UsageError
-from reporter.store.locks import lock, lock_beside, require_locks
+from reporter.store.locks import lock, name_lock_file, require_locks
 
 # Where the store is, for tests and for teams that keep one per project.
 STORE_VARIABLE = "BUGREPORT_STORE"
@@ -105,7 +105,7 @@ _SCHEMA = (
 )
 
 
-def store_path() -> Path:
+def find_store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
     given = os.environ.get(STORE_VARIABLE)
     return Path(given) if given else _usual_path()
@@ -115,7 +115,7 @@ def _usual_path() -> Path:
     return platformdirs.user_data_path("bugreport", appauthor=False) / "store.sqlite3"
 
 
-def now() -> str:
+def format_now() -> str:
     """This moment as the store writes it."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
@@ -124,13 +124,13 @@ def now() -> str:
 def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     """The store, created or brought up to date; in autocommit, rows by name.
 
-    `transaction` groups what belongs together.
+    `open_transaction` groups what belongs together.
 
     Raises:
         UsageError: the file cannot be opened, locked or written, holds something else, is damaged
             (and has been renamed), or is of a newer version of the tool.
     """
-    path = path or store_path()
+    path = path or find_store_path()
     try:
         connection = _connect(path)
     except (OSError, sqlite3.Error) as error:
@@ -157,7 +157,7 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
 def _connect(path: Path) -> sqlite3.Connection:
     """Raises OSError, sqlite3.Error; UsageError if files beside it cannot be locked."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    require_locks(lock_beside(path, "use"))  # SQLite would wait, and then call the file locked
+    require_locks(name_lock_file(path, "use"))  # SQLite would wait, and then call the file locked
     return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
 
 
@@ -176,7 +176,7 @@ def _set_aside(path: Path, error: Exception) -> UsageError:
     This command ends: what it was about to do, such as filing a report, may hang on what the store
     knew.
     """
-    with lock([lock_beside(path, "damaged")], lambda: None):
+    with lock([name_lock_file(path, "damaged")], lambda: None):
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as other:
             if other.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok":
                 return UsageError(f"the store {path} was damaged and is new now; run this again")
@@ -195,7 +195,7 @@ def _set_aside(path: Path, error: Exception) -> UsageError:
 
 
 @contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All of it or nothing, with the writers' lock from the start."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -227,7 +227,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection) == len(_SCHEMA):
         return
-    with transaction(connection):
+    with open_transaction(connection):
         seen = _version(connection)
         if seen > len(_SCHEMA):
             raise UsageError(

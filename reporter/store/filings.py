@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from enum import Enum
 
 from reporter.core.tokens import redact
-from reporter.store.database import transaction
+from reporter.store.database import open_transaction
 
 #: Characters of what happened last; it may repeat what a server said.
 _LONGEST_DETAIL = 500
@@ -79,7 +79,7 @@ class KnownIssue:
     synced: str
 
 
-def filing(store: sqlite3.Connection, key: str, address: str) -> Filing | None:
+def find_filing(store: sqlite3.Connection, key: str, address: str) -> Filing | None:
     """The state of one report at one place."""
     row = store.execute(
         "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, address)
@@ -87,7 +87,7 @@ def filing(store: sqlite3.Connection, key: str, address: str) -> Filing | None:
     return _filing(row) if row else None
 
 
-def filings(store: sqlite3.Connection, key: str | None = None) -> list[Filing]:
+def list_filings(store: sqlite3.Connection, key: str | None = None) -> list[Filing]:
     """Those of one report, or all; the oldest change first."""
     where, values = ("WHERE key = ?", (key,)) if key is not None else ("", ())
     rows = store.execute(f"SELECT * FROM filings {where} ORDER BY updated, repository", values)
@@ -117,7 +117,7 @@ def move(
         BugreportError: the store cannot be written.
     """
     time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    with transaction(store):
+    with open_transaction(store):
         detail = redact(detail)[:_LONGEST_DETAIL]
         store.execute(
             """INSERT INTO filings (key, repository, state, number, url, detail, updated) VALUES (?,
@@ -134,7 +134,7 @@ def move(
         )
 
 
-def first_sent(store: sqlite3.Connection, key: str, address: str) -> str | None:
+def find_first_sending(store: sqlite3.Connection, key: str, address: str) -> str | None:
     """When the report first left for this place; UTC in ISO 8601."""
     row = store.execute(
         "SELECT MIN(time) FROM filing_history WHERE key = ? AND repository = ? AND state = ?",
@@ -143,7 +143,7 @@ def first_sent(store: sqlite3.Connection, key: str, address: str) -> str | None:
     return str(row[0]) if row[0] else None
 
 
-def history(store: sqlite3.Connection, key: str) -> list[tuple[str, str, str, str]]:
+def list_history(store: sqlite3.Connection, key: str) -> list[tuple[str, str, str, str]]:
     """Every step of a report's filings: time, place, state, detail."""
     rows = store.execute(
         "SELECT time, repository, state, detail FROM filing_history WHERE key = ? ORDER BY id",
@@ -188,7 +188,7 @@ def load_issue(store: sqlite3.Connection, repository: str, number: int) -> Known
     )
 
 
-def repository_of(address: str) -> str:
+def name_repository(address: str) -> str:
     """The project of a place."""
     return address.partition("#")[0]
 

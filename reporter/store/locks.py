@@ -40,7 +40,7 @@ def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def lock_beside(store: Path, *words: str) -> Path:
+def name_lock_file(store: Path, *words: str) -> Path:
     """The lock file for a subject, in a folder beside the store; an empty file that may stay."""
     name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
     return store.parent / f"{store.name}.locks" / name

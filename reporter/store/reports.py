@@ -12,7 +12,7 @@ from pathlib import Path
 from reporter.core.kinds import Kind, Layer, read_word
 from reporter.report.fingerprint import read_section
 from reporter.report.sections import Report
-from reporter.store.database import now, open_store
+from reporter.store.database import format_now, open_store
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class StoredReport:
     repro: str
 
 
-def key_of(repro: str) -> str:
+def compute_key(repro: str) -> str:
     """The key of a report: the text of its repro, whose every byte was tested."""
     return hashlib.sha256(repro.encode()).hexdigest()[:16]
 
 
-def describe(folder: Path, report: Report, title: str, repro: str) -> StoredReport:
+def build_stored_report(folder: Path, report: Report, title: str, repro: str) -> StoredReport:
     """The row of a report folder.
 
     Args:
         title: the first line of issue.md.
     """
     return StoredReport(
-        key=key_of(repro),
-        created=now(),
+        key=compute_key(repro),
+        created=format_now(),
         folder=str(folder.absolute()),
         title=title,
         kind=report.verdict.kind,
@@ -89,7 +89,7 @@ def record(report: StoredReport, path: Path | None = None) -> None:
         )
 
 
-def reports(store: sqlite3.Connection) -> list[StoredReport]:
+def list_reports(store: sqlite3.Connection) -> list[StoredReport]:
     """All reports, the newest first."""
     return [_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")]
 
@@ -101,7 +101,7 @@ def find(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
     return [_row(row) for row in rows]
 
 
-def alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]:
+def find_alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]:
     """Other reports with the same fingerprint. One without a fingerprint is like no other."""
     if not report.fingerprint:
         return []

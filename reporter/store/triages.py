@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reporter.core.plain import Json
-from reporter.store.database import now
+from reporter.store.database import format_now
 
 
 def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: str) -> Json | None:
@@ -40,7 +40,7 @@ def remember(
             issue,
             releases,
             changed,
-            now(),
+            format_now(),
             str(document.get("status")),
             str((document.get("issue") or {}).get("title")),
             json.dumps(document),

@@ -17,9 +17,9 @@ from typing import Protocol
 
 from reporter.core.errors import BugreportError, Interruption, TrackerError
 from reporter.report.folder import PRIVATE
-from reporter.store.database import open_store, store_path
-from reporter.store.filings import Filing, State, filing, first_sent, move
-from reporter.store.locks import lock, lock_beside
+from reporter.store.database import find_store_path, open_store
+from reporter.store.filings import Filing, State, find_filing, find_first_sending, move
+from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.session import LONGEST_WAIT, Pace
 
 _LOOKS = 6
@@ -77,7 +77,7 @@ class SubmissionService:
                 runs go on from here.
             BugreportError: the tracker refused; nothing was created.
         """
-        paths = [lock_beside(store_path(), self.key, delivery.address)]
+        paths = [name_lock_file(find_store_path(), self.key, delivery.address)]
         if self.folder is not None and (self.folder / PRIVATE).is_dir():
             # this one is for two processes with different stores
             paths.insert(0, self.folder / PRIVATE / "filing.lock")
@@ -86,8 +86,8 @@ class SubmissionService:
 
     def _deliver(self, delivery: Delivery) -> Arrival:
         with open_store() as store:
-            row = filing(store, self.key, delivery.address)
-            since = _moment(first_sent(store, self.key, delivery.address))
+            row = find_filing(store, self.key, delivery.address)
+            since = _moment(find_first_sending(store, self.key, delivery.address))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Arrival(row.number, row.url, already=True)
         if row is None:

@@ -18,19 +18,19 @@ from github.Issue import Issue
 from reporter.core.errors import BugreportError
 from reporter.core.plain import Json
 from reporter.store.database import open_store
-from reporter.store.filings import State, filings
-from reporter.store.reports import alike
+from reporter.store.filings import State, list_filings
+from reporter.store.reports import find_alike
 from reporter.tracker.failure import ReportedFailure
-from reporter.tracker.plain_text import plain, plain_line
+from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.weighing import (
     LIKELY,
-    exception_of,
-    last,
+    find_message_words,
     list_rare_operators,
+    name_exception,
+    strip_module,
     weigh,
-    words_of,
 )
 
 _SHOWN = 5
@@ -104,7 +104,7 @@ def find_duplicates(
         found.update((item.url, item) for item in _in_store(failure, repository))
     except BugreportError as error:
         trouble.append(str(error))
-    for query in queries(repository, failure) if session is not None else ():
+    for query in build_queries(repository, failure) if session is not None else ():
         assert session is not None
         try:
             items, gave_up = _on_tracker(session, query, failure)
@@ -122,7 +122,7 @@ def find_duplicates(
     return Duplicates(tuple(shown), tuple(trouble))
 
 
-def queries(repository: Repository, failure: ReportedFailure) -> list[str]:
+def build_queries(repository: Repository, failure: ReportedFailure) -> list[str]:
     """What the tracker is asked, the most telling first; each within the limit of the search
     API.
     """
@@ -131,12 +131,14 @@ def queries(repository: Repository, failure: ReportedFailure) -> list[str]:
     if failure.stored.fingerprint:
         digits = failure.stored.fingerprint.partition(":")[2]
         asked.append(f'{scope} in:body "{digits}"')
-    exception, words = exception_of(failure), words_of(failure)
+    exception, words = name_exception(failure), find_message_words(failure)
     if exception and words:
         asked.append(_within(f"{scope} {exception}", words[:5]))
     operators = list_rare_operators(failure)
     if operators:
-        asked.append(_within(f"{scope} torch.compile", [last(name) for name in operators[:4]]))
+        asked.append(
+            _within(f"{scope} torch.compile", [strip_module(name) for name in operators[:4]])
+        )
     return asked
 
 
@@ -146,10 +148,10 @@ def _in_store(failure: ReportedFailure, repository: Repository) -> Iterator[Poss
         "your own report of the same failure: layer, exception and torch frames or operators agree"
     )
     with open_store() as store:
-        for report in alike(store, failure.stored):
+        for report in find_alike(store, failure.stored):
             known = [
                 item
-                for item in filings(store, report.key)
+                for item in list_filings(store, report.key)
                 if item.address == str(repository) and item.state is State.CONFIRMED
             ]
             if known and known[0].url:
@@ -173,11 +175,11 @@ def _on_tracker(
 
 
 def _weigh(issue: Issue, failure: ReportedFailure) -> PossibleDuplicate:
-    labels = [plain_line(label.name) for label in issue.labels]
-    title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
+    labels = [clean_line(label.name) for label in issue.labels]
+    title, body = clean_line(issue.title or "", 150), clean_text(issue.body or "")
     score, reasons = weigh(failure, title, body, labels)
     return PossibleDuplicate(
-        score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
+        score, tuple(reasons), title, clean_line(issue.html_url), issue.number, issue.state
     )
 
 

@@ -23,13 +23,13 @@ from reporter.core.errors import (
     TrackerError,
     UsageError,
 )
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import Token
 
 _SERVER = 500
 
 
-def refusal(
+def describe_refusal(
     host: str,
     token: Token | None,
     doing: str,
@@ -155,7 +155,7 @@ def _github_words(data: Any) -> str:
         try:
             data = json.loads(data)
         except ValueError:
-            return plain_line(with_text) or "no explanation"
+            return clean_line(with_text) or "no explanation"
     if not isinstance(data, Mapping):
         return "no explanation"
     parts = [str(data.get("message") or data.get("data") or "")]
@@ -166,7 +166,7 @@ def _github_words(data: Any) -> str:
             parts.append(str(words))
         else:
             parts.append(str(item))
-    return plain_line(": ".join(part.strip() for part in parts if part.strip()), 200) or (
+    return clean_line(": ".join(part.strip() for part in parts if part.strip()), 200) or (
         "no explanation"
     )
 
@@ -213,4 +213,4 @@ def _never_sent(error: BaseException) -> bool:
 
 
 def _short(error: BaseException) -> str:
-    return plain_line(str(error).rpartition(": ")[2] or type(error).__name__, 100)
+    return clean_line(str(error).rpartition(": ")[2] or type(error).__name__, 100)

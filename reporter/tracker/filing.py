@@ -18,9 +18,9 @@ from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check, choose
 from reporter.publish.recheck import RecheckResult, recheck
-from reporter.publish.rerender import in_form
+from reporter.publish.rerender import render_in_form
 from reporter.store.database import open_store
-from reporter.store.filings import State, filing, remember_issue
+from reporter.store.filings import State, find_filing, remember_issue
 from reporter.store.reports import record
 from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
@@ -28,23 +28,23 @@ from reporter.tracker.outcome import (
     FilingResult,
     PreviewResult,
     WantedFields,
-    duplicate_lines,
-    submission_lines,
+    render_duplicates,
+    render_submission,
 )
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import CommentPost, IssuePost, LogText
-from reporter.tracker.preview import Prompt, dry_run, web
+from reporter.tracker.preview import Prompt, open_web_form, preview_submission
 from reporter.tracker.recognisable import find_recognisable
 from reporter.tracker.repository import Repository, need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
     Submission,
-    comment_with_environment,
+    add_words,
     has_words,
     read_submission,
-    with_words,
+    render_environment_comment,
 )
-from reporter.tracker.sync import known_issue
+from reporter.tracker.sync import build_known_issue
 
 #: Priorities are the maintainers' to give.
 _THEIRS = re.compile(r"high priority|triaged|sev\s*\d*", re.IGNORECASE)
@@ -107,9 +107,9 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
     draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
     if options.dry_run:
-        return dry_run(wanted.repository, options, draft, notes)
+        return preview_submission(wanted.repository, options, draft, notes)
     if options.web:
-        return web(wanted.repository, draft, user, notes)
+        return open_web_form(wanted.repository, draft, user, notes)
     record(draft.stored)
     with TrackerSession(wanted.repository.host) as session:
         project = session.repository(wanted.repository)
@@ -125,7 +125,7 @@ def _draft(folder: Path, options: FilingOptions) -> Submission:
     if options.template is None:
         return read_submission(folder, words)
     form = choose(options)
-    draft = read_submission(folder, words, in_form(folder, form))
+    draft = read_submission(folder, words, render_in_form(folder, form))
     allowed = replace(draft.failure, labels=form.allow(draft.failure.labels))
     return replace(draft, failure=allowed)
 
@@ -157,7 +157,7 @@ class _Filer:
             landed = submitter.deliver(post)  # writes it down, and sends nothing
             return self._finish("already_filed", submitter, post, landed, Duplicates(), notes)
         found = find_duplicates(self.session, self.repository, draft.failure)
-        for line in duplicate_lines(found):
+        for line in render_duplicates(found):
             self.user.say(line)
         target = found.to_comment_on
         if target is not None and target.number and not options.yes:
@@ -183,7 +183,7 @@ class _Filer:
 
     def _there_already(self, post: IssuePost) -> Arrival | None:
         with open_store() as store:
-            row = filing(store, post.draft.key, post.address)
+            row = find_filing(store, post.draft.key, post.address)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Arrival(row.number, row.url, already=True)
         return post.look(None)
@@ -197,7 +197,7 @@ class _Filer:
     ) -> Submission | None:
         """The submission as the person wants it, or None if they do not."""
         draft = self._ask_words(draft)
-        for line in submission_lines(self.repository, draft, labels, assignees):
+        for line in render_submission(self.repository, draft, labels, assignees):
             self.user.show(line)
         for note in notes:
             self.user.say(f"note: {note}")
@@ -218,7 +218,7 @@ class _Filer:
         words = ""
         while len(words.split()) < 3:
             words = self.user.ask("Your sentence").strip()
-        draft = with_words(draft, words)
+        draft = add_words(draft, words)
         _recheck(draft, self.wanted.options)
         return draft
 
@@ -238,7 +238,7 @@ class _Filer:
     ) -> FilingResult | PreviewResult:
         """The new environment on an issue that is there, whose labels are others' business."""
         draft = self._ask_words(draft)
-        text = comment_with_environment(draft, number)
+        text = render_environment_comment(draft, number)
         _recheck_texts(draft, {"comment.md": text}, self.wanted.options)
         post = CommentPost(
             self.session,
@@ -336,8 +336,8 @@ class _Filer:
     def _read_back(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         with self.session.calling(f"read issue #{number} back"):
             issue = self.project.get_issue(number)
-            people = tuple(plain_line(user.login) for user in issue.assignees)
-            known = known_issue(self.repository, issue)
+            people = tuple(clean_line(user.login) for user in issue.assignees)
+            known = build_known_issue(self.repository, issue)
         with open_store() as store:
             remember_issue(store, known)
         return known.labels, people
@@ -374,7 +374,7 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
         raise UsageError(f"{wanted} has its issues switched off; name another project with -R")
     if project.archived:
         raise UsageError(f"{wanted} is archived and takes no issues; name another project with -R")
-    owner, _, name = plain_line(project.full_name).partition("/")
+    owner, _, name = clean_line(project.full_name).partition("/")
     return Repository(wanted.host, owner, name)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
-from templates.text import size
+from templates.text import count_bytes
 
 URL_LIMIT = 8192
 _MARGIN = 192
@@ -28,7 +28,7 @@ class ManualForm:
     sections: tuple[tuple[str, str], ...]
 
 
-def form(repository: Repository, draft: Submission) -> ManualForm:
+def build_form(repository: Repository, draft: Submission) -> ManualForm:
     """The form of a project.
 
     The address stays under the limit of 8,192 bytes: the title is cut, then the body left out.
@@ -44,7 +44,9 @@ def form(repository: Repository, draft: Submission) -> ManualForm:
     if template:
         return ManualForm(url, tuple(_sections(draft.text.body)))
     with_body = f"{url}&body={quote(draft.text.body, safe='')}"
-    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", draft.text.body),))
+    return ManualForm(
+        with_body if count_bytes(with_body) < URL_LIMIT else url, (("", draft.text.body),)
+    )
 
 
 def _sections(body: str) -> list[tuple[str, str]]:

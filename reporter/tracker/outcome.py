@@ -129,7 +129,7 @@ class PreviewResult:
         return [*self.lines, *(f"note: {note}" for note in self.notes)]
 
 
-def submission_lines(
+def render_submission(
     repository: Repository, draft: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
     """Exactly what leaves, between rules, with where it goes."""
@@ -153,7 +153,7 @@ def submission_lines(
     return [*lines, *(draft.recognisable.lines() if draft.recognisable else ())]
 
 
-def duplicate_lines(found: Duplicates) -> list[str]:
+def render_duplicates(found: Duplicates) -> list[str]:
     """The candidates with their reasons."""
     lines = [f"note: {trouble}" for trouble in found.trouble]
     if not found.candidates:

@@ -17,13 +17,13 @@ from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
     KnownIssue,
-    filings,
-    history,
     is_beside,
+    list_filings,
+    list_history,
     load_issue,
-    repository_of,
+    name_repository,
 )
-from reporter.store.reports import StoredReport, alike, find, key_of, reports
+from reporter.store.reports import StoredReport, compute_key, find, find_alike, list_reports
 from reporter.tracker.sync import refresh
 
 SCHEMA_VERSION = 1
@@ -41,8 +41,8 @@ class FilingStatus:
     def name(self) -> str:
         """`pytorch/pytorch#12`, or the project and the state of a filing that has not arrived."""
         if self.filing.number is None:
-            return f"{repository_of(self.filing.address)} ({self.filing.state.value})"
-        return f"{repository_of(self.filing.address)}#{self.filing.number}"
+            return f"{name_repository(self.filing.address)} ({self.filing.state.value})"
+        return f"{name_repository(self.filing.address)}#{self.filing.number}"
 
     @property
     def status(self) -> str:
@@ -192,10 +192,10 @@ class ReportDetails:
         return lines
 
 
-def listing() -> Listing:
+def build_listing() -> Listing:
     """All reports of the store. Raises UsageError if it cannot be used."""
     with open_store() as store:
-        return Listing(tuple(_overview(store, report) for report in reports(store)))
+        return Listing(tuple(_overview(store, report) for report in list_reports(store)))
 
 
 def show(name: str) -> ReportDetails:
@@ -207,7 +207,7 @@ def show(name: str) -> ReportDetails:
     with open_store() as store:
         report = _find(store, name)
         known = _overview(store, report, with_history=True)
-        return ReportDetails(known, tuple(alike(store, report)))
+        return ReportDetails(known, tuple(find_alike(store, report)))
 
 
 def sync() -> Listing:
@@ -223,7 +223,7 @@ def sync() -> Listing:
     refused: AuthenticationError | None = None
     answers = 0
     with open_store() as store:
-        everything = [item for item in filings(store) if not is_beside(item.address)]
+        everything = [item for item in list_filings(store) if not is_beside(item.address)]
     for item in everything:
         try:
             changes += refresh(item)
@@ -235,7 +235,7 @@ def sync() -> Listing:
             trouble.append(f"{item.address}: {error}")
     if refused is not None and not answers:
         raise refused
-    found = listing()
+    found = build_listing()
     code = 125 if everything and not answers else 0
     asked = f"{answers} of {len(everything)} filings asked about, {len(changes)} changed"
     return Listing(found.known, (*changes, asked), tuple(trouble), code)
@@ -245,7 +245,7 @@ def _find(store: sqlite3.Connection, name: str) -> StoredReport:
     path = Path(name)
     if name and path.is_dir():
         try:
-            key = key_of((path / REPRO).read_text(encoding="utf-8"))
+            key = compute_key((path / REPRO).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             raise UsageError(
                 f"{name} is not a report folder; name one, or a key of `bugreport list`"
@@ -265,8 +265,8 @@ def _overview(
     store: sqlite3.Connection, report: StoredReport, with_history: bool = False
 ) -> ReportOverview:
     found = tuple(
-        FilingStatus(item, load_issue(store, repository_of(item.address), item.number or 0))
-        for item in filings(store, report.key)
+        FilingStatus(item, load_issue(store, name_repository(item.address), item.number or 0))
+        for item in list_filings(store, report.key)
         if not is_beside(item.address)
     )
     rows = store.execute(
@@ -278,7 +278,7 @@ def _overview(
         LastCheck(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows
     )
     return ReportOverview(
-        report, found, checks, tuple(history(store, report.key)) if with_history else ()
+        report, found, checks, tuple(list_history(store, report.key)) if with_history else ()
     )
 
 

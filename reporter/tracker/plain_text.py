@@ -19,7 +19,7 @@ _ESCAPES = re.compile(
 _KEPT = frozenset("\n\t")
 
 
-def plain(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text without control and format characters (Unicode Cc, Cf, Cs, Co), but with its lines
     and tabs, and without tokens of ours that a server repeats, or parts of them.
     """
@@ -33,7 +33,7 @@ def plain(text: str) -> str:
     )
 
 
-def plain_line(text: str, limit: int = 120) -> str:
+def clean_line(text: str, limit: int = 120) -> str:
     """The same on one line, cut at `limit` characters."""
-    line = " ".join(plain(text).split())
+    line = " ".join(clean_text(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -18,12 +18,12 @@ from github.Repository import Repository as Project
 
 from reporter.core.errors import AuthenticationError, TrackerError, UsageError
 from reporter.core.plain import Json
-from reporter.lint.subject import program_in
-from reporter.store.reports import key_of
+from reporter.lint.subject import find_python_block
+from reporter.store.reports import compute_key
 from reporter.tracker.delivery import Arrival
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
-from reporter.tracker.submission import Submission, log_comment, log_needs_gist
+from reporter.tracker.submission import Submission, has_long_log, render_log_comment
 
 #: A hundred issues each. Between two attempts a project gets some hundred at most.
 _PAGES = 10
@@ -115,13 +115,13 @@ class LogText:
 
     def __call__(self) -> str:
         if not self._text:
-            self._text = log_comment(self.draft, self._gist() if self.needs_gist else None)
+            self._text = render_log_comment(self.draft, self._gist() if self.needs_gist else None)
         return self._text
 
     @property
     def needs_gist(self) -> bool:
         """Whether the log does not fit into a comment."""
-        return log_needs_gist(self.draft)
+        return has_long_log(self.draft)
 
     def _gist(self) -> str | None:
         """The gist's address, or None where the token may not make one: then the comment has the
@@ -229,8 +229,8 @@ def _is_marked(issue: Issue, key: str) -> bool:
     body = issue.body or ""
     if f"<!-- bugreport-key: {key} -->" in body:
         return True
-    program = program_in(body.replace("\r\n", "\n"))
-    return program is not None and key_of(program) == key
+    program = find_python_block(body.replace("\r\n", "\n"))
+    return program is not None and compute_key(program) == key
 
 
 def _arrival(number: object, url: object) -> Arrival:

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from reporter.core.settings import FilingOptions
 from reporter.store.database import open_store
-from reporter.store.filings import State, filing, move
+from reporter.store.filings import State, find_filing, move
 from reporter.store.reports import record
-from reporter.tracker.manual_form import form
-from reporter.tracker.outcome import PreviewResult, submission_lines
+from reporter.tracker.manual_form import build_form
+from reporter.tracker.outcome import PreviewResult, render_submission
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission, has_words
 
@@ -56,7 +56,7 @@ def agree_to_comments(comments: Iterable[tuple[str, str]], user: Prompt, is_sure
     return False
 
 
-def dry_run(
+def preview_submission(
     repository: Repository, options: FilingOptions, draft: Submission, notes: tuple[str, ...]
 ) -> PreviewResult:
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
@@ -72,7 +72,7 @@ def dry_run(
         "assignees": list(options.assignee),
         "log": draft.text.log or None,
     }
-    lines = submission_lines(repository, draft, labels, options.assignee)
+    lines = render_submission(repository, draft, labels, options.assignee)
     return PreviewResult(
         "dry_run",
         repository,
@@ -83,11 +83,11 @@ def dry_run(
     )
 
 
-def web(
+def open_web_form(
     repository: Repository, draft: Submission, user: Prompt, notes: tuple[str, ...]
 ) -> PreviewResult:
     """The form in the browser; `sync` finds the issue later by the mark in its text."""
-    page = form(repository, draft)
+    page = build_form(repository, draft)
     if not has_words(draft):
         notes += ("write a sentence of your own into the description before you submit",)
     lines = [page.url, ""]
@@ -95,7 +95,7 @@ def web(
         lines += [f"── paste into “{heading}” ──" if heading else "── paste ──", text, ""]
     record(draft.stored)
     with open_store() as store:
-        if filing(store, draft.key, str(repository)) is None:
+        if find_filing(store, draft.key, str(repository)) is None:
             move(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
     if user.is_there and not user.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)

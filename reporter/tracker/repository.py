@@ -75,7 +75,7 @@ class Token:
         return f"Token({self.variable})"
 
 
-def default_host() -> str:
+def find_default_host() -> str:
     """`GH_HOST`, else github.com.
 
     Raises UsageError if the variable holds something else than a host.
@@ -108,7 +108,7 @@ def parse_issue(text: str) -> IssueAddress | None:
     return IssueAddress(repository, int(found["number"])) if found and repository else None
 
 
-def issue_named(word: str) -> IssueAddress | None:
+def resolve_issue(word: str) -> IssueAddress | None:
     """The issue that a word of the command line means; None where it is a path that exists, or no
     issue's address.
     """
@@ -126,7 +126,7 @@ def _parts(text: str) -> Repository | None:
         text = address.netloc + address.path
     words = text.strip("/").removesuffix(".git").split("/")
     if len(words) == 2:
-        words.insert(0, default_host())
+        words.insert(0, find_default_host())
     if len(words) != 3:
         return None
     host, owner, name = words
@@ -137,7 +137,7 @@ def _parts(text: str) -> Repository | None:
     return Repository(host.lower().removeprefix("www."), owner, name)
 
 
-def api_url(host: str) -> str:
+def build_api_url(host: str) -> str:
     """The address of a host's REST API, without a slash at its end.
 
     Raises UsageError if BUGREPORT_GITHUB_API names anything but this machine.
@@ -158,7 +158,7 @@ def api_url(host: str) -> str:
     return f"https://{host}/api/v3"
 
 
-def token_variables(host: str) -> tuple[str, str]:
+def list_token_variables(host: str) -> tuple[str, str]:
     """The variables that may hold the token for a host, the first one first."""
     if host == PUBLIC or host.endswith(".ghe.com"):
         return "GH_TOKEN", "GITHUB_TOKEN"
@@ -168,14 +168,16 @@ def token_variables(host: str) -> tuple[str, str]:
 def find_token(host: str) -> Token | None:
     """The token for a host. A token for github.com is never offered to another host."""
     given = tokens.read_tokens()
-    return next((Token(given[name], name) for name in token_variables(host) if name in given), None)
+    return next(
+        (Token(given[name], name) for name in list_token_variables(host) if name in given), None
+    )
 
 
 def need_token(host: str) -> Token:
     """The token for a host. Raises AuthenticationError if there is none."""
     token = find_token(host)
     if token is None:
-        first, second = token_variables(host)
+        first, second = list_token_variables(host)
         option = "" if host == PUBLIC else f" --hostname {host}"
         raise AuthenticationError(
             f"there is no token for {host}; set {first} or {second}, for example `export"

@@ -24,8 +24,8 @@ from urllib3.util.retry import Retry
 
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
-from reporter.tracker.error_messages import describe_no_answer, refusal
-from reporter.tracker.repository import Repository, Token, api_url, find_token, need_token
+from reporter.tracker.error_messages import describe_no_answer, describe_refusal
+from reporter.tracker.repository import Repository, Token, build_api_url, find_token, need_token
 
 TIMEOUT_VARIABLE = "BUGREPORT_GITHUB_TIMEOUT"
 _TIMEOUT = 30.0
@@ -155,7 +155,7 @@ class TrackerSession:
         self.host = host
         self.pace = pace or Pace.of_environment()
         self.token: Token | None = need_token(host) if token_needed else find_token(host)
-        self._api = api_url(host)
+        self._api = build_api_url(host)
         self.github = github.Github(
             auth=github.Auth.Token(self.token.value) if self.token else None,
             base_url=self._api,
@@ -193,7 +193,7 @@ class TrackerSession:
                 self.host, doing, error, self.pace.timeout, writes=writes
             ) from None
         except github.GithubException as error:
-            raise refusal(
+            raise describe_refusal(
                 self.host, self.token, doing, error, now=time.time(), writes=writes
             ) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:

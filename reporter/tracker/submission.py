@@ -16,11 +16,11 @@ from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
 from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE
 from reporter.report.sections import Report, load_report
-from reporter.store.reports import StoredReport, describe
+from reporter.store.reports import StoredReport, build_stored_report
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.recognisable import Recognisable
 from templates.issue import BODY_LIMIT
-from templates.text import fence, shorten, size
+from templates.text import count_bytes, render_code_block, shorten
 
 TITLE_LIMIT = 256
 _KEY = re.compile(r"<!-- bugreport-key: ([0-9a-f]{16}) -->")
@@ -104,7 +104,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
             f"the title in {folder / ISSUE} has {len(title)} characters, but {TITLE_LIMIT} are"
             " allowed; shorten it"
         )
-    stored = describe(folder, report, title, repro)
+    stored = build_stored_report(folder, report, title, repro)
     body, notes = _mark(body, stored, folder)
     if repro.strip() not in body:
         notes += (f"{folder / ISSUE} does not show the repro as repro.py has it",)
@@ -119,7 +119,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         report=report,
         notes=notes,
     )
-    return with_words(draft, words)
+    return add_words(draft, words)
 
 
 def has_words(draft: Submission) -> bool:
@@ -127,7 +127,7 @@ def has_words(draft: Submission) -> bool:
     return bool(draft.words) or _WITH_WORDS in draft.text.body
 
 
-def with_words(draft: Submission, words: str) -> Submission:
+def add_words(draft: Submission, words: str) -> Submission:
     """The submission with the reporter's own sentence before the repro.
 
     Raises UsageError if it does not fit.
@@ -143,7 +143,7 @@ def with_words(draft: Submission, words: str) -> Submission:
     return _fit(replace(draft, text=text, words=words))
 
 
-def comment_with_environment(draft: Submission, number: int) -> str:
+def render_environment_comment(draft: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
     """
@@ -159,7 +159,7 @@ def comment_with_environment(draft: Submission, number: int) -> str:
             f" {report.device}): seen in {seen} of {runs} fresh processes with this repro."
         ),
         *own,
-        fence(draft.stored.repro, "python"),
+        render_code_block(draft.stored.repro, "python"),
         "<details><summary>Versions</summary>\n\n"
         + (versions.group(1).strip() if versions else "")
         + "\n\n</details>",
@@ -170,25 +170,25 @@ def comment_with_environment(draft: Submission, number: int) -> str:
         f"<!-- {draft.failure.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
-    if size(text) > BODY_LIMIT:
+    if count_bytes(text) > BODY_LIMIT:
         raise UsageError(f"the comment on #{number} is past the tracker's limit; file an issue")
     return text
 
 
-def log_comment(draft: Submission, gist: str | None = None) -> str:
+def render_log_comment(draft: Submission, gist: str | None = None) -> str:
     """The first comment: the log itself, cut if it has to be, or the address of a gist that holds
     it.
     """
     mark = f"<!-- bugreport-log: {draft.key} -->"
     if gist:
         return f"{_LONG_LOG} {gist}\n\n{mark}"
-    room = BODY_LIMIT - size(_LONG_LOG) - size(mark) - _MARGIN
-    return f"{_LONG_LOG}\n\n{fence(shorten(draft.text.log, room))}\n\n{mark}"
+    room = BODY_LIMIT - count_bytes(_LONG_LOG) - count_bytes(mark) - _MARGIN
+    return f"{_LONG_LOG}\n\n{render_code_block(shorten(draft.text.log, room))}\n\n{mark}"
 
 
-def log_needs_gist(draft: Submission) -> bool:
+def has_long_log(draft: Submission) -> bool:
     """Whether a comment cannot hold the whole log."""
-    return bool(draft.text.log) and draft.text.log.rstrip() not in log_comment(draft)
+    return bool(draft.text.log) and draft.text.log.rstrip() not in render_log_comment(draft)
 
 
 def _fit(draft: Submission) -> Submission:
@@ -196,7 +196,7 @@ def _fit(draft: Submission) -> Submission:
 
     Raises UsageError if that is not enough.
     """
-    if size(draft.text.body) <= BODY_LIMIT:
+    if count_bytes(draft.text.body) <= BODY_LIMIT:
         return draft
     found = _LOGS.search(draft.text.body)
     if found and found["log"].strip():
@@ -204,10 +204,11 @@ def _fit(draft: Submission) -> Submission:
         body = f"{before}\n{_IN_COMMENT}\n\n{after}"
         log = draft.text.log or _strip_fence(found["log"])
         draft = replace(draft, text=replace(draft.text, body=body, log=log))
-    if size(draft.text.body) > BODY_LIMIT:
+    length = count_bytes(draft.text.body)
+    if length > BODY_LIMIT:
         raise UsageError(
-            f"the text of {draft.folder / ISSUE} has {size(draft.text.body):,} bytes, but the"
-            f" tracker takes {BODY_LIMIT:,}; shorten it"
+            f"the text of {draft.folder / ISSUE} has {length:,} bytes, but the tracker takes"
+            f" {BODY_LIMIT:,}; shorten it"
         )
     return draft
 

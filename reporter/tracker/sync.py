@@ -7,20 +7,20 @@ from __future__ import annotations
 from github.Issue import Issue
 from github.Repository import Repository as Project
 
-from reporter.store.database import now, open_store
+from reporter.store.database import format_now, open_store
 from reporter.store.filings import (
     Filing,
     KnownIssue,
     State,
-    first_sent,
+    find_first_sending,
     is_beside,
     load_issue,
     move,
+    name_repository,
     remember_issue,
-    repository_of,
 )
 from reporter.tracker.delivery import Arrival
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import find_issue
 from reporter.tracker.repository import Repository, parse_repository
 from reporter.tracker.session import TrackerSession
@@ -34,7 +34,7 @@ def refresh(item: Filing) -> list[str]:
     """
     if is_beside(item.address):
         return []
-    repository = parse_repository(repository_of(item.address))
+    repository = parse_repository(name_repository(item.address))
     with TrackerSession(repository.host) as session:
         project = session.repository(repository)
         if item.number is not None:
@@ -49,7 +49,7 @@ def _arrival(
 ) -> list[str]:
     """An issue filed by hand, or one of which it was not known whether it arrived."""
     with open_store() as store:
-        since = first_sent(store, item.key, item.address)
+        since = find_first_sending(store, item.key, item.address)
     landed: Arrival | None = find_issue(session, project, repository, item.key, since)
     if landed is None:
         return []
@@ -73,23 +73,23 @@ def _state(
     session: TrackerSession, project: Project, repository: Repository, number: int
 ) -> list[str]:
     with session.calling(f"read {repository}#{number}"):
-        fresh = known_issue(repository, project.get_issue(number))
+        fresh = build_known_issue(repository, project.get_issue(number))
     with open_store() as store:
         before = load_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
     return _differences(f"{repository}#{number}", before, fresh)
 
 
-def known_issue(repository: Repository, issue: Issue) -> KnownIssue:
+def build_known_issue(repository: Repository, issue: Issue) -> KnownIssue:
     """What the tracker says of an issue now; call it inside `TrackerSession.calling`."""
     return KnownIssue(
         str(repository),
         issue.number,
-        plain_line(issue.title, 200),
-        plain_line(issue.state),
-        plain_line(issue.state_reason or ""),
-        tuple(plain_line(label.name) for label in issue.labels),
-        now(),
+        clean_line(issue.title, 200),
+        clean_line(issue.state),
+        clean_line(issue.state_reason or ""),
+        tuple(clean_line(label.name) for label in issue.labels),
+        format_now(),
     )
 
 

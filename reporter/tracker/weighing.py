@@ -142,12 +142,12 @@ def weigh(
 def _message_in(failure: ReportedFailure, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
     message = _line_of(failure)
-    if not exception_of(failure) or not message:
+    if not name_exception(failure) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
     if any(message in line for line in _normal(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
-    wanted = words_of(failure)
+    wanted = find_message_words(failure)
     if plain or len(wanted) < 3:
         return 0.0, ""
     spoken = {word.lower() for word in _WORD.findall(text)}
@@ -164,7 +164,7 @@ def _frames_in(
     failure: ReportedFailure, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, str]:
     """The place in torch. It counts with the exception or the message beside it."""
-    exception = exception_of(failure)
+    exception = name_exception(failure)
     if not exception:
         return 0.0, ""
     is_raised = re.search(rf"\b{re.escape(exception)}\b", text) is not None
@@ -187,16 +187,18 @@ def _operators_in(
     says.
     """
     wanted = list_rare_operators(failure)
-    there = {name: found for name in wanted if (found := _is_in(last(name), text))}
+    there = {name: found for name in wanted if (found := _is_in(strip_module(name), text))}
     if not there:
         return 0.0, ""
-    whole = sum(_rarity(last(name)) for name in wanted)
-    agree = sum(_rarity(last(name)) * found for name, found in there.items())
-    rare = sum(found for name, found in there.items() if _rarity(last(name)) == 1.0)
+    whole = sum(_rarity(strip_module(name)) for name in wanted)
+    agree = sum(_rarity(strip_module(name)) * found for name, found in there.items())
+    rare = sum(found for name, found in there.items() if _rarity(strip_module(name)) == 1.0)
     score = (weights.operators if rare > 1 else weights.one_operator) * agree / whole
-    if any(_is_in(last(name), title) and _rarity(last(name)) == 1.0 for name in there):
+    if any(
+        _is_in(strip_module(name), title) and _rarity(strip_module(name)) == 1.0 for name in there
+    ):
         score += weights.title
-    return score, "the operators " + ", ".join(last(name) for name in list(there)[:4])
+    return score, "the operators " + ", ".join(strip_module(name) for name in list(there)[:4])
 
 
 def _is_in(name: str, text: str) -> float:
@@ -239,14 +241,14 @@ def _sort_of(
     kind = failure.stored.kind
     dies, raises = _find_failures(text)
     if kind == Kind.PROCESS_DEATH:
-        pattern = _SIGNALS.get(exception_of(failure))
+        pattern = _SIGNALS.get(name_exception(failure))
         if pattern is not None and pattern.search(text):
             return 1.0, weights.sort + weights.signal, "the way the process dies"
         return (1.0, weights.sort, "") if dies else (weights.other_sort, 0.0, "")
     if kind in CRASHES:
         if dies and not raises:
             return weights.other_sort, 0.0, ""
-        if exception_of(failure) not in text:
+        if name_exception(failure) not in text:
             return (1.0 if is_said else weights.silent_crash), 0.0, ""
         # the issue shows such an exception, but with other words
         return (1.0 if is_said or not _line_of(failure) else weights.other_message), 0.0, ""
@@ -261,18 +263,18 @@ def _find_failures(text: str) -> tuple[bool, bool]:
     return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 
 
-def exception_of(failure: ReportedFailure) -> str:
+def name_exception(failure: ReportedFailure) -> str:
     """The class of the exception, without its module, or the signal; empty where there was
     neither.
     """
     return failure.facts.exception.rpartition(".")[2]
 
 
-def words_of(failure: ReportedFailure) -> list[str]:
+def find_message_words(failure: ReportedFailure) -> list[str]:
     """The words of the message that do not change from program to program, without repetition:
     quoted ones may be the program's own.
     """
-    if not exception_of(failure):
+    if not name_exception(failure):
         return []
     message = failure.facts.message
     # what a C++ compiler quotes is the compiler's
@@ -288,7 +290,7 @@ def list_rare_operators(failure: ReportedFailure) -> list[str]:
     return [name for name in failure.facts.operators if name not in _EVERYDAY]
 
 
-def last(name: str) -> str:
+def strip_module(name: str) -> str:
     """`torch.nn.functional.embedding` is `embedding`."""
     return name.rpartition(".")[2]
 

@@ -13,13 +13,19 @@ from typing import Literal
 
 from reporter.core.kinds import assert_never
 from reporter.core.plain import Json
-from reporter.execution.compiler_cache import HEADERS, link_headers, place_of, prefill
+from reporter.execution.compiler_cache import HEADERS, link_headers, name_warm_folder, prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.sandbox.limits import GIB
-from reporter.tracker.plain_text import plain
-from reporter.triage.reading.stated import Match, StatedFailure, compare, exceptions, pick_exception
+from reporter.tracker.plain_text import clean_text
+from reporter.triage.reading.stated import (
+    Match,
+    StatedFailure,
+    compare,
+    find_exceptions,
+    pick_exception,
+)
 
 AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 #: Seconds for one run of what was posted, by the receiving side's rules, where it is to hang.
@@ -141,7 +147,7 @@ def run(
     seconds = min(limits.timeout, RUN_SECONDS) if says.sort == "hangs" else limits.timeout
     attempts: list[Attempt] = []
     with tempfile.TemporaryDirectory(prefix="lent-") as name:
-        lent, warm = Path(name), place_of(info.path)
+        lent, warm = Path(name), name_warm_folder(info.path)
         prefill(lent, warm)
         link_headers(lent / HEADERS, warm)
         folders = {SEED: lent} if not limits.trust and any(lent.iterdir()) else {}
@@ -165,12 +171,14 @@ def run(
 
 
 def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
-    stderr, stdout = (_placeless(plain(text), shown) for text in (result.stderr, result.stdout))
+    stderr, stdout = (
+        _placeless(clean_text(text), shown) for text in (result.stderr, result.stdout)
+    )
     outcome = _outcome(result)
     match: Match | None = None
     if outcome in ("fails", "dies", "hangs"):
         match = compare(wanted, result.signal, outcome == "hangs", stderr)
-    last = pick_exception(exceptions(stderr)) or next(iter(exceptions(stderr)[-1:]), None)
+    last = pick_exception(find_exceptions(stderr)) or next(iter(find_exceptions(stderr)[-1:]), None)
     failure = result.signal or ""
     if outcome == "fails":
         failure = (

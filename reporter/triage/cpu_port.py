@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from reporter.triage.reading.extract import devices
+from reporter.triage.reading.extract import find_devices
 
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
 #: Calls that only keep an accelerator's house, and do nothing without one.
@@ -19,7 +19,7 @@ _HOUSE = re.compile(
 )
 
 
-def on_cpu(text: str) -> str | None:
+def replace_devices(text: str) -> str | None:
     """The program with its devices replaced by the CPU; None where something of a device would be
     left.
     """
@@ -51,7 +51,7 @@ def on_cpu(text: str) -> str | None:
         found[line - 1] = found[line - 1][:first] + new.encode() + found[line - 1][last:]
     moved = b"\n".join(found).decode()
     try:
-        left = devices(moved)
+        left = find_devices(moved)
     except SyntaxError:
         return None
     return moved if not left and moved != text else None

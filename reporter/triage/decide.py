@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
-from reporter.triage.observers import disagreement
+from reporter.triage.observers import find_disagreement
 from reporter.triage.reading.stated import Sort, StatedFailure
 from reporter.triage.result import Status
 from reporter.triage.verdict import CommandVerdict
@@ -36,8 +36,8 @@ def decide(
 
     `control` are runs without the compiler, where there are any.
     """
-    ran = runs[best(runs)]
-    doubt = disagreement(ran, control, judged)
+    ran = runs[choose_best_run(runs)]
+    doubt = find_disagreement(ran, control, judged)
     if doubt is not None:
         return "cannot_judge", f"With torch {ran.torch} {doubt}."
     verdict = judged if judged is not None and judged.kind else None
@@ -110,7 +110,7 @@ def _by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
     assert_never(shown.outcome)
 
 
-def best(runs: Sequence[Attempts]) -> int:
+def choose_best_run(runs: Sequence[Attempts]) -> int:
     """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else
     the first.
     """
@@ -118,14 +118,14 @@ def best(runs: Sequence[Attempts]) -> int:
         range(len(runs)),
         key=lambda i: (
             runs[i].decisive.rank,
-            [-part for part in numbers_of(runs[i].torch)],
+            [-part for part in parse_version_numbers(runs[i].torch)],
             i,
         ),
     )
     return ranked[0] if runs[ranked[0]].decisive.match is not None else 0
 
 
-def numbers_of(version: str) -> tuple[int, ...]:
+def parse_version_numbers(version: str) -> tuple[int, ...]:
     """The numbers of a release, in the order of time: (2, 6, 0)."""
     numbers = version.partition("+")[0].split(".")
     return tuple(int(part) if part.isdigit() else 0 for part in numbers[:3])

@@ -17,15 +17,15 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, RunLimits, run
-from reporter.triage.cpu_port import on_cpu
-from reporter.triage.decide import best, decide
+from reporter.triage.cpu_port import replace_devices
+from reporter.triage.decide import choose_best_run, decide
 from reporter.triage.observers import ends_otherwise
-from reporter.triage.reading.extract import Refusal, Repro, devices, extract
+from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.similar_issues import with_duplicates
-from reporter.triage.suggestions import comment, suggest_labels
+from reporter.triage.similar_issues import add_duplicates
+from reporter.triage.suggestions import render_comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, judge
 
 _HAS = """
@@ -115,7 +115,7 @@ def triage(
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
-        result = with_duplicates(result, session, repository)
+        result = add_duplicates(result, session, repository)
     return _answer(result)
 
 
@@ -135,7 +135,7 @@ def _verdict(
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
     """
-    number = best(runs)
+    number = choose_best_run(runs)
     if runs[number].decisive.outcome == "stopped":
         return None
     verb: Literal["diagnose", "create"] = "diagnose" if wanted.quick else "create"
@@ -154,7 +154,7 @@ def _observe(
     """The second observer of a verdict: more plain runs, where none has ended as the watched one,
     and one without the compiler of a program that fails.
     """
-    number, found = best(runs), list(runs)
+    number, found = choose_best_run(runs), list(runs)
     if judged is None or judged.kind is None:
         return found, None
     info = wanted.interpreters[number]
@@ -183,14 +183,14 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
 
 def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
-    needed = devices(repro.text)
+    needed = find_devices(repro.text)
     has = wanted.trust and any(info.has_cuda for info in wanted.interpreters)
     if needed and not (has and needed == ("cuda",)):
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
         )
     for info in wanted.interpreters:
-        missing = lacks(info, repro.modules)
+        missing = find_missing_modules(info, repro.modules)
         if missing:
             return Refusal(
                 "needs_packages",
@@ -200,7 +200,7 @@ def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     return None
 
 
-def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
+def find_missing_modules(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
     """The modules that an interpreter does not have. Raises UsageError if it cannot be asked."""
     names = [name for name in modules if name.isidentifier()]
     return list(interpreter.ask(info.path, _HAS, names)["missing"])
@@ -208,10 +208,10 @@ def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
 
 def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     """The repro for the CPU, where only a device is lacking and it can be moved."""
-    text = on_cpu(repro.text) if lacking.kind == "needs_hardware" else None
+    text = replace_devices(repro.text) if lacking.kind == "needs_hardware" else None
     if text is None:
         return lacking
-    devices_of = ", ".join(devices(repro.text))
+    devices_of = ", ".join(find_devices(repro.text))
     return replace(
         repro, text=text, changes=(*repro.changes, f"moved from {devices_of} to the CPU")
     )
@@ -255,7 +255,7 @@ def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tup
 def _answer(result: Triage) -> Triage:
     if not result.labels:
         result = replace(result, labels=suggest_labels(result))
-    return replace(result, comment=comment(result))
+    return replace(result, comment=render_comment(result))
 
 
 def _capital(text: str) -> str:

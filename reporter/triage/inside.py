@@ -16,7 +16,7 @@ from pathlib import Path
 from reporter.core.errors import BugreportError
 from reporter.core.plain import Json
 from reporter.core.settings import Options
-from reporter.execution.compiler_cache import place_of
+from reporter.execution.compiler_cache import name_warm_folder
 from reporter.pipeline import create as flow
 from reporter.report.folder import ISSUE, REPRO, TEST
 from reporter.triage.verdict import MARK
@@ -62,6 +62,6 @@ def _lend(python: Path) -> None:
     """
     seed = Path("/seed")
     if seed.is_dir():
-        target = place_of(python)
+        target = name_warm_folder(python)
         with contextlib.suppress(OSError, shutil.Error):  # it only saves time
             shutil.copytree(seed, target, dirs_exist_ok=True)

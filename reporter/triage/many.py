@@ -16,7 +16,7 @@ from reporter.core.plain import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import find_triage, remember
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.triage.flow import Says, TriageRequest, triage
@@ -76,7 +76,7 @@ def search(
     `TrackerSession.calling`.
     """
     if not wanted.trust:
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
     words = f"repo:{repository.full_name} is:issue {query}"
     with session.calling(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(words)
@@ -133,5 +133,5 @@ def _row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
         f"#{name}",
         str(document.get("status")),
         said or str(refusal.get("kind", "")),
-        plain_line(str(issue.get("title") or document.get("error") or ""), 70),
+        clean_line(str(issue.get("title") or document.get("error") or ""), 70),
     )

@@ -20,7 +20,7 @@ _SWITCHED_OFF = frozenset(
 )
 
 
-def disagreement(
+def find_disagreement(
     ran: Attempts, control: Attempts | None, judged: CommandVerdict | None
 ) -> str | None:
     """Why the verdict says nothing, in one sentence without a full stop; None where nothing speaks

@@ -13,7 +13,7 @@ from reporter.tracker.posts import CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.session import TrackerSession
 from reporter.triage.result import Triage
-from reporter.triage.suggestions import mark
+from reporter.triage.suggestions import compute_mark
 
 
 def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
@@ -37,7 +37,7 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
     refuse_if_private(result.comment)
     if not agree_to_comments([(address.url, result.comment)], user, is_sure=False):
         return result
-    key = mark(result)
+    key = compute_mark(result)
     comment = CommentPost(
         session,
         session.repository(address.repository),

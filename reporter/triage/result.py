@@ -9,7 +9,7 @@ from typing import Literal
 from reporter.core.errors import CannotJudgeError
 from reporter.core.plain import Json
 from reporter.tracker.duplicates import PossibleDuplicate
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.triage.attempt import Attempts
 from reporter.triage.reading.extract import Refusal, Repro
 from reporter.triage.reading.stated import StatedFailure
@@ -111,7 +111,7 @@ class Triage:
         """
         lines = [f"{self.thread.name}: {WORDS[self.status]}", self.sentence, ""]
         lines.append(
-            f"stated:  {plain_line(self.stated.text(), 160)}"
+            f"stated:  {clean_line(self.stated.text(), 160)}"
             + (f" (torch {self.stated.torch})" if self.stated.torch else "")
         )
         if self.repro is not None:
@@ -121,12 +121,12 @@ class Triage:
             )
             lines += [f"         {change}" for change in self.repro.changes]
             lines += [
-                f"careful: line {flag.line}: {flag.kind}: {plain_line(flag.what)}"
+                f"careful: line {flag.line}: {flag.kind}: {clean_line(flag.what)}"
                 for flag in self.repro.flags
             ]
         for runs in self.runs:
             shown = runs.decisive
-            failure = f": {plain_line(shown.failure, 160)}" if shown.failure else ""
+            failure = f": {clean_line(shown.failure, 160)}" if shown.failure else ""
             lines.append(f"torch {runs.torch}: {_describe(runs)}{failure}")
         if self.control is not None:
             lines.append(f"without the compiler: {_describe(self.control)}")
@@ -141,10 +141,10 @@ class Triage:
             ]
         for candidate in self.duplicates:
             lines.append(
-                f"maybe the same: {candidate.url} {plain_line(candidate.title)}"
+                f"maybe the same: {candidate.url} {clean_line(candidate.title)}"
                 f" ({'; '.join(candidate.reasons)})"
             )
-        lines += [f"note:    {plain_line(note, 300)}" for note in self.notes]
+        lines += [f"note:    {clean_line(note, 300)}" for note in self.notes]
         if self.labels:
             lines.append(f"labels:  {', '.join(self.labels)}")
         if self.comment:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
-from reporter.environments.listing import interpreters
+from reporter.environments.listing import provide_interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.tracker.preview import Prompt
-from reporter.tracker.repository import issue_named, parse_repository
+from reporter.tracker.repository import parse_repository, resolve_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.arguments import TriageArguments
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
@@ -40,7 +40,7 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Tr
         with TrackerSession(repository.host, token_needed=False) as session:
             return search(session, repository, asked.search, asked.limit, wanted, user)
     assert asked.issue is not None
-    address = issue_named(asked.issue)
+    address = resolve_issue(asked.issue)
     if address is None:
         thread = _read(asked.issue)
         return _judge(options, asked, thread, user, None)
@@ -62,7 +62,7 @@ def _check(options: Options, asked: TriageArguments) -> None:
         raise UsageError("--comment posts on one issue; leave it out, or give the issue")
     if asked.search is not None and asked.trust:
         raise UsageError("--trust is for code that you have read; give one issue, or leave it out")
-    if asked.comment and (asked.issue is None or issue_named(asked.issue) is None):
+    if asked.comment and (asked.issue is None or resolve_issue(asked.issue) is None):
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
@@ -71,7 +71,7 @@ def _interpreters(options: Options, asked: TriageArguments) -> tuple[Interpreter
 
     Raises UsageError, CannotJudgeError.
     """
-    installed = interpreters(asked.torch, options)
+    installed = provide_interpreters(asked.torch, options)
     return probe_interpreters(options, [*asked.pythons, *installed])
 
 
@@ -94,7 +94,7 @@ def _judge(
     if isinstance(found, Refusal):
         infos: tuple[InterpreterInfo, ...] = ()
     else:
-        show(found, user) if asked.trust else bubblewrap.program()
+        show(found, user) if asked.trust else bubblewrap.find_bwrap()
         infos = _interpreters(options, asked)
     wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from reporter.core.errors import BugreportError
 from reporter.report.fingerprint import Fingerprint
-from reporter.store.database import now
-from reporter.store.reports import StoredReport, key_of
+from reporter.store.database import format_now
+from reporter.store.reports import StoredReport, compute_key
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.repository import Repository
@@ -25,7 +25,7 @@ _AROUND = frozenset(
 )
 
 
-def with_duplicates(
+def add_duplicates(
     result: Triage, session: TrackerSession | None, repository: Repository | None
 ) -> Triage:
     """The result with its candidates.
@@ -51,8 +51,8 @@ def _failure(result: Triage) -> ReportedFailure:
     text = minimal.text if minimal else ""
     mark = Fingerprint.from_json(judged.fingerprint)
     stored = StoredReport(
-        key_of(text or result.thread.name),
-        now(),
+        compute_key(text or result.thread.name),
+        format_now(),
         "",
         result.thread.title,
         judged.kind,
@@ -62,12 +62,14 @@ def _failure(result: Triage) -> ReportedFailure:
         result.runs[0].torch,
         text,
     )
-    operators = judged.operators or (operators_of(result.repro.text) if result.repro else ())
+    operators = judged.operators or (
+        list_called_operators(result.repro.text) if result.repro else ()
+    )
     facts = FailureFacts(judged.exception, judged.message, tuple(operators), mark.parts)
     return ReportedFailure(facts, result.labels, stored)
 
 
-def operators_of(text: str) -> tuple[str, ...]:
+def list_called_operators(text: str) -> tuple[str, ...]:
     """Names of what the functions of a posted program call, each once: what is known of it while it
     is not reduced.
     """

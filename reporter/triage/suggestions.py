@@ -11,9 +11,9 @@ import hashlib
 
 from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
-from reporter.report.labels import labels
-from reporter.tracker.plain_text import plain
-from reporter.triage.decide import best, numbers_of
+from reporter.report.labels import choose_labels
+from reporter.tracker.plain_text import clean_text
+from reporter.triage.decide import choose_best_run, parse_version_numbers
 from reporter.triage.observers import fails_without
 from reporter.triage.result import Triage
 from reporter.triage.verdict import MARK
@@ -55,7 +55,7 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
     found = [label for label in judged.labels if label in ALLOWED]
     if not found:
         signal = result.runs[0].decisive.failure if judged.kind == Kind.PROCESS_DEATH else None
-        found = labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
+        found = choose_labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
     if _is_regression(result) and "module: regression" not in found:
         found.append("module: regression")
     return tuple(label for label in found if label in ALLOWED)
@@ -68,13 +68,13 @@ def _is_regression(result: Triage) -> bool:
         outcome: str = runs.decisive.outcome
         if result.minimal is not None:
             outcome = result.minimal.seen.get(runs.torch, "cannot_judge")
-        rows.append((numbers_of(runs.torch), outcome))
+        rows.append((parse_version_numbers(runs.torch), outcome))
     right = [release for release, outcome in rows if outcome == "passes"]
     wrong = [release for release, outcome in rows if outcome in ("fails", "dies", "hangs")]
     return bool(right and wrong) and min(right) < max(wrong)
 
 
-def mark(result: Triage) -> str:
+def compute_mark(result: Triage) -> str:
     """What the comment is found by: the same issue, program and status are the same comment."""
     text = result.repro.text if result.repro is not None else ""
     parts = (result.thread.name, result.status, text)
@@ -88,7 +88,7 @@ def _explanation(result: Triage) -> str:
     judged = result.judged
     if result.status != "reproduces" or judged is None or judged.kind is None or judged.is_bug:
         return ""
-    if fails_without(result.runs[best(result.runs)], result.control):
+    if fails_without(result.runs[choose_best_run(result.runs)], result.control):
         return "With `TORCHDYNAMO_DISABLE=1` it fails in the same way, so without the compiler."
     compared = f"{judged.account.compared} of {judged.account.calls}"
     alone = (
@@ -104,7 +104,7 @@ def _explanation(result: Triage) -> str:
     )
 
 
-def comment(result: Triage) -> str:
+def render_comment(result: Triage) -> str:
     """The suggested comment as Markdown; empty where there is nothing that a stranger should be
     told.
     """
@@ -115,7 +115,7 @@ def comment(result: Triage) -> str:
         return ""
     shown = next((runs.decisive for runs in result.runs if runs.decisive.match == "same"), None)
     shown = shown or next((runs.decisive for runs in result.runs if runs.failed), None)
-    log = tidy_log(_without_answers(plain(shown.stderr))).strip() if shown is not None else ""
+    log = tidy_log(_without_answers(clean_text(shown.stderr))).strip() if shown is not None else ""
     judged = result.judged if result.judged is not None and result.judged.kind else None
     repro = result.minimal.text if result.minimal is not None else ""
     return render(
@@ -146,7 +146,7 @@ def comment(result: Triage) -> str:
         log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",
         duplicates=[c for c in result.duplicates if c.is_likely and c.number],
         version=VERSION,
-        mark=mark(result),
+        mark=compute_mark(result),
     )
 
 

@@ -19,12 +19,12 @@ from typing import Any, Literal, TypeGuard
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
-from reporter.execution.compiler_cache import place_of
+from reporter.execution.compiler_cache import name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.report.folder import REPRO
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
-from reporter.tracker.plain_text import plain, plain_line
+from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.triage.attempt import SEED, RunLimits
 from reporter.triage.sentences import Errors, describe
 
@@ -131,11 +131,11 @@ def judge(
         trouble = f"the {verb} run gave {len(lines)} answers, where the tool gives one"
         return CommandVerdict(trouble=trouble, seconds=result.seconds)
     if not lines or result.exit != 0:
-        said = plain(result.stderr).strip().splitlines()
+        said = clean_text(result.stderr).strip().splitlines()
         return CommandVerdict(
             trouble=(
                 f"the {verb} run ended without an answer"
-                f" ({plain_line(said[-1]) if said else 'no output'})"
+                f" ({clean_line(said[-1]) if said else 'no output'})"
             ),
             seconds=result.seconds,
         )
@@ -178,7 +178,7 @@ def read(answer: object, seconds: float = 0.0) -> CommandVerdict:
         labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
         operators=tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
         statements=_count(repro.get("statements")),
-        repro=plain(str(files.get(REPRO, "")))[:20000] if repro else "",
+        repro=clean_text(str(files.get(REPRO, "")))[:20000] if repro else "",
         signature=_line(verdict.get("signature"), 500),
         fingerprint=_mapping(document.get("fingerprint")) or None,
         exception=str(verdict["exception"]) if _is_name(verdict.get("exception"), 100) else "",
@@ -236,7 +236,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _line(value: object, limit: int) -> str:
-    return plain_line(value, limit) if isinstance(value, str) else ""
+    return clean_line(value, limit) if isinstance(value, str) else ""
 
 
 def _count(value: object) -> int:
@@ -251,6 +251,6 @@ def _warm_folder(python: Path) -> Path | None:
     """What earlier runs of the tool found out about the compilers for this interpreter, if there
     were any.
     """
-    folder = place_of(python)
+    folder = name_warm_folder(python)
     complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
     return folder if complete and any(folder.iterdir()) else None

@@ -38,7 +38,9 @@ _DYNAMIC = (None, True, False)
 _AMPLE = 4.0
 
 
-def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tuple[str, Overrides]]:
+def list_variants(
+    check: ReproCheck, layer: Layer | None, kind: Kind
+) -> Iterator[tuple[str, Overrides]]:
     """Names and overrides of the rows for a bug of `layer` and `kind`.
 
     `dynamic` is varied for the repro's own backend alone, and modes are tried where the bug is in
@@ -74,22 +76,22 @@ def _row(check: ReproCheck, overrides: Overrides) -> Overrides:
     return {"fresh": CACHED not in check.config, **overrides}
 
 
-def ablation(
+def run_ablation(
     pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature
 ) -> Iterator[RungRow]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
-    rows = list(variants(check, wanted.layer, wanted.kind))
+    rows = list(list_variants(check, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
-    shown = [row(name, future.result(), wanted) for name, future in futures]
+    shown = [build_row(name, future.result(), wanted) for name, future in futures]
     for each in shown:
         yield each
         if each.rung == Backend.AOT_EAGER and _shows(each, wanted):
             overrides = _row(check, {"backend": Backend.AOT_EAGER.value, "unbound": True})
-            yield row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
+            yield build_row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
 
 
-def lower_layer(rows: Sequence[RungRow], wanted: Signature) -> Layer | None:
+def find_lower_layer(rows: Sequence[RungRow], wanted: Signature) -> Layer | None:
     """The layer of the lowest backend under which the repro shows its failure, where that is one
     below the layer that the script's own call was found to fail in; else None.
 
@@ -119,7 +121,7 @@ def _shows(row: RungRow, wanted: Signature) -> bool:
             return False
 
 
-def row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
+def build_row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
     """One row: did the repro, with one setting changed, still show a failure?"""
     found = find_failure(answer, wanted)
     detail = ""
@@ -127,7 +129,7 @@ def row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
         crash = found.kind == Kind.CRASH
         detail = str(found.exception) if crash else answer.first_line[:200]
     return RungRow(
-        name, _outcome(answer, found), detail, *errors_of(answer), round(answer.seconds, 2)
+        name, _outcome(answer, found), detail, *read_errors(answer), round(answer.seconds, 2)
     )
 
 
@@ -146,7 +148,7 @@ def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
     assert_never(answer.outcome)
 
 
-def errors_of(answer: Answer) -> tuple[float | None, float | None, float | None]:
+def read_errors(answer: Answer) -> tuple[float | None, float | None, float | None]:
     """The numbers of a repro's own assertion message: the largest absolute error, and how far
     compiled and eager are off float64.
     """

@@ -10,7 +10,7 @@ from typing import Any
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.signature import Signature
-from templates.log import last_words
+from templates.log import find_last_words
 from templates.text import tidy_log
 
 
@@ -50,12 +50,12 @@ class ColdRuns:
         said = next((answer for answer in self.answers if answer.signal), Answer("died"))
         raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
         more = f"; eager raises {raised.group(1)}." if raised else "."
-        return summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
+        return summary.rstrip(".") + more, find_last_words(tidy_log(said.stderr)) or None
 
     def stacks(self) -> str:
         """What a process wrote before it ended, and Python's stacks at that moment."""
         for answer in self.answers:
             if answer.detail:
                 said = tidy_log(answer.stderr).strip()
-                return f"{said}\n\n{answer.detail}" if last_words(said) else answer.detail
+                return f"{said}\n\n{answer.detail}" if find_last_words(said) else answer.detail
         return ""

@@ -15,7 +15,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.neighbours import neighbours
+from anonymizer.plain.neighbours import build_neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import passes
@@ -53,7 +53,7 @@ def find_neighbours(
     """
     body, check = repro.parts
     end = clock() + seconds
-    chosen = list(itertools.islice(neighbours(body, check), MOST))
+    chosen = list(itertools.islice(build_neighbours(body, check), MOST))
     asked: list[Future[Answer]] = [pool.submit(render_harness(near.body, check)) for near in chosen]
     plain: list[Future[Answer] | None] = []
     for near, future in zip(chosen, asked):

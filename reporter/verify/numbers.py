@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
-from anonymizer.leakcheck.audit import private_terms
+from anonymizer.leakcheck.audit import collect_private_terms
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.execution.worker_pool import WorkerPool
@@ -26,15 +26,15 @@ _MOST = 12
 Parts = tuple[ReproBody, ReproCheck]
 
 
-def private_numbers(captured: CapturedCall) -> frozenset[float]:
+def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
     """The numbers that the program would be recognised by, wherever it has them from: constants of
     its text, sizes of its tensors, arguments of the operators that it calls.
     """
     words = captured.surroundings.public_words()
-    own = private_terms(captured.material.sources, words, sizes=captured.sizes())
-    arguments = private_terms({}, words)
+    own = collect_private_terms(captured.material.sources, words, sizes=captured.sizes())
+    arguments = collect_private_terms({}, words)
     for graph, _ in captured.material.captures:
-        read = private_terms(
+        read = collect_private_terms(
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )
         arguments = arguments.join(read)
@@ -52,7 +52,7 @@ def _numbers_in(value: object) -> Iterator[float]:
         yield abs(value)
 
 
-def with_generic_numbers(
+def replace_private_numbers(
     parts: Parts, private: frozenset[float], pool: WorkerPool, shows: Callable[[Answer], bool]
 ) -> tuple[Parts, frozenset[float]]:
     """The program with a generic number in the place of each private one that need not be there,
@@ -60,15 +60,15 @@ def with_generic_numbers(
 
     Args:
         parts: the reduced program and what is compared.
-        private: from `private_numbers`.
+        private: from `collect_private_numbers`.
         pool: workers of the user's interpreter.
         shows: whether an answer shows the wanted failure.
     """
     body, check = parts
     called = {abs(float(size)) for call in check.calls for size in _numbers_in(call)}
     needed: set[float] = set()
-    for value in sorted(numbers_of(body) & private - called, reverse=True)[:_MOST]:
-        others = [_with(body, value, other) for other in generic_numbers(value)]
+    for value in sorted(collect_numbers(body) & private - called, reverse=True)[:_MOST]:
+        others = [_with(body, value, other) for other in list_generic_numbers(value)]
         asked = [pool.submit(format_program(render_harness(other, check))) for other in others]
         good = [other for other, answer in zip(others, asked) if shows(answer.result())]
         body = good[0] if good else body
@@ -76,13 +76,13 @@ def with_generic_numbers(
     return (body, check), frozenset(needed)
 
 
-def numbers_left(text: str, needed: frozenset[float]) -> tuple[float, ...]:
+def list_needed_numbers(text: str, needed: frozenset[float]) -> tuple[float, ...]:
     """Those of the needed numbers that are in a final text; whole ones as such."""
     found = {float(token[0].replace("_", "")) for token in _NUMBER.finditer(text)} & needed
     return tuple(int(value) if value.is_integer() else value for value in sorted(found))
 
 
-def numbers_of(body: ReproBody) -> frozenset[float]:
+def collect_numbers(body: ReproBody) -> frozenset[float]:
     """The numbers in the text of a program and of its inputs."""
     text = "\n".join((body.definitions, body.callable, *body.inputs))
     sizes = (float(size) for _, size in body.sizes)
@@ -91,7 +91,7 @@ def numbers_of(body: ReproBody) -> frozenset[float]:
     )
 
 
-def generic_numbers(value: float) -> list[float]:
+def list_generic_numbers(value: float) -> list[float]:
     """Numbers that are everybody's and near a value: powers of two and their neighbours, round
     ones.
     """

@@ -14,14 +14,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anonymizer.edits.reduce import without_one_operation
+from anonymizer.edits.reduce import drop_one_operation
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
-from anonymizer.plain.forms import PlainForm, plain_forms
-from anonymizer.plain.makers import fill_inputs, sizes_of, with_size
+from anonymizer.plain.forms import PlainForm, list_plain_forms
+from anonymizer.plain.makers import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.text import render_plain
-from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
+from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES, Compiler, Kind
@@ -54,14 +54,14 @@ class PlainRepro:
         """Another program in the same form; None where it does not fit, or there is none."""
         if self.form is None:
             return None
-        return plain_text(body, self.parts[1], self.form)
+        return write_plain_program(body, self.parts[1], self.form)
 
 
 def _shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     """The programs with an operation less, and how many they have. What is left of two may be given
     by the other one what nothing plain has: then with values that are not finite.
     """
-    for smaller, operations in without_one_operation(body):
+    for smaller, operations in drop_one_operation(body):
         yield smaller, operations
         for value in _NOT_FINITE if _is_single(smaller) else ():
             yield fill_inputs(smaller, value), operations
@@ -125,7 +125,7 @@ class PlainSearch:
         """
         body, check = parts
 
-        forms = list(plain_forms(check, draws))
+        forms = list(list_plain_forms(check, draws))
         form = self._form(body, check, forms)
         if form is None:
             return None
@@ -169,11 +169,11 @@ class PlainSearch:
             fails = self._fails(other, check, form)
             return fails and self._is_judged(other, check) + fails
 
-        while (other := self._first(plainer_inputs(body), is_judged)) is not None:
+        while (other := self._first(build_plainer_inputs(body), is_judged)) is not None:
             body = self._smaller(other, check, is_judged)
         # the last one first, since those that are plain are not counted any more
         for index in reversed(range(count_random(body))):
-            other = self._first(plainer_input(body, index), is_judged)
+            other = self._first(build_plainer_input(body, index), is_judged)
             body = body if other is None else self._smaller(other, check, is_judged)
         # what hangs on values may have needed an operation for the random ones alone
         while body != before and check.kind in WRONG_VALUES:
@@ -187,9 +187,9 @@ class PlainSearch:
         self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
     ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
-        left = () if check.calls else [size for size in sizes_of(body)[:MOST_SIZES] if size > 1]
+        left = () if check.calls else [size for size in list_sizes(body)[:MOST_SIZES] if size > 1]
         while left:
-            smaller = [(at, with_size(body, size, 1)) for at, size in enumerate(left)]
+            smaller = [(at, replace_size(body, size, 1)) for at, size in enumerate(left)]
             found = self._first(smaller, lambda each: ask(each[1]))
             if found is None:
                 break
@@ -265,10 +265,10 @@ class PlainSearch:
 
     def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
         """The formatted text; None where the form does not fit the program."""
-        return plain_text(body, check, form, self.keeps_names)
+        return write_plain_program(body, check, form, self.keeps_names)
 
 
-def plain_text(
+def write_plain_program(
     body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
 ) -> str | None:
     """The formatted text of a program in a plain form; None where the form does not fit it."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from anonymizer.numbers.resize import Family, choices
+from anonymizer.numbers.resize import Family, list_generic_bases
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 
@@ -37,14 +37,14 @@ def find_generic_numbers(
         return seed
     wanted: dict[Family, int] = {}
     for family in families:
-        wanted[family] = next(choices(family, used | set(wanted.values())), family.base)
+        wanted[family] = next(list_generic_bases(family, used | set(wanted.values())), family.base)
     at_once = made(wanted, floats)
     if ask.holds(at_once):
         return at_once
     kept: dict[Family, int] = {}
 
     def one(family: Family) -> bool:
-        options = list(choices(family, used | set(kept.values())))[:_TRIED]
+        options = list(list_generic_bases(family, used | set(kept.values())))[:_TRIED]
         found = ask.pick((size, made({**kept, family: size}, ())) for size in options)
         if found is not None:
             kept[family] = found[0]

@@ -20,14 +20,14 @@ from anonymizer.numbers.resize import Family
 from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
-from reporter.core.operators import python_words
+from reporter.core.operators import list_python_words
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
 from reporter.report.captured_call import CapturedCall, Rewriting
-from reporter.report.sections import EquivalenceSection, section
+from reporter.report.sections import EquivalenceSection, build_section
 from reporter.whole_model.generic_numbers import find_generic_numbers
 
 #: What is compared, beside the operators.
@@ -45,7 +45,7 @@ class Difference:
     tried: int
 
 
-def text_of(body: ReproBody) -> str:
+def write_model(body: ReproBody) -> str:
     """The definitions of a model with the imports that they need."""
     return "\n".join([*list_imports(body.definitions, body.imports), "", "", body.definitions, ""])
 
@@ -53,17 +53,19 @@ def text_of(body: ReproBody) -> str:
 def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Rewriting:
     """The source of the recorded call rewritten, with the proof."""
     reasons: list[str] = []
-    content = source_candidates.program(captured, say=reasons.append)
+    content = source_candidates.rewrite_program(captured, say=reasons.append)
     if content is None:
         return {"error": "; ".join(reasons) or "it has no source that could be rewritten"}
     if content.program.problems:
         return {"error": f"its source cannot be followed ({content.program.problems[0]})"}
     file = str(call_session.folder / "equivalence.pt")
-    proof = call_session.request(questions.equivalence(request(content, file)), 2 * timeout)
+    proof = call_session.request(
+        questions.check_equivalence(build_request(content, file)), 2 * timeout
+    )
     return {"equivalence": proof}
 
 
-def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
+def build_request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a
     path for its own use.
     """
@@ -71,7 +73,7 @@ def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     inputs = ["def inputs():", *indent(body.inputs), ""]
     return {
         "op": "source_equivalence",
-        "text": "\n".join([text_of(body), *inputs]),
+        "text": "\n".join([write_model(body), *inputs]),
         "callable": body.callable,
         "tensors": [list(pair) for pair in content.program.tensors],
         "file": file,
@@ -89,7 +91,7 @@ def describe_equivalence(found: Rewriting) -> EquivalenceSection:
     if proof["outcome"] != "ok":
         raise CannotJudgeError(
             "the rewritten source does not run with the private tensors:"
-            f" {questions.why_not(proof)}"
+            f" {questions.explain_missing_answer(proof)}"
         )
     wrong = [part for part in PARTS if proof[part]["how"] == "differ"]
     if wrong or not proof["operators"]["same"]:
@@ -97,7 +99,7 @@ def describe_equivalence(found: Rewriting) -> EquivalenceSection:
             "the rewritten source is not equivalent to the private model:"
             f" {' and '.join(wrong) or 'operators'} differ"
         )
-    return section(
+    return build_section(
         EquivalenceSection, {"proved": True, "rewritten_from": "source", **select_parts(proof)}
     )
 
@@ -109,21 +111,23 @@ def select_parts(proof: EquivalenceAnswer) -> dict[str, object]:
     return {**parts, "operators": proof["operators"], **batch}
 
 
-def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
+def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
     """The rewritten source as it is, not reduced, then under weaker checks."""
-    content = source_candidates.program(captured)
+    content = source_candidates.rewrite_program(captured)
     if content is not None:
-        yield from initial_candidates.source_candidates(content, check, captured.verdict.layer)
+        yield from initial_candidates.build_source_candidates(
+            content, check, captured.verdict.layer
+        )
 
 
-def classes(content: Rewritten) -> dict[str, list[str]]:
+def map_classes(content: Rewritten) -> dict[str, list[str]]:
     """Public class -> the private class that it stands for."""
     private = content.program.reverse
     names = [n.name for n in content.program.definitions.body if isinstance(n, ast.ClassDef)]
     return {name: [private[name]] for name in names if name in private}
 
 
-def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
+def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     """The program with numbers that are nobody's, as far as the failure stays."""
     assert isinstance(seed.content, Rewritten)
     program = seed.content.program
@@ -132,16 +136,18 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
         content = Rewritten(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
-    families = source_resize.families(program)
+    families = source_resize.find_families(program)
     floats = source_resize.list_unusual_floats(program)
-    return find_generic_numbers(seed, families, floats, source_resize.integers(program), make, ask)
+    return find_generic_numbers(
+        seed, families, floats, source_resize.collect_integers(program), make, ask
+    )
 
 
-def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
+def find_difference(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
     """What of Python the failure needs, told of the smallest program that the source reduces to."""
     settled = ask.scheduler.counts.settled
     smallest = source_candidates.reduce_source(candidate, ask)
-    words = python_words(smallest.text())
+    words = list_python_words(smallest.text())
     needed = tuple(f"Python's `{word}`" for word in words)
     needed = needed or ("the Python around its layers",)
     return Difference(needed, skeleton, ask.scheduler.counts.settled - settled)

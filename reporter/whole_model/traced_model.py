@@ -33,10 +33,10 @@ from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
-from reporter.report.sections import EquivalenceSection, section
+from reporter.report.sections import EquivalenceSection, build_section
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import find_generic_numbers
-from reporter.whole_model.source_model import PARTS, Difference, select_parts, text_of
+from reporter.whole_model.source_model import PARTS, Difference, select_parts, write_model
 
 _OWN_BACKWARD = "torch.autograd.Function"
 #: What is rewritten as other operators on purpose, told in the trace's words.
@@ -74,7 +74,9 @@ def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> W
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
     """
     return Whole(
-        reading.read_program(trace if calls else {**trace, "earlier": []}, values.recipe_for(level))
+        reading.read_program(
+            trace if calls else {**trace, "earlier": []}, values.make_recipe_chooser(level)
+        )
     )
 
 
@@ -117,7 +119,9 @@ def _collect(
 ) -> WholeModel:
     answer = call_session.request(questions.trace(allow, way), timeout)
     if answer["outcome"] != "ok":
-        return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
+        return {
+            "error": f"the call could not be traced ({questions.explain_missing_answer(answer)})"
+        }
     trace = answer["trace"]
     try:
         written = read_trace(trace).written
@@ -127,7 +131,7 @@ def _collect(
     public = written.counterparts
     request: EquivalenceRequest = {
         "op": "equivalence",
-        "text": text_of(written.body),
+        "text": write_model(written.body),
         "callable": written.body.callable,
         "mapping": dict(public.tensors),
         "arguments": list(written.arguments),
@@ -137,7 +141,7 @@ def _collect(
         "way": way,
         "file": str(call_session.folder / "equivalence.pt"),
     }
-    proof = call_session.request(questions.equivalence(request), 2 * timeout)
+    proof = call_session.request(questions.check_equivalence(request), 2 * timeout)
     return {"trace": trace, "equivalence": proof}
 
 
@@ -177,7 +181,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
     if found["outcome"] != "ok":
         raise CannotJudgeError(
             "the rewritten model does not run with the private weights:"
-            f" {questions.why_not(found)}{hint}"
+            f" {questions.explain_missing_answer(found)}{hint}"
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
@@ -200,7 +204,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
         )
     stand_ins = read_trace(whole["trace"]).written.counterparts.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(stand_ins.values()))
-    return section(
+    return build_section(
         EquivalenceSection,
         {
             "proved": True,
@@ -224,7 +228,7 @@ def _location(trace: TraceJson, path: str | None) -> str:
     return f", first in {name or path}"
 
 
-def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
+def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
     """The whole model under the check: its operations, if that is proved, then its source, if that
     is.
     """
@@ -234,7 +238,7 @@ def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]
         yield from _trace_candidates(captured, captured.material.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
         source_model.describe_equivalence(_source(captured.material.whole))
-        yield from source_model.candidates(captured, check)
+        yield from source_model.build_candidates(captured, check)
 
 
 def _trace_candidates(
@@ -250,8 +254,8 @@ def _trace_candidates(
         checks += [replace(item, double=False) for item in checks]
     several = check.kind in SEVERAL_CALLS
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
-    for weights in ("", *values.weight_recipes(stats)):
-        for level in values.levels(t.get("stats") for t in trace["tensors"]):
+    for weights in ("", *values.write_weight_recipes(stats)):
+        for level in values.list_value_levels(t.get("stats") for t in trace["tensors"]):
             content = replace(read_trace(trace, level, several), weights=weights)
             for form in _forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}
@@ -269,7 +273,7 @@ def _forms(content: Whole) -> Iterator[Whole]:
                 yield registered
 
 
-def mapping(captured: CapturedCall) -> Json:
+def map_names(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
     assert captured.material.whole is not None
     trace = captured.material.whole["trace"]
@@ -341,11 +345,11 @@ def _below(path: str, owners: list[str]) -> str:
     return ""
 
 
-def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
+def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     """The model with numbers that are nobody's, as far as the failure stays."""
     whole = seed.content
     if isinstance(whole, Rewritten):
-        return source_model.generic_numbers(seed, ask)
+        return source_model.replace_private_numbers(seed, ask)
     assert isinstance(whole, Whole)
     program = whole.program
 
@@ -354,24 +358,24 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
-    families = resize.families(program)
+    families = resize.find_families(program)
     taken = {size for family in families for size in family.members}
     return find_generic_numbers(
         seed, families, resize.list_unusual_floats(program), taken, make, ask
     )
 
 
-def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
+def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
     if not isinstance(candidate.content, Whole):
         return []  # its text is read for them
     assert captured.material.whole is not None
     before = read_trace(captured.material.whole["trace"]).program
-    left = resize.common_sizes(before, candidate.content.program)
-    return sorted({s for f in resize.families(before) for s in f.members if s in left})
+    left = resize.find_common_sizes(before, candidate.content.program)
+    return sorted({s for f in resize.find_families(before) for s in f.members if s in left})
 
 
-def differs_from_stock(
+def find_difference(
     captured: CapturedCall, candidate: Candidate, ask: Questions
 ) -> Difference | None:
     """The smallest set of non-stock operations with which the model fails, found by leaving out as
@@ -384,15 +388,15 @@ def differs_from_stock(
     if isinstance(whole, Rewritten):
         if captured.verdict.layer != Layer.DYNAMO:
             return None
-        return source_model.differs(candidate, ask, _operations_alone(captured, ask))
+        return source_model.find_difference(candidate, ask, _operations_alone(captured, ask))
     assert isinstance(whole, Whole)
     program = whole.program
-    every = parts.non_stock_operations(program, whole.written)
+    every = parts.find_non_stock_operations(program, whole.written)
 
     def leave(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
-            content = replace(whole, program=parts.without(program, gone))
+            content = replace(whole, program=parts.remove_operations(program, gone))
             calls = content.written.calls if candidate.check.calls else ()
         except (NotPublic, KeyError, ValueError):
             return None

@@ -122,7 +122,7 @@ def test_a_store_that_cannot_be_used_does_not_stop_a_single_check(
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
-    index.offers.cache_clear()
+    index.fetch_offers.cache_clear()
     code = run(["check", "--json", "--torch", "9.9.9", str(REPROS / "right.py")])
     said = capsys.readouterr()
     assert code == 125, said.err

@@ -14,7 +14,7 @@ from pathlib import Path
 from reporter.check.check import CheckRequest, check
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
-from reporter.sandbox.watch import usage
+from reporter.sandbox.watch import measure_usage
 from tests.support import interpreter
 from tests.support.github.fixtures import tracker, waits
 from tests.support.github.submitter import RecordedPrompt
@@ -72,7 +72,7 @@ def test_ctrl_c_ends_what_runs_in_the_sandbox(tmp_path: Path) -> None:
 def programs_of(root: int) -> list[list[str]]:
     """The command lines of a process and of everything that it has started."""
     found = []
-    for pid in usage(root).pids:
+    for pid in measure_usage(root).pids:
         with contextlib.suppress(OSError):
             found.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1])
     return found

@@ -23,7 +23,7 @@ from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
-from reporter.environments.release import at
+from reporter.environments.release import build_interpreter_release
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE, until
 
@@ -100,7 +100,11 @@ def tasks(folder: Path, count: int, seconds: float = 0.3) -> list[Task]:
         python = folder / f"python{number}"
         python.write_text(f"#!/bin/sh\nsleep {seconds}\nexit 1\n")
         python.chmod(0o755)
-        found.append(Task(CheckSubject(f"r{number}", f"k{number}", "pass"), at(python)))
+        found.append(
+            Task(
+                CheckSubject(f"r{number}", f"k{number}", "pass"), build_interpreter_release(python)
+            )
+        )
     return found
 
 

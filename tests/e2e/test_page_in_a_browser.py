@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from templates.side_by_side import side_by_side
+from templates.side_by_side import render_side_by_side
 from tests.support import outgoing_data as data
 from tests.support.pages import CHARTS, page
 
@@ -67,7 +67,7 @@ def test_a_browser_shows_the_pictures(scheme: str, width: int, tmp_path: Path) -
 def test_a_browser_shows_both_sides(tmp_path: Path) -> None:
     repro = data.text(data.GRADIENT)
     facts = {"outputs with the private weights": "bit by bit"}
-    text = side_by_side(
+    text = render_side_by_side(
         repro, {"Repro": ["app.Head"]}, {"app.py": "class Head:\n    pass\n"}, facts
     )
     found, console = _in_browser(text, tmp_path, "--window-size=1000,2000")

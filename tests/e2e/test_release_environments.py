@@ -142,7 +142,7 @@ def test_what_no_index_has_cannot_be_judged(
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    index.offers.cache_clear()
+    index.fetch_offers.cache_clear()
     home, _ = environments(tmp_path)
     release = Release("2.55.0", version="2.55.0", backend="cpu")
     with pytest.raises(
@@ -191,7 +191,7 @@ def test_an_index_that_misbehaves_leaves_no_environment(
         with indexes.serve(tmp_path / "wheels", kind) as address:
             monkeypatch.setenv("UV_DEFAULT_INDEX", address)
             monkeypatch.setenv("PIP_INDEX_URL", address)
-            index.offers.cache_clear()
+            index.fetch_offers.cache_clear()
             if kind == "none":
                 assert home.provide(release).torch == "2.99.0"
             else:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from collectors.record import notebook
 from reporter.check import shards
-from reporter.check.subject import subject_of
+from reporter.check.subject import read_subject
 from reporter.core import setting_sources
 from reporter.core.errors import BugreportError
 from reporter.environments.index import _wheel
@@ -26,9 +26,9 @@ from reporter.report.sections import read_report
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.submission import read_submission
-from reporter.triage.reading.blocks import blocks, prose
+from reporter.triage.reading.blocks import parse_blocks, read_prose
 from reporter.triage.reading.extract import extract
-from reporter.triage.reading.stated import exceptions, read_stated
+from reporter.triage.reading.stated import find_exceptions, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_text
 from reporter.triage.verdict import read as read_verdict
 from tests.fuzz import answering
@@ -85,9 +85,9 @@ def issue(data: bytes) -> None:
     extract(thread)
     read_stated(thread)
     for post in thread.posts:
-        blocks(post.text)
-        prose(post.text)
-        exceptions(post.text)
+        parse_blocks(post.text)
+        read_prose(post.text)
+        find_exceptions(post.text)
 
 
 def recorder_messages(lines: list[bytes]) -> None:
@@ -112,7 +112,7 @@ def report_file(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "report.json").write_bytes(data)
         (Path(name) / "repro.py").write_text("import torch\n")
-        subject_of(name)
+        read_subject(name)
 
 
 def check_file(data: bytes) -> None:

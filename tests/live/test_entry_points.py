@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.recording.entry_points import entry_point_of
+from reporter.recording.entry_points import resolve_entry_point
 from tests.support import interpreter
 from tests.support.entry_points import found, options, run, tally_script, write
 from tests.support.notebooks import notebook
@@ -74,7 +74,9 @@ def test_a_script_on_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
     words = ("-", "--epochs", "1")
     recording = run(tmp_path, *words, python=interpreter.WARM)
     assert recording.script.exception and "<stdin>, line" in recording.script.exception["location"]
-    assert entry_point_of(options(tmp_path, *words), interpreter.WARM).texts == {"stdin": program}
+    assert resolve_entry_point(options(tmp_path, *words), interpreter.WARM).texts == {
+        "stdin": program
+    }
     (row,) = found(recording)
     assert row[0] == "raised"
 
@@ -132,5 +134,7 @@ def test_torchrun_for_more_than_one_node_is_refused(
 ) -> None:
     write(tmp_path, ranks_py="import torch\n")
     with pytest.raises(UsageError) as caught:
-        entry_point_of(options(tmp_path, "-m", "torch.distributed.run", *words), interpreter.WARM)
+        resolve_entry_point(
+            options(tmp_path, "-m", "torch.distributed.run", *words), interpreter.WARM
+        )
     assert phrase in str(caught.value)

@@ -22,7 +22,7 @@ from reporter.recording import questions
 from reporter.recording.call_session import ForkedCallSession, refuse_lost
 from reporter.recording.entry_points import EntryPoint, refuse_run
 from reporter.recording.findings import Recording
-from reporter.reduce.initial_candidates import graphs
+from reporter.reduce.initial_candidates import capture_graphs
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
 
@@ -69,7 +69,7 @@ def test_a_call_whose_process_was_ended_is_not_captured_in_part(record: Record) 
         os.kill(finding.call_session.pid, signal.SIGKILL)
         diagnosis = Diagnosis(Kind.WRONG_GRADIENT, Layer.INDUCTOR, "", finding=finding)
         with pytest.raises(CannotJudgeError, match="was ended while it was asked"):
-            list(graphs(diagnosis, 60))
+            list(capture_graphs(diagnosis, 60))
     finally:
         recording.close()
 
@@ -102,7 +102,7 @@ def test_the_leak_check_hears_of_every_module_of_the_users(
 ) -> None:
     files = {"own/__init__.py": "", "own/tools.py": "def scaled(x):\n    return x * 3\n"}
     recording = record("uses_own_package", files=files, module=module)
-    answer = recording.findings[0].call_session.request(questions.environment(), 600)
+    answer = recording.findings[0].call_session.request(questions.collect_environment(), 600)
     recording.close()
     names = {str(Path(path).relative_to(tmp_path)) for path in answer["files"]}
     assert names == {"job/script.py", "job/own/__init__.py", "job/own/tools.py"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.details.divergence import Effort, PrefixSettings, profile
+from reporter.diagnose.details.divergence import Effort, PrefixSettings, find_divergence
 from tests.support.recorded import record
 
 
@@ -20,7 +20,7 @@ def test_the_faulty_operation_is_found_on_every_release(
     recording = record("divergence/long", tmp_path, release_python(release))
     try:
         assert recording.findings, recording.script.output
-        found = profile(
+        found = find_divergence(
             recording.findings[0], PrefixSettings(), Effort(1200, 120, jobs=2), lambda _: None
         )
     finally:

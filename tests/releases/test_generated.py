@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reporter.kernels.ask import ask
-from reporter.kernels.generated import compile_kernels, failing_repro
+from reporter.kernels.generated import compile_kernels, write_failing_repro
 from tests.support.places import DATA
 from tests.support.scripts import text
 
@@ -77,7 +77,7 @@ def test_a_kernel_that_does_not_compile_becomes_a_program_of_its_own(
     (launch,) = ask(python, {"what": "compile", "script": str(script)}, tmp_path, 500)["launches"]
     tree = ast.parse(script.read_text())
     tree.body = tree.body[:4]  # the imports and the kernel
-    repro = failing_repro({**launch, "text": ast.unparse(tree)})
+    repro = write_failing_repro({**launch, "text": ast.unparse(tree)})
     assert repro is not None and "gfx942" in repro
     (tmp_path / "repro.py").write_text(repro)
     done = subprocess.run(
@@ -85,7 +85,7 @@ def test_a_kernel_that_does_not_compile_becomes_a_program_of_its_own(
     )
     assert done.returncode == 1 and "PassManager::run failed" in done.stderr, done.stderr[-2000:]
     fine = [{**item, "outcome": "ok"} for item in launch["targets"]]
-    assert failing_repro({**launch, "targets": fine}) is None
+    assert write_failing_repro({**launch, "targets": fine}) is None
 
 
 @pytest.mark.parametrize("name", ["v20", "v213"])

@@ -14,8 +14,8 @@ import pytest
 
 from anonymizer.triton import rebuild
 from reporter.kernels.ask import ask
-from reporter.kernels.reduce import KernelCandidate, smallest
-from reporter.kernels.verdict import same_failure
+from reporter.kernels.reduce import KernelCandidate, reduce_kernel
+from reporter.kernels.verdict import is_same_failure
 from templates.kernel import TARGETS, render_repro
 from tests.support.created import bugreport
 from tests.support.places import DATA
@@ -94,12 +94,12 @@ def test_a_public_kernel_that_fails_alone(
             "target": "cuda:80",
         }
         return [
-            same_failure(wanted, item) for item in ask(python, request, tmp_path, 300)["answers"]
+            is_same_failure(wanted, item) for item in ask(python, request, tmp_path, 300)["answers"]
         ]
 
     first = KernelCandidate(public.text, public.kernel, renamed)
     assert attempt([first]) == [True]
-    small = smallest(first, attempt)
+    small = reduce_kernel(first, attempt)
     assert small.statements < first.statements and small.text.count("*") < first.text.count("*")
     text = render_repro(small.text, small.name, small.launch, "cuda:80", "It fails.")
     (tmp_path / "repro.py").write_text(text)

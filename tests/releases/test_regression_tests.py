@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reporter.core.candidate import find_failure, matcher
+from reporter.core.candidate import find_failure, make_matcher
 from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import run_cold
-from templates.regression import failing_text, render_tests
+from templates.regression import render_tests, write_failing_program
 from tests.support.mended import MENDED, document, repro
 
 
@@ -23,7 +23,9 @@ def test_it_fails_on_the_broken_and_passes_on_the_mended_release(
     assert wanted is not None
     for rendered in render_tests(report, repro(kind)):
         test = format_program(rendered)
-        probe = failing_text(test, report)
-        assert matcher(wanted)(run_cold(release_python("v26"), probe, 300, describe=True)), test
+        probe = write_failing_program(test, report)
+        assert make_matcher(wanted)(
+            run_cold(release_python("v26"), probe, 300, describe=True)
+        ), test
         right = run_cold(release_python("v213"), test, 300)
         assert right.exit == 0 and "OK" in right.stderr and "skipped" not in right.stderr

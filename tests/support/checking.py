@@ -137,7 +137,7 @@ def _check(log: str, stop: str) -> None:
 
 def _bisect(log: str, stop: str, repro: str) -> Any:
     offers = tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(40))
-    index.offers = lambda place=None: offers  # type: ignore[assignment]
+    index.fetch_offers = lambda place=None: offers  # type: ignore[assignment]
     asked = BisectArguments(repro, "2.39.0", "2.0.0", find_fix=True)
     engine = Noting(Path(log), fixed_late, int(stop))
     return bisect(asked, Options(jobs=1, no_input=True), engine).to_json()

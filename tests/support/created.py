@@ -21,7 +21,7 @@ import black
 
 from reporter.cli.main import run
 from reporter.core.candidate import find_failure
-from reporter.core.signature import same_failure
+from reporter.core.signature import is_same_failure
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.places import DATA, ROOT
@@ -158,7 +158,7 @@ def check_smallest(created: Created, python: Path | None = None) -> None:
     assert wanted is not None
     for text in without_statement(created.repro):
         found = find_failure(run_cold(python, text, 300, describe=True))
-        assert found is None or not same_failure(wanted, found), text
+        assert found is None or not is_same_failure(wanted, found), text
 
 
 def _fails_alone(created: Created, python: Path) -> None:

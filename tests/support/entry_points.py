@@ -9,7 +9,12 @@ from pathlib import Path
 
 from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
-from reporter.recording.entry_points import check_early, entry_point_of, facts_for, refuse_run
+from reporter.recording.entry_points import (
+    build_program_start,
+    check_early,
+    refuse_run,
+    resolve_entry_point,
+)
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, Watching
@@ -36,9 +41,14 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
     """The recording of what `words` start, refused as the command would refuse it."""
     asked = options(folder, *words)
     check_early(asked)
-    way = entry_point_of(asked, python)
+    way = resolve_entry_point(asked, python)
     program = WatchedProgram(
-        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
+        python,
+        tuple(way.command),
+        way.cwd,
+        folder / "cache",
+        build_program_start(way),
+        way.variables(),
     )
     session = RecordingSession(program, Watching(timeout))
     recording = session.run()

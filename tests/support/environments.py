@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reporter.report.environment import public_environment
-from templates.versions import versions_block
+from reporter.report.environment import build_public_environment
+from templates.versions import render_versions
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
@@ -62,8 +62,8 @@ def check_settings(python: Path) -> None:
         found["words"]
     )
     assert found["internals"] > 1000
-    left = public_environment(env)
-    text = json.dumps(left) + versions_block(left)
+    left = build_public_environment(env)
+    text = json.dumps(left) + render_versions(left)
     for private in ("/home", "secret", str(Path.home()), socket.gethostname(), getpass.getuser()):
         if len(private) > 2 and private not in ("root", "user", "localhost"):
             assert private not in text

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from templates import forms
-from templates.diagnosis import ladder_lines, verdict_lines
+from templates.diagnosis import render_ladder, render_verdict
 from templates.issue import render_issue
 from tests.support.places import DATA
 
@@ -81,7 +81,7 @@ def issue(kind: str) -> str:
 def verdict(kind: str) -> str:
     """What `diagnose` prints today for the stored verdict."""
     report = document(kind)
-    return "\n".join([*ladder_lines(report), *verdict_lines(report)]) + "\n"
+    return "\n".join([*render_ladder(report), *render_verdict(report)]) + "\n"
 
 
 def main(arguments: list[str]) -> None:

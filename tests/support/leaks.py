@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from anonymizer.leakcheck.audit import Audit, Identity, Terms, private_terms
+from anonymizer.leakcheck.audit import Audit, Identity, Terms, collect_private_terms
 from reporter.publish.leak_check import check_outgoing
 from tests.support import outgoing_data as data
 
@@ -16,7 +16,7 @@ SOMEBODY = Identity("/home/jdoe77", "jdoe77", "tycho-gpu3.lab.example")
 @functools.cache
 def terms_of(source: str, *extra: str, path: str = "script.py") -> Terms:
     """The private terms of a program, beside the words of a torch."""
-    return private_terms({path: source}, data.torch_vocabulary(), extra)
+    return collect_private_terms({path: source}, data.torch_vocabulary(), extra)
 
 
 def run(files: Mapping[str, str], terms: Terms, who: Identity = NOBODY) -> Audit:

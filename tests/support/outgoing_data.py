@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.report.labels import labels
+from reporter.report.labels import choose_labels
 from reporter.report.sections import (
     AuditSummary,
     IssueSection,
@@ -54,7 +54,7 @@ ENVIRONMENT: dict[str, Any] = {
     "caches": {"fx_graph_cache": True},
 }
 # What a traceback through torch shows; in a run it comes from
-# collectors.machine.environment.internals.
+# collectors.machine.internal_names.collect_internal_names.
 INTERNALS = (
     "example_inputs compile_fx compiler_fn compiled_fn fake_mode gm joint_graph extra_check".split()
 )
@@ -103,7 +103,7 @@ def crash_report() -> Report:
         "cpu",
         Requires(),
         info,
-        tuple(labels(verdict.kind, verdict.layer, verdict.is_bug)),
+        tuple(choose_labels(verdict.kind, verdict.layer, verdict.is_bug)),
         (),
         AuditSummary(True, 120),
     )

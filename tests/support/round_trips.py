@@ -28,7 +28,7 @@ from anonymizer.trace import reading
 from collectors.call import context, rungs
 from collectors.call.forks import fork_from_fresh_thread
 from collectors.trace import equivalence, trace
-from reporter.whole_model.traced_model import text_of
+from reporter.whole_model.traced_model import write_model
 
 gc.collect()
 gc.freeze()
@@ -90,8 +90,8 @@ def rewriting(
             call.function.train(training)
         way = {"look_inside": True, "empty_caches": empty_caches}
         document = in_a_fork(lambda: trace.trace(call, {"way": way})["trace"])
-        written = model.write(reading.read_program(document, values.recipe_for("plain")))
-        text = change(text_of(written.body))
+        written = model.write(reading.read_program(document, values.make_recipe_chooser("plain")))
+        text = change(write_model(written.body))
         stock = {entry["id"] for entry in document["modules"] if entry["stock"]}
         with tempfile.TemporaryDirectory() as folder:
             request = {

@@ -16,7 +16,7 @@ from tests.support.created import bugreport
 def needs_bubblewrap() -> None:
     """Skips the test where there is no bubblewrap, or where it may not work."""
     try:
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
     except CannotJudgeError as error:
         pytest.skip(str(error))
 

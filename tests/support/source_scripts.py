@@ -20,7 +20,7 @@ from anonymizer.source.rewrite import SourceError, rebuild
 from collectors.machine import vocabulary
 from collectors.source import equivalence, kinds, source
 from reporter.reduce.source_candidates import Rewritten
-from reporter.whole_model.source_model import request
+from reporter.whole_model.source_model import build_request
 from tests.support.round_trips import call_of, in_a_fork
 from tests.support.scripts import HOME
 
@@ -31,7 +31,7 @@ NAMES = sorted(path.stem for path in _FOLDER.glob("*.py"))
 @functools.cache
 def words() -> Any:
     """The words of torch, which may stay."""
-    return vocabulary.vocabulary()
+    return vocabulary.collect_vocabulary()
 
 
 def namespace(path: Path) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def gathered(paths: Iterable[Path]) -> dict[str, Any]:
             made = namespace(path)
             entry, args, kwargs = made["ENTRY"], made["ARGS"], made.get("KWARGS", {})
             told = source.gather(entry, args, kwargs, made.get("BACKEND"))
-            result = looks(kinds.original(entry)(*args, **kwargs))
+            result = looks(kinds.find_original(entry)(*args, **kwargs))
             found[path.stem] = {"gathered": told, "result": result}
         return found
 
@@ -86,7 +86,7 @@ def answer(
     def work() -> Any:
         torch.manual_seed(0)
         made = make()
-        entry = kinds.original(made["ENTRY"])
+        entry = kinds.find_original(made["ENTRY"])
         options = {"backend": made["BACKEND"]} if "BACKEND" in made else {}
         call = call_of((entry, made["ARGS"], made.get("KWARGS", {})), options)
 
@@ -98,7 +98,7 @@ def answer(
         except SourceError as reason:
             return {"text": "", "problems": [str(reason)], "found": None}
         with tempfile.TemporaryDirectory() as name:
-            asked = request(Rewritten(program), name + "/values.pt")
+            asked = build_request(Rewritten(program), name + "/values.pt")
             change(asked)
             found = equivalence.check(call, asked)
         return {"text": asked["text"], "problems": program.problems, "found": found}

@@ -11,12 +11,12 @@ from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.indented_lines import IndentedLines
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.loop_writer import LoopWriter
-from anonymizer.model.body.phrases import last_value, unroll
+from anonymizer.model.body.phrases import take_last_value, unroll
 from anonymizer.model.body.references import References
 from anonymizer.model.body.repetition import divide
 from anonymizer.model.body.statements import ItemWriter, StatementWriter
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.ownership import module_number
+from anonymizer.trace.ownership import parse_module_name
 from anonymizer.trace.tree import ROOT
 
 _PLAIN_NAMES = ("x", "y", "z", "w")
@@ -53,11 +53,11 @@ def write_method(context: BlockContext) -> Method:
 
 def name_parameters(names: Sequence[str]) -> list[str]:
     """What a body calls what it is given, values and modules: `x`, `y`, `layer1`."""
-    values = [name for name in names if module_number(name) is None]
+    values = [name for name in names if parse_module_name(name) is None]
     plain = iter(_PLAIN_NAMES if len(values) <= 4 else [f"x{i}" for i in range(len(values))])
     layers = iter(range(1, len(names) + 1))
     return [
-        next(plain) if module_number(name) is None else f"layer{next(layers)}" for name in names
+        next(plain) if parse_module_name(name) is None else f"layer{next(layers)}" for name in names
     ]
 
 
@@ -123,7 +123,7 @@ class BodyWriter:
         """The last line: what the call leaves, where that is anything or nothing else is there."""
         shown = unroll([self.read(name) for name in self._life.results])
         if len(shown) == 1:
-            only = last_value(self.lines, shown[0])
+            only = take_last_value(self.lines, shown[0])
             self._lines.add(f"return {only}{',' if only.startswith('*') else ''}")
         elif shown:
             self._lines.add(f"return ({', '.join(shown)})")

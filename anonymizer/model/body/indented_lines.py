@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anonymizer.graph.ir import Json
-from anonymizer.model.body.phrases import regions
+from anonymizer.model.body.phrases import write_regions
 
 
 class IndentedLines:
@@ -42,7 +42,7 @@ class IndentedLines:
             self.dedent()
         self._state = state
         if state != self._base:
-            opened = ", ".join(regions(self._states[self._base], self._states[state]))
+            opened = ", ".join(write_regions(self._states[self._base], self._states[state]))
             self.add(f"with {opened}:")
             self.indent()
 

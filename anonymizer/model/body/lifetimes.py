@@ -8,7 +8,7 @@ import math
 
 from anonymizer.graph.expressions import INFIX
 from anonymizer.graph.ir import Node, Ref
-from anonymizer.trace.flow import flat
+from anonymizer.trace.flow import flatten_names
 from anonymizer.trace.ownership import Ownership
 from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 
@@ -112,7 +112,7 @@ class Lifetimes:
         for name in self.results:
             last[name] = math.inf
         for item, reads in zip(reversed(self.items), reversed(self.reads)):
-            outs = tuple(flat(item.outs))
+            outs = tuple(flatten_names(item.outs))
             if outs and (outs[0] in self.inlined or outs[0] in self.chained):
                 for name in reads:
                     last[name] = max(last[name], last.get(outs[0], 0))

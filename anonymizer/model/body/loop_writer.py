@@ -15,7 +15,7 @@ from anonymizer.model.body.loops import Loop
 from anonymizer.model.body.references import References
 from anonymizer.model.body.statements import StatementWriter
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.flow import flat
+from anonymizer.trace.flow import flatten_names
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,9 @@ class LoopWriter:
         life = self._life
         for offset in range(loop.length):
             last = life.items[loop.end - loop.length + offset]
-            for name, final in zip(flat(life.items[loop.start + offset].outs), flat(last.outs)):
+            for name, final in zip(
+                flatten_names(life.items[loop.start + offset].outs), flatten_names(last.outs)
+            ):
                 if life.last.get(final, -1) >= loop.end:
                     life.keep_until(name, max(life.last.get(name, -1), loop.end - 1))
 
@@ -142,8 +144,8 @@ class LoopWriter:
         held = {made: carried.variables[initial] for initial, made in loop.carried.items()}
         self._variables.release_unwritten()
         for offset in range(loop.length):
-            firsts = flat(items[loop.start + offset].outs)
-            finals = flat(items[loop.end - loop.length + offset].outs)
+            firsts = flatten_names(items[loop.start + offset].outs)
+            finals = flatten_names(items[loop.end - loop.length + offset].outs)
             for name, final in zip(firsts, finals):
                 text = held.get(name) or self._variables.get(name)
                 if text is not None and self._life.last.get(final, -1) >= loop.end:

@@ -25,7 +25,7 @@ _SWAPPED = {
 _PREFIX = {"neg": "-", "bitwise_not": "~"}
 
 
-def square_root(value: Value) -> str:
+def write_square_root(value: Value) -> str:
     """`math.sqrt(12)` for 3.4641016151377544, by which a person divides attention scores; else
     nothing.
     """

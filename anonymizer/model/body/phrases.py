@@ -9,12 +9,12 @@ from typing import Any
 from anonymizer.graph.ir import Atom
 
 
-def pattern(outs: tuple[Any, ...]) -> tuple[Any, ...]:
+def read_nesting(outs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The nesting of a tuple of names, with whether each of them is left out."""
-    return tuple(pattern(name) if isinstance(name, tuple) else name is None for name in outs)
+    return tuple(read_nesting(name) if isinstance(name, tuple) else name is None for name in outs)
 
 
-def regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
+def write_regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
     """The `with` expressions that turn one set of switches into the other.
 
     Args:
@@ -75,12 +75,12 @@ def wrap_in_checkpoint(text: str, wrap: str) -> str:
     return f"torch.utils.checkpoint.checkpoint({called}{given}, {wrap})"
 
 
-def as_expression(path: str) -> str:
+def write_attribute_path(path: str) -> str:
     """`blocks1.0.linear1` as Python: `blocks1[0].linear1`."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
 
 
-def last_value(lines: list[str], name: str) -> str:
+def take_last_value(lines: list[str], name: str) -> str:
     """What a body returns: the expression of its last line, if that does nothing but give it this
     name.
     """

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anonymizer.model.body.context import BlockContext
-from anonymizer.model.body.phrases import as_expression
+from anonymizer.model.body.phrases import write_attribute_path
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.ownership import module_name
+from anonymizer.trace.ownership import name_module
 
 
 class References:
@@ -32,17 +32,17 @@ class References:
         """How this block writes a module: a loop's variable, an attribute, or an argument."""
         if module in self._loop_variables:
             return self._loop_variables[module]
-        given = self._variables.get(module_name(module))
+        given = self._variables.get(name_module(module))
         if given is not None:
             return given
         context, attributes = self._context, self._context.attributes
         parent = context.own.parent(module)
         if parent != context.call.module:
             path = context.model.path(parent, module)
-            return f"{self.read_module(parent)}.{as_expression(path or '')}"
+            return f"{self.read_module(parent)}.{write_attribute_path(path or '')}"
         if attributes.path(module) is None:
             attributes.alone[module] = attributes.fresh(context.model.base(module))
-        return "self." + as_expression(attributes.path(module) or "")
+        return "self." + write_attribute_path(attributes.path(module) or "")
 
     def enter_loop(self, modules: Iterable[int], variable: str) -> None:
         """Until `leave_loop`, a loop's variable stands for each of these modules."""
@@ -65,4 +65,4 @@ class References:
                 attributes.tensors[name] = attributes.fresh(kind)
             return f"self.{attributes.tensors[name]}"
         inner = context.model.attributes_of(block).tensors[name]
-        return f"{self.read_module(block)}.{as_expression(inner)}"
+        return f"{self.read_module(block)}.{write_attribute_path(inner)}"

@@ -9,8 +9,8 @@ from anonymizer.graph.ir import Ref
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.loops import Loop, Statement, find
-from anonymizer.model.body.phrases import pattern
-from anonymizer.trace.flow import flat
+from anonymizer.model.body.phrases import read_nesting
+from anonymizer.trace.flow import flatten_names
 from anonymizer.trace.tree import ModuleCall, Step
 
 
@@ -56,14 +56,14 @@ def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | Modul
             *(node.op, node.target, node.args, node.kwargs, item.state, bool(item.same)),
             item.wrap,
             reached,
-            pattern(item.outs),
+            read_nesting(item.outs),
             model.function(item.function) if item.function is not None else "",
             model.operator(item) if item.stand_in is not None else "",
         )
     module = item.module
     local = module is not None and own.parent(module) == block
     kin = model.kin(module) if module is not None else None
-    return Statement(shape, reads, tuple(flat(item.outs)), module if local else None, kin)
+    return Statement(shape, reads, tuple(flatten_names(item.outs)), module if local else None, kin)
 
 
 def _make_lists(context: BlockContext, loop: Loop) -> bool:

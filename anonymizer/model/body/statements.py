@@ -11,12 +11,12 @@ from anonymizer.graph.expressions import ExpressionWriter
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.indented_lines import IndentedLines
 from anonymizer.model.body.lifetimes import Lifetimes
-from anonymizer.model.body.operations import square_root, write_operation
+from anonymizer.model.body.operations import write_operation, write_square_root
 from anonymizer.model.body.phrases import wrap_in_checkpoint
 from anonymizer.model.body.references import References
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.flow import flat
-from anonymizer.trace.ownership import module_number
+from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.ownership import parse_module_name
 from anonymizer.trace.tree import ModuleCall, Step
 
 #: Longest expression that is written inside of another.
@@ -30,7 +30,7 @@ class ItemWriter:
         self._own = context.own
         self._model = context.model
         self._references = references
-        self._expressions = ExpressionWriter(references.read, square_root)
+        self._expressions = ExpressionWriter(references.read, write_square_root)
 
     def write(self, item: Step | ModuleCall) -> str:
         """The expression of what one statement does. Raises NotPublic."""
@@ -42,7 +42,7 @@ class ItemWriter:
         called += f".forward{method + 1}" if method else ""
         arguments = []
         for name in self._own.arguments(call):
-            number = module_number(name)
+            number = parse_module_name(name)
             arguments.append(
                 self._references.read(name)
                 if number is None
@@ -93,7 +93,7 @@ class StatementWriter:
         if isinstance(item, Step) and item.same:
             self._change(index, item, expression)
             return
-        live = [name for name in flat(item.outs) if name in self._life.last]
+        live = [name for name in flatten_names(item.outs) if name in self._life.last]
         if not live:
             self._lines.add(expression)
         elif not self._chain(item, expression):

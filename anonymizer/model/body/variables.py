@@ -9,7 +9,7 @@ from typing import Any
 
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.model.body.lifetimes import Lifetimes
-from anonymizer.trace.flow import flat
+from anonymizer.trace.flow import flatten_names
 
 
 class Variables:
@@ -89,7 +89,8 @@ class Variables:
         found: list[str] = []
         for name in life.reads[index]:
             inner = next(
-                (i for i in range(index - 1, -1, -1) if name in flat(life.items[i].outs)), None
+                (i for i in range(index - 1, -1, -1) if name in flatten_names(life.items[i].outs)),
+                None,
             )
             written = (
                 name in life.inlined or name in life.chained and name not in self._held.values()

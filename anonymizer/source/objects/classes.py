@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
-from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
+from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.symbol_table import Record
 
@@ -80,22 +80,24 @@ class ClassWriter:
             body += self._fields(key, record)
             if record["shape"] == "dataclass":
                 decorators = [
-                    expression(
+                    parse_expression(
                         "dataclasses.dataclass" + ("(frozen=True)" if record.get("frozen") else "")
                     )
                 ]
             else:
-                bases = [public_dotted_name("typing.NamedTuple")]
+                bases = [build_dotted_name("typing.NamedTuple")]
         elif record["shape"] == "enum":
             for field, value in record["fields"]:
                 body.append(
-                    assignment(self._decisions.member(key, field), self._values.build(value))
+                    build_assignment(self._decisions.member(key, field), self._values.build(value))
                 )
         for field, value in record["attributes"].items():
-            body.append(assignment(self._decisions.member(key, field), self._values.build(value)))
+            body.append(
+                build_assignment(self._decisions.member(key, field), self._values.build(value))
+            )
         if record["slots"]:
             words = [ast.Constant(self._decisions.state(each)) for each in record["slots"]]
-            body.insert(0, assignment("__slots__", ast.Tuple(list(words), ast.Load())))
+            body.insert(0, build_assignment("__slots__", ast.Tuple(list(words), ast.Load())))
         if "__init__" not in record["methods"] and record["shape"] == "class":
             body += self._constructor(key, record)
         body += [
@@ -203,5 +205,5 @@ class ClassWriter:
         kept = [
             each for each in made.decorator_list if ast.unparse(each) not in _DECORATORS.values()
         ]
-        made.decorator_list = ([expression(decorator)] if decorator else []) + kept
+        made.decorator_list = ([parse_expression(decorator)] if decorator else []) + kept
         return made

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import Record, Ref, parameters
+from anonymizer.source.symbols.symbol_table import Record, Ref, list_parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
@@ -75,7 +75,7 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def _first_parameter(self, tree: Any, owner: tuple[str, str, str]) -> None:
-        names = parameters(tree)
+        names = list_parameters(tree)
         if not names:
             return
         function = self.decisions.symbols.cls(owner[0])["function"]
@@ -345,7 +345,7 @@ def find_bound_names(scope: ast.AST, refs: Record) -> set[str]:
     found: set[str] = set()
     away: set[str] = set()
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        found |= {each.arg for each in parameters(scope)}
+        found |= {each.arg for each in list_parameters(scope)}
 
     def visit(node: ast.AST) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

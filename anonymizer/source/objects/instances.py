@@ -7,7 +7,7 @@ import ast
 from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.shapes import InstanceShapes
-from anonymizer.source.objects.syntax import expression, list_display, public_dotted_name
+from anonymizer.source.objects.syntax import build_dotted_name, build_list, parse_expression
 from anonymizer.source.symbols.symbol_table import Record
 
 #: Arguments of stock layers that are usually given by position.
@@ -58,7 +58,7 @@ class InstanceWriter:
 
     def _stock(self, record: Record) -> ast.expr:
         """A layer or a container of torch."""
-        layer = public_dotted_name(record["class"]["name"])
+        layer = build_dotted_name(record["class"]["name"])
         if "items" in record:
             return self._container(layer, record)
         args: list[ast.expr] = []
@@ -69,7 +69,9 @@ class InstanceWriter:
             else:
                 words.append(ast.keyword(name, self._values.build(each)))
         for name, text in record["stock"]["factory"].items():
-            words.append(ast.keyword(name, expression(text if name == "dtype" else repr(text))))
+            words.append(
+                ast.keyword(name, parse_expression(text if name == "dtype" else repr(text)))
+            )
         made: ast.expr = ast.Call(layer, args, words)
         return (
             ast.Call(ast.Attribute(made, "requires_grad_", ast.Load()), [ast.Constant(False)], [])
@@ -87,7 +89,7 @@ class InstanceWriter:
             return ast.Call(layer, [ast.Dict(keys, [each for _, each in items])], [])
         if not record["class"]["name"].endswith("List"):
             return ast.Call(layer, [each for _, each in items], [])
-        return ast.Call(layer, [list_display([each for _, each in items])], [])
+        return ast.Call(layer, [build_list([each for _, each in items])], [])
 
     def _private(self, record: Record) -> ast.expr:
         """An object of a gathered class."""
@@ -110,7 +112,11 @@ class InstanceWriter:
         state = self._shapes.read_state(record)
         return ast.Call(
             ast.Name(name, ast.Load()),
-            [expression(state[each]) for each in self._shapes.split(owner)[1] if each in state],
+            [
+                parse_expression(state[each])
+                for each in self._shapes.split(owner)[1]
+                if each in state
+            ],
             [],
         )
 

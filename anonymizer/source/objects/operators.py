@@ -14,7 +14,7 @@ from anonymizer.source.symbols.symbol_table import Ref
 SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
 
 
-def operator_statements(
+def build_operator(
     ref: Ref, name: str, function: ast.expr, given: Sequence[str], build: Callable[[Ref], ast.expr]
 ) -> list[ast.stmt]:
     """The statements that register an operator anew by `torch.library.custom_op`.

@@ -15,7 +15,7 @@ TensorSpec = Mapping[str, Any]
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
-def tensor_expression(spec: TensorSpec, exact: bool = False, is_written: bool = False) -> str:
+def write_tensor(spec: TensorSpec, exact: bool = False, is_written: bool = False) -> str:
     """The expression that makes a tensor of the shape, layout, dtype and device of `spec`.
 
     Args:
@@ -43,11 +43,11 @@ def _is_computed(spec: TensorSpec) -> bool:
     return bool(spec.get("requires_grad")) and not spec.get("is_leaf", True)
 
 
-def storage_expression(specs: list[TensorSpec], is_written: bool = False) -> str:
+def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str:
     """A flat tensor that is long enough for all the tensors that lie in it.
 
     Its dtype and values are those of the tensor with most elements. `is_written`: see
-    `tensor_expression`.
+    `write_tensor`.
     """
     length = max(each.get("offset", 0) + _span(each) for each in specs)
     widest = dict(max(specs, key=lambda each: prod(each["shape"])))
@@ -56,19 +56,19 @@ def storage_expression(specs: list[TensorSpec], is_written: bool = False) -> str
     return _values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
 
 
-def view_expression(spec: TensorSpec, base: str, is_written: bool = False) -> str:
+def write_view(spec: TensorSpec, base: str, is_written: bool = False) -> str:
     """The tensor as a view of a flat base; a grad-requiring leaf is made so afterwards."""
     start, shape = spec.get("offset") or 0, tuple(spec["shape"])
     offset = f", {start}" if start else ""
     text = f"{base}.as_strided({shape}, {tuple(spec['stride'])}{offset})"
-    if contiguous(spec) and shape:
+    if is_contiguous(spec) and shape:
         text = f"{base}[{start or ''}:{start + prod(shape)}]"
         text += f".view{shape}" if len(shape) > 1 else ""
     has_grad = spec.get("requires_grad") and not (is_written and _is_computed(spec))
     return text + (".requires_grad_()" if has_grad else "")
 
 
-def contiguous(spec: TensorSpec) -> bool:
+def is_contiguous(spec: TensorSpec) -> bool:
     """Whether the strides, in elements, are those of a fresh tensor; so they are where it is
     empty.
     """
@@ -91,7 +91,7 @@ def _span(spec: TensorSpec) -> int:
 
 def _normal(spec: TensorSpec) -> bool:
     pairs = zip(spec["shape"], spec.get("stride", _strides(spec["shape"])), _strides(spec["shape"]))
-    return contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
+    return is_contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
 
 
 def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:

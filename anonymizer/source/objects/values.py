@@ -10,13 +10,13 @@ from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.functions import FunctionWriter
 from anonymizer.source.objects.instances import InstanceWriter
-from anonymizer.source.objects.operators import SETUP, operator_statements
+from anonymizer.source.objects.operators import SETUP, build_operator
 from anonymizer.source.objects.shapes import InstanceShapes
-from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
-from anonymizer.source.objects.tensors import tensor_expression
+from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
+from anonymizer.source.objects.tensors import write_tensor
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.imports import STDLIB
-from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
+from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, list_parameters
 
 #: Containers of the standard library that are made of a list or a dictionary.
 _COLLECTIONS = frozenset(
@@ -68,7 +68,7 @@ class ValueWriter:
             name = self._names.fresh("state")
             self._globals[key] = ast.Name(name, ast.Load())
             self._definitions.roots[name] = ref
-            statements = [assignment(name, self.build(ref))]
+            statements = [build_assignment(name, self.build(ref))]
             if ref["kind"] == "instance":
                 statements += tie(self.context, name, ref["id"])
             self._definitions.statements[name] = statements
@@ -90,44 +90,44 @@ class ValueWriter:
         if ref["text"]:
             return ast.Constant(self._names.text(ref["value"]))
         if ref["value"] in ("inf", "-inf", "nan"):
-            return expression(f'float("{ref["value"]}")')
+            return parse_expression(f'float("{ref["value"]}")')
         is_bytes = ref["value"].startswith(("b'", 'b"'))
-        return expression("b''" if is_bytes else ref["value"])
+        return parse_expression("b''" if is_bytes else ref["value"])
 
     def _build_numpy(self, ref: Ref) -> ast.expr:
         """A scalar of NumPy, which torch takes for an array."""
         if ref["name"] not in _NUMPY_SCALARS:
             self._definitions.problems.append("a scalar of NumPy")
         made = self._build_const({"value": ref["value"], "text": False})
-        return ast.Call(expression(f"numpy.{ref['name']}"), [made], [])
+        return ast.Call(parse_expression(f"numpy.{ref['name']}"), [made], [])
 
     def _build_module(self, ref: Ref) -> ast.expr:
-        return public_dotted_name(ref["name"])
+        return build_dotted_name(ref["name"])
 
     def _build_torch(self, ref: Ref) -> ast.expr:
-        return public_dotted_name(ref["name"])
+        return build_dotted_name(ref["name"])
 
     def _build_stdlib(self, ref: Ref) -> ast.expr:
         if ref["name"].split(".")[0].lstrip("_") not in STDLIB:
             self._definitions.problems.append("standard module " + ref["name"].split(".")[0])
         name = ref["name"][1:] if ref["name"].startswith("_operator.") else ref["name"]
-        return public_dotted_name(name)
+        return build_dotted_name(name)
 
     def _build_builtin(self, ref: Ref) -> ast.expr:
-        return expression(ref["name"])
+        return parse_expression(ref["name"])
 
     def _build_device(self, ref: Ref) -> ast.expr:
-        return expression(f'torch.device("{ref["name"]}")')
+        return parse_expression(f'torch.device("{ref["name"]}")')
 
     def _build_logger(self, ref: Ref) -> ast.expr:
-        return expression('logging.getLogger("text0")')
+        return parse_expression('logging.getLogger("text0")')
 
     def _build_factory(self, ref: Ref) -> ast.expr:
         made = ast.keyword("default_factory", self.build(ref["function"]))
-        return ast.Call(public_dotted_name("dataclasses.field"), [], [made])
+        return ast.Call(build_dotted_name("dataclasses.field"), [], [made])
 
     def _build_function(self, ref: Ref) -> ast.expr:
-        return expression(self.functions.refer(ref["id"]))
+        return parse_expression(self.functions.refer(ref["id"]))
 
     def _build_class(self, ref: Ref) -> ast.expr:
         return ast.Name(self.classes.refer(ref["id"]), ast.Load())
@@ -159,10 +159,10 @@ class ValueWriter:
         if ref["function"]["kind"] in ("torch", "builtin", "stdlib"):
             words = [ast.keyword(name, self.build(each)) for name, each in ref["kwargs"].items()]
         args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
-        return ast.Call(public_dotted_name("functools.partial"), args, words)
+        return ast.Call(build_dotted_name("functools.partial"), args, words)
 
     def _build_region(self, ref: Ref) -> ast.expr:
-        marks = public_dotted_name("torch.compiler.nested_compile_region")
+        marks = build_dotted_name("torch.compiler.nested_compile_region")
         return ast.Call(marks, [self.build(ref["function"])], [])
 
     def _build_operator(self, ref: Ref) -> ast.expr:
@@ -177,8 +177,8 @@ class ValueWriter:
                 self._names.tables["variables"][word] = word
                 self._names.used.add(word)
             function = self.build(ref["function"])
-            given = [each.arg for each in parameters(self._definition(function))]
-            self._definitions.statements[name] = operator_statements(
+            given = [each.arg for each in list_parameters(self._definition(function))]
+            self._definitions.statements[name] = build_operator(
                 ref, name, function, given, self.build
             )
         return ast.Name(self._operators[key], ast.Load())
@@ -199,7 +199,7 @@ class ValueWriter:
         return (
             ast.Set([self.build(each) for each in ref["items"]])
             if ref["items"]
-            else expression("set()")
+            else parse_expression("set()")
         )
 
     def _build_dict(self, ref: Ref) -> ast.expr:
@@ -219,11 +219,11 @@ class ValueWriter:
             args.insert(0, self.build(ref["factory"]) if "factory" in ref else ast.Constant(None))
         longest = ref.get("longest")
         words = [ast.keyword("maxlen", self.build(longest))] if longest is not None else []
-        return ast.Call(expression(name), args, words)
+        return ast.Call(parse_expression(name), args, words)
 
     def _build_tensor(self, ref: Ref) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
-        return expression(tensor_expression(spec, self.context.exact))
+        return parse_expression(write_tensor(spec, self.context.exact))
 
     def _build_instance(self, ref: Ref) -> ast.expr:
         return self._instances.build(ref["id"])

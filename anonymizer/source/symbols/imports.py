@@ -28,7 +28,7 @@ _SUBMODULES = (
 )
 
 
-def import_lines(*trees: ast.AST) -> list[str]:
+def write_imports(*trees: ast.AST) -> list[str]:
     """`import` statements for the dotted names in public trees, in the usual order.
 
     One a line; "" parts the standard library from torch, which is always among them.

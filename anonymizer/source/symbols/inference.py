@@ -13,10 +13,10 @@ from anonymizer.source.symbols.types import (
     UNKNOWN,
     Type,
     Types,
-    elements,
+    build_sequence_type,
+    build_tuple_type,
+    infer_element,
     is_private,
-    row,
-    sequence,
 )
 
 _SEQUENCES = {
@@ -38,22 +38,22 @@ _DYNAMIC = {"getattr", "vars", "eval", "next", "max", "min"}
 def _of_builtin(name: str, args: list[Type]) -> Type | None:
     """What a builtin returns; None where that follows from what is called."""
     if name in _SEQUENCES:
-        inner = [elements(each) for each in args]
+        inner = [infer_element(each) for each in args]
         if name == "zip":
-            return sequence(row(*inner))
+            return build_sequence_type(build_tuple_type(*inner))
         if name == "enumerate":
-            return sequence(row(PUBLIC, *inner[:1]))
-        return sequence(frozenset().union(*inner))
+            return build_sequence_type(build_tuple_type(PUBLIC, *inner[:1]))
+        return build_sequence_type(frozenset().union(*inner))
     return UNKNOWN if name in _DYNAMIC else None
 
 
 def _of_method(name: str, receiver: Type) -> Type | None:
     """What a container's method or `apply` returns; None where that follows from what is called."""
     if name in _OF_CONTAINERS and any(atom[0] == "seq" for atom in receiver):
-        inner = elements(receiver)
+        inner = infer_element(receiver)
         if name == "items":
-            return sequence(row(PUBLIC, inner))
-        return inner if name in ("get", "pop") else sequence(inner)
+            return build_sequence_type(build_tuple_type(PUBLIC, inner))
+        return inner if name in ("get", "pop") else build_sequence_type(inner)
     return PUBLIC if name == "apply" and any(atom[0] == "cls" for atom in receiver) else None
 
 
@@ -134,7 +134,7 @@ class _Walk(ast.NodeVisitor):
     def infer_Subscript(self, node: ast.Subscript) -> Type:
         base = self.infer(node.value)
         self.infer(node.slice)
-        return base if isinstance(node.slice, ast.Slice) else elements(base)
+        return base if isinstance(node.slice, ast.Slice) else infer_element(base)
 
     def infer_IfExp(self, node: ast.IfExp) -> Type:
         self.infer(node.test)
@@ -144,7 +144,7 @@ class _Walk(ast.NodeVisitor):
         return frozenset().union(*(self.infer(each) for each in node.values))
 
     def infer_Starred(self, node: ast.Starred) -> Type:
-        return elements(self.infer(node.value))
+        return infer_element(self.infer(node.value))
 
     def infer_NamedExpr(self, node: ast.NamedExpr) -> Type:
         kind = self.infer(node.value)
@@ -152,7 +152,7 @@ class _Walk(ast.NodeVisitor):
         return kind
 
     def _collection(self, nodes: list[ast.expr]) -> Type:
-        return sequence(frozenset().union(*(self.infer(each) for each in nodes)))
+        return build_sequence_type(frozenset().union(*(self.infer(each) for each in nodes)))
 
     def infer_Tuple(self, node: ast.Tuple) -> Type:
         return self._collection(node.elts)
@@ -166,13 +166,13 @@ class _Walk(ast.NodeVisitor):
 
     def _comprehension(self, node: Any) -> Type:
         for each in node.generators:
-            self.assign(each.target, elements(self.infer(each.iter)))
+            self.assign(each.target, infer_element(self.infer(each.iter)))
             for test in each.ifs:
                 self.infer(test)
         if isinstance(node, ast.DictComp):
             self.infer(node.key)
-            return sequence(self.infer(node.value))
-        return sequence(self.infer(node.elt))
+            return build_sequence_type(self.infer(node.value))
+        return build_sequence_type(self.infer(node.elt))
 
     infer_ListComp = infer_SetComp = infer_GeneratorExp = infer_DictComp = _comprehension
 
@@ -196,10 +196,10 @@ class _Walk(ast.NodeVisitor):
                 (self.key, target.id), frozenset(atom for atom in kind if atom[0] != "row")
             )
         elif isinstance(target, ast.Starred):
-            self.assign(target.value, sequence(kind))
+            self.assign(target.value, build_sequence_type(kind))
         elif isinstance(target, (ast.Tuple, ast.List)):
             rows = [atom for atom in kind if atom[0] == "row"]
-            inner = elements(kind)
+            inner = infer_element(kind)
             for index, each in enumerate(target.elts):
                 picked = frozenset().union(
                     *(row[index + 1] for row in rows if index + 1 < len(row))
@@ -226,7 +226,7 @@ class _Walk(ast.NodeVisitor):
         self.assign(node.target, PUBLIC)
 
     def visit_For(self, node: ast.For) -> None:
-        self.assign(node.target, elements(self.infer(node.iter)))
+        self.assign(node.target, infer_element(self.infer(node.iter)))
         for statement in [*node.body, *node.orelse]:
             self.visit(statement)
 

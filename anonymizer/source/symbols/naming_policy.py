@@ -12,7 +12,7 @@ import ast
 from typing import Any
 
 from anonymizer.source.symbols.names import PublicNames
-from anonymizer.source.symbols.symbol_table import SymbolTable, parameters
+from anonymizer.source.symbols.symbol_table import SymbolTable, list_parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, Types
 
 
@@ -44,7 +44,7 @@ class NamingPolicy:
         record = self.symbols.cls(key)
         for method in (*record["methods"].values(), *record.get("setters", {}).values()):
             tree = self.symbols.trees.get(method["function"].get("id", ""))
-            names = parameters(tree) if tree is not None else []
+            names = list_parameters(tree) if tree is not None else []
             for node in ast.walk(tree) if tree is not None and names else ():
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     if isinstance(node.value, ast.Name) and node.value.id == names[0].arg:

@@ -192,7 +192,7 @@ def _definition(node: ast.stmt) -> FunctionNode:
     raise SourceError("a function is no function definition")
 
 
-def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+def list_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
     """Parameters in the order of the signature, starred ones last."""
     given = node.args
     starred = [each for each in (given.vararg, given.kwarg) if each is not None]

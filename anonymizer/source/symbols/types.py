@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from anonymizer.source.symbols.symbol_table import SymbolTable, parameters
+from anonymizer.source.symbols.symbol_table import SymbolTable, list_parameters
 
 Atom = tuple[Any, ...]
 Type = frozenset[Atom]
@@ -24,17 +24,17 @@ UNKNOWN: Type = frozenset()
 _ROUNDS = 8
 
 
-def sequence(element: Type) -> Type:
+def build_sequence_type(element: Type) -> Type:
     """A list, or whatever else is gone through, of such elements."""
     return frozenset({("seq", element)})
 
 
-def row(*items: Type) -> Type:
+def build_tuple_type(*items: Type) -> Type:
     """A tuple of items of these types."""
     return frozenset({("row", *items)})
 
 
-def elements(kind: Type) -> Type:
+def infer_element(kind: Type) -> Type:
     """What iterating or indexing gives."""
     found: set[Atom] = set()
     for atom in kind:
@@ -94,7 +94,7 @@ class Types:
 
     def _own(self, key: str, tree: Any) -> None:
         owner, name, kind = self.owners[key]
-        names = parameters(tree)
+        names = list_parameters(tree)
         if not names or kind == "static":
             if self.symbols.cls(owner)["function"]:
                 for each in names:
@@ -142,7 +142,7 @@ class Types:
         found: set[Atom] = set()
         for each in items:
             found |= self.of(each, depth + 1)
-        return sequence(frozenset(found))
+        return build_sequence_type(frozenset(found))
 
     def attribute(self, receiver: Type, name: str) -> Type:
         """The type of `receiver.name`."""
@@ -231,7 +231,7 @@ class Types:
             if index < len(names):
                 self.bind((key, names[index]), kind)
             elif tree.args.vararg is not None:
-                self.bind((key, tree.args.vararg.arg), sequence(kind))
+                self.bind((key, tree.args.vararg.arg), build_sequence_type(kind))
         for name, kind in kwargs.items():
             self.bind((key, name), kind)
         return self.returns.get(result, UNKNOWN)

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
 from ...protocol import OperatorError, OperatorFacts
-from ..probe import EMPTY, Watch, short_name
+from ..probe import EMPTY, Watch, shorten_name
 from .derivatives import DerivativeCheck
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
@@ -69,7 +69,7 @@ class OperatorCheck(Watch):
         tensors = [t for t in tree_flatten((args, named))[0] if isinstance(t, torch.Tensor)]
         if not any(tensor.dtype in _NARROW for tensor in tensors):
             return None
-        name = short_name(func)
+        name = shorten_name(func)
         if name in EMPTY or name in _NOT_UNIQUE or _is_view(func):
             return None
         if torch.Tag.nondeterministic_seeded in func.tags:

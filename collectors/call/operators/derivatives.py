@@ -118,7 +118,7 @@ class DerivativeCheck:
         kinds = list(self._kinds(args, kwargs))
         if not kinds:
             return
-        with outside_of_transforms(), _disable_current_modes():
+        with leave_transforms(), _disable_current_modes():
             given = widen(args, kwargs)
             for kind in kinds:
                 key = (function, kind, _shape_of(given))
@@ -160,7 +160,7 @@ def _is_agreed(name: str, kwargs: Dict[str, Any]) -> bool:
     return is_in_place or plain.startswith(_BY_CONVENTION) or bool(kwargs.get("hermitian"))
 
 
-def outside_of_transforms() -> Any:
+def leave_transforms() -> Any:
     """A context in which the transforms of `torch.func` that a call is made in are not there.
 
     Before 2.1 there is no way out of them, and nothing is to be looked at within.

@@ -11,10 +11,10 @@ from typing import Any, Callable, Dict, List, Tuple
 import torch
 import torch.fx
 
-from ...machine.public_names import public_names_by_value
+from ...machine.public_names import collect_public_functions
 
 
-def operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[torch.Tensor]]:
+def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[torch.Tensor]]:
     """The call as a graph module with the tensors as its inputs, and these tensors.
 
     A method of tensors is a node `call_method`; a function has the public name's object as its
@@ -34,7 +34,7 @@ def operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[tor
 
     placed, named = _map(args, place), _map(kwargs, place)
     name = str(getattr(function, "__name__", ""))
-    target = public_names_by_value().get(_key(function))
+    target = collect_public_functions().get(_key(function))
     if target is None and getattr(torch.Tensor, name, None) is function:
         graph.output(graph.call_method(name, tuple(placed), named))
     else:

@@ -21,7 +21,7 @@ import os
 import sys
 from typing import Any, Dict, Optional
 
-from .loading import load_attach, stand_aside
+from .loading import load_attach, must_stand_aside
 
 __all__ = ["capture", "watch"]
 
@@ -89,7 +89,7 @@ class capture:
         self.report: Optional[str] = None
 
     def __enter__(self) -> capture:
-        if stand_aside():
+        if must_stand_aside():
             return self  # an outer block, or the command itself, sees these calls
         options, self._folder = _with_output(self._verb, self._options)
         self._run = _attach.WatchedStretch(
@@ -103,7 +103,7 @@ class capture:
         if run is None:
             return
         if isinstance(error, KeyboardInterrupt):
-            _attach.switch().active = None
+            _attach.ensure_switch().active = None
             run.host.stop()
             run.host.remove()
             return
@@ -138,7 +138,7 @@ def watch(*options: Any, every: int = 100) -> None:
         every: how many calls are made for one comparison.
     """
     try:
-        if stand_aside():
+        if must_stand_aside():
             return
         if int(every) < 1:
             raise ValueError("every must be at least 1")

@@ -32,16 +32,16 @@ def load_attach() -> Any:
         spec.loader.exec_module(module)
     attach = importlib.import_module(_PACKAGE + ".entry.attach")
     if not _WATCHED_ALREADY:
-        attach.switch()
+        attach.ensure_switch()
     return attach
 
 
-def stand_aside() -> bool:
+def must_stand_aside() -> bool:
     """Whether to leave these calls alone: they are watched already, or this is a worker that runs
     the main program's file once more.
     """
     return (
         _WATCHED_ALREADY
-        or load_attach().switch().active is not None
+        or load_attach().ensure_switch().active is not None
         or multiprocessing.parent_process() is not None
     )

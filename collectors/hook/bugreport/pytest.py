@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
 
-from .loading import load_attach, stand_aside
+from .loading import load_attach, must_stand_aside
 
 _attach = load_attach()
 _LINES = pytest.StashKey[List[str]]()
@@ -47,7 +47,7 @@ def pytest_configure(config: Any) -> None:
     """Refuses to start where the tool cannot be found."""
     config.stash[_LINES] = []
     try:
-        _attach.tool()
+        _attach.find_tool()
     except _attach.ToolMissing as error:
         raise pytest.UsageError("bugreport: {}".format(error)) from None
 
@@ -67,7 +67,7 @@ class _Lazy:
             self.run = _attach.WatchedStretch(_attach.Host(self.verb, self.options), "test")
             self.run.start()
         except Exception as error:
-            _attach.switch().active = None
+            _attach.ensure_switch().active = None
             self.problem = str(error)
             return compiled(*args, **kwargs)
         return self.run.recorder.call(watched, compiled, args, kwargs)
@@ -78,17 +78,17 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     """Around a test with its fixtures."""
     config = item.config
     lines = config.stash[_LINES]
-    if len(lines) >= config.getoption("--bugreport-limit") or stand_aside():
+    if len(lines) >= config.getoption("--bugreport-limit") or must_stand_aside():
         yield
         return
     name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")[-120:]
     folder = os.path.join(os.path.abspath(config.getoption("--bugreport-dir")), name)
     lazy = _Lazy(config.getoption("--bugreport-verb"), folder)
-    _attach.switch().active = lazy
+    _attach.ensure_switch().active = lazy
     try:
         yield
     finally:
-        _attach.switch().active = None
+        _attach.ensure_switch().active = None
         line = _settle(item, lazy, folder)
         if line:
             lines.append(line)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from reporter.bisect.arguments import BisectArguments
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json", "jobs", "timeout", "memory", "no_input", "verbose", own=BisectArguments)
+@declare_options("json", "jobs", "timeout", "memory", "no_input", "verbose", own=BisectArguments)
 def command(options: Options, asked: BisectArguments) -> int:
     """Find the first release that broke a repro, or with --find-fix the first one that fixed it.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from reporter.check.arguments import CheckArguments
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json", "jobs", "timeout", "memory", "workers", "no_input", "verbose", own=CheckArguments)
+@declare_options(
+    "json", "jobs", "timeout", "memory", "workers", "no_input", "verbose", own=CheckArguments
+)
 def command(options: Options, asked: CheckArguments) -> int:
     """Check whether repros still fail, on releases that are installed for it or in interpreters at
     hand.

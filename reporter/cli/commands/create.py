@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from reporter.cli import shell
 from reporter.cli.chain import chain
-from reporter.cli.parameters import taking
-from reporter.core.settings import Options, settings
+from reporter.cli.parameters import declare_options
+from reporter.core.settings import Options, list_settings
 
 
-@taking(*(name for name in settings() if name not in ("rungs", "function")), script=True)
+@declare_options(
+    *(name for name in list_settings() if name not in ("rungs", "function")), script=True
+)
 def command(options: Options) -> int:
     """Turn a failing script into a minimal, verified, anonymised report folder.
 

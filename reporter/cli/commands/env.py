@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("python", "json")
+@declare_options("python", "json")
 def command(options: Options) -> int:
     """Print the Versions block of an issue for an interpreter.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking(
+@declare_options(
     "module", "python", "output", "json", "timeout", "function", "no_input", "verbose", script=True
 )
 def command(options: Options) -> int:

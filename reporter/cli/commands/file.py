@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking(
+@declare_options(
     "repo",
     "summary",
     "template",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.plain import Json
 from reporter.core.settings import Options
 
@@ -26,7 +26,7 @@ class Hook:
         return [self.path]
 
 
-@taking("json")
+@declare_options("json")
 def command(options: Options) -> int:
     """Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.
 

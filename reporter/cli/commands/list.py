@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json")
+@declare_options("json")
 def command(options: Options) -> int:
     """List the reports of this machine, the newest first, with their issues and the last check."""
 
     def work() -> shell.CommandResult:
-        from reporter.tracker.overview import listing
+        from reporter.tracker.overview import build_listing
 
-        return listing()
+        return build_listing()
 
     return shell.finish(options, work)

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json", "no_input", "verbose")
+@declare_options("json", "no_input", "verbose")
 def command(
     options: Options,
     action: Annotated[

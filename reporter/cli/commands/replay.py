@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("python", "timeout", "json")
+@declare_options("python", "timeout", "json")
 def command(
     options: Options,
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json")
+@declare_options("json")
 def command(
     options: Options,
     report: Annotated[

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 
 
-@taking("json")
+@declare_options("json")
 def command(options: Options) -> int:
     """Ask the tracker what has become of the filed reports.
 

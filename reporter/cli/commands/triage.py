@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import declare_options
 from reporter.core.settings import Options
 from reporter.triage.arguments import TriageArguments
 
 
-@taking("repo", "json", "jobs", "timeout", "memory", "no_input", own=TriageArguments)
+@declare_options("repo", "json", "jobs", "timeout", "memory", "no_input", own=TriageArguments)
 def command(options: Options, asked: TriageArguments) -> int:
     """Judge an issue that somebody else wrote, and suggest an answer.
 

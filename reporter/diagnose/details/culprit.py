@@ -22,7 +22,7 @@ from reporter.diagnose.details.experiment import (
     Experiment,
     Trial,
     Variation,
-    with_switches,
+    add_switches,
 )
 from reporter.diagnose.details.switches import ConfigSwitch
 from reporter.diagnose.details.variation_search import LocatedApplication, Runner, locate
@@ -74,12 +74,12 @@ def find(
     return _Search(experiment, bug, budget, say, abilities).find()
 
 
-def candidates(layer: Layer) -> list[str]:
+def list_changeable_settings(layer: Layer) -> list[str]:
     """The names of the settings that `find` may change for such a bug: what to ask a release
     about.
     """
-    return table.setting_names(
-        (*table.SWITCHES.get(layer, ()), table.SUPPRESS, table.CACHES, table.pass_switch(""))
+    return table.list_setting_names(
+        (*table.SWITCHES.get(layer, ()), table.SUPPRESS, table.CACHES, table.build_pass_switch(""))
     )
 
 
@@ -99,7 +99,7 @@ class _Search:
         self.layer = bug.layer
         self.say = say
         self.abilities = abilities
-        self.switches = table.applicable(bug.layer, bug.device, abilities.settings, bug.mode)
+        self.switches = table.select_switches(bug.layer, bug.device, abilities.settings, bug.mode)
         self.switches += _changes(abilities, self.switches)
         if bug.kind in CRASHES:
             self.switches.append(table.SUPPRESS)
@@ -234,13 +234,13 @@ class _Search:
         earlier = self.operators[: self.operators.index(shown)]
         if not earlier or len(earlier) > _MOST_EARLIER:
             return culprit
-        others = [table.fallback_switch(one) for one in self.operators if one != shown]
+        others = [table.build_fallback_switch(one) for one in self.operators if one != shown]
         self.say(f"culprit: {shown} alone, and {len(earlier)} before it")
-        alone = self.runner.run([with_switches(self.base, others)])[0]
+        alone = self.runner.run([add_switches(self.base, others)])[0]
         if alone is not None and alone.bug:
             return culprit
-        switches = [table.fallback_switch(one) for one in earlier]
-        trials = self.runner.run([with_switches(self.base, [one]) for one in switches])
+        switches = [table.build_fallback_switch(one) for one in earlier]
+        trials = self.runner.run([add_switches(self.base, [one]) for one in switches])
         for switch, trial in zip(switches, trials, strict=True):
             if trial is not None and trial.bug is False:
                 return replace_section(
@@ -274,10 +274,10 @@ class _Search:
         found = []
         if culprit.operator is not None:
             lowered = str(culprit.subsystem).endswith("/lowerings")
-            make = table.fallback_switch if lowered else table.whole_switch
+            make = table.build_fallback_switch if lowered else table.build_whole_switch
             found.append(make(culprit.operator))
         if culprit.graph_pass is not None:
-            named = table.pass_switch(culprit.graph_pass)
+            named = table.build_pass_switch(culprit.graph_pass)
             settings = self.abilities.settings
             if settings is None or named.config[0][0] in settings:
                 found.append(named)
@@ -292,7 +292,7 @@ class _Search:
         group is split.
         """
         while groups:
-            trials = self.runner.run([with_switches(self.base, group) for group in groups])
+            trials = self.runner.run([add_switches(self.base, group) for group in groups])
             halves: list[list[ConfigSwitch]] = []
             for group, trial in zip(groups, trials, strict=True):
                 if trial is None:
@@ -311,7 +311,7 @@ class _Search:
         operator at a time.
         """
         # not `directed`: several of them may help
-        each = [replace(table.fallback_switch(one), directed=False) for one in self.operators]
+        each = [replace(table.build_fallback_switch(one), directed=False) for one in self.operators]
         self.switches = each + self.switches
         self.say(f"culprit: {len(each)} operators")
         self._screen([each])
@@ -335,7 +335,7 @@ class _Search:
                 useful.append(switch)
         if len(useful) < 2:
             return [], True
-        everything = self.runner.run([with_switches(self.base, useful)])[0]
+        everything = self.runner.run([add_switches(self.base, useful)])[0]
         if everything is None:
             self.not_tried.append("settings together")
         if everything is None or everything.bug is not False:
@@ -348,7 +348,7 @@ class _Search:
         """The index of the first set of switches with which the bug is gone."""
         for start in range(0, len(proposals), self.runner.jobs):
             batch = proposals[start : start + self.runner.jobs]
-            trials = self.runner.run([with_switches(self.base, chosen) for chosen in batch])
+            trials = self.runner.run([add_switches(self.base, chosen) for chosen in batch])
             for index, trial in enumerate(trials):
                 if trial is None and "settings together" not in self.not_tried:
                     self.not_tried.append("settings together")
@@ -362,7 +362,7 @@ class _Search:
         """Whether the bug is gone in the user's own backend too; None where there was no time to
         look.
         """
-        own = with_switches(replace(self.base, backend=None), chosen)
+        own = add_switches(replace(self.base, backend=None), chosen)
         trial = self.runner.run([own])[0]
         return None if trial is None or trial.bug is None else not trial.bug
 
@@ -399,7 +399,7 @@ def _changes(abilities: Abilities, known: Sequence[ConfigSwitch]) -> list[Config
     """Changes of configuration in the release's own table that ours lacks."""
     names = {(name, repr(value)) for switch in known for name, value in switch.config}
     return [
-        table.change_switch(name, value)
+        table.build_change_switch(name, value)
         for name, value in abilities.changes
         if (name, repr(value)) not in names
     ]

@@ -23,7 +23,7 @@ from msgspec import structs
 from collectors.protocol import DivergenceRequest, GraphNode, NumberedGraph, PrefixLine
 from reporter.core.kinds import Backend
 from reporter.recording import questions
-from reporter.recording.call_session import CallSession, longest_wait
+from reporter.recording.call_session import CallSession, compute_longest_wait
 from reporter.recording.findings import Finding
 from reporter.report.sections import DivergencePoint, DivergenceSection
 
@@ -67,7 +67,7 @@ def _describe_agreement(found: DivergenceSection, what: str) -> str:
     return text + ("." if found.complete else "; not everything could be measured.")
 
 
-def with_finite_numbers(found: DivergenceSection) -> DivergenceSection:
+def drop_nonfinite_numbers(found: DivergenceSection) -> DivergenceSection:
     """What a report has: null for a number that is not finite."""
 
     def finite(point: DivergencePoint) -> DivergencePoint:
@@ -116,7 +116,7 @@ class Effort:
     jobs: int
 
 
-def profile(
+def find_divergence(
     source: Finding | CallSession,
     settings: PrefixSettings,
     effort: Effort,
@@ -133,7 +133,7 @@ def profile(
     )
     deadline = clock() + effort.budget_seconds
     runs = PrefixRuns(call_session, replay, settings)
-    nodes = questions.divergence(
+    nodes = questions.measure_divergence(
         {"op": "divergence", "ask": "nodes", "replay": replay, "config": dict(settings.config)}
     )
     answer = call_session.request(nodes, min(effort.timeout, effort.budget_seconds))
@@ -286,12 +286,12 @@ class _GraphSearch:
                 "coarse_from": since,
                 "results": str(path),
             }
-            measured = self.runs.call_session.submit(questions.divergence(request), limit)
+            measured = self.runs.call_session.submit(questions.measure_divergence(request), limit)
             running.append((chunk, path, measured))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:
             try:
-                future.result(timeout=longest_wait(limit))
+                future.result(timeout=compute_longest_wait(limit))
             except Unanswered:
                 pass
             begun = self._read(path.read_text() if path.exists() else "")

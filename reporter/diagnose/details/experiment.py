@@ -29,7 +29,7 @@ from collectors.protocol import (
     Rung,
 )
 from reporter.core.answer import Answer
-from reporter.core.candidate import matcher
+from reporter.core.candidate import make_matcher
 from reporter.core.kinds import (
     CRASHES,
     WRONG_OUTPUTS,
@@ -39,14 +39,14 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.plain import Json
-from reporter.core.signature import Signature, same_crash, sign_crash
+from reporter.core.signature import Signature, is_same_crash, sign_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.rungs import EAGER, EXACT, OTHER_RUNS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
-from reporter.recording.side_effects import is_state, without_state
+from reporter.recording.side_effects import drop_state, is_state
 
 _RANDOM = "torch._inductor.config.fallback_random"
 
@@ -91,7 +91,7 @@ class Variation:
         return found
 
 
-def with_switches(base: Variation, switches: list[ConfigSwitch]) -> Variation:
+def add_switches(base: Variation, switches: list[ConfigSwitch]) -> Variation:
     """A variation with some switches turned; of contradicting ones the last counts."""
     found = base
     for switch in switches:
@@ -123,7 +123,7 @@ class Trial:
 Experiment = Callable[[Variation], "Future[Trial]"]
 
 
-def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
+def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     """Experiments on the recorded call of a diagnosis, each in a fork of the moment before it."""
     assert diagnosis.finding is not None and diagnosis.ladder is not None
     finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
@@ -200,7 +200,7 @@ def judge_run(
             if comparison is None:
                 return None, "not compared"
             if wanted.property != SIDE_EFFECT:
-                comparison = without_state(comparison)
+                comparison = drop_state(comparison)
             if comparison["same"]:
                 return False, "agrees with eager"
             return _difference(wanted, comparison)
@@ -212,7 +212,7 @@ def _exception(
 ) -> tuple[bool | None, str]:
     """What an exception of the varied call says."""
     if wanted.kind in CRASHES:
-        same = same_crash(wanted, sign_crash(wanted.kind, None, failure))
+        same = is_same_crash(wanted, sign_crash(wanted.kind, None, failure))
         return (True, "raises") if same else (None, "another exception")
     if eager_failure is not None and _refuses(failure, eager_failure):
         return False, "refuses the call as eager does"
@@ -250,7 +250,7 @@ def _words(message: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}", message.lower()))
 
 
-def pool_experiment(
+def make_pool_experiment(
     pool: WorkerPool, text: str, wanted: Signature, eager_failure: Failure | None = None
 ) -> Experiment:
     """Experiments on a repro, which makes its own check, in warm workers.
@@ -258,7 +258,7 @@ def pool_experiment(
     Where eager refuses the call (`eager_failure`), any exception passes the repro's own check. Here
     a variation has to refuse it as eager does.
     """
-    interesting = matcher(wanted)
+    interesting = make_matcher(wanted)
     refused = eager_failure if wanted.kind == Kind.ACCEPTS_INVALID else None
     if refused is not None:
         text = let_through(text)
@@ -320,11 +320,11 @@ USUAL = Abilities(
 )
 
 
-def call_abilities(call_session: CallSession, names: list[str], timeout: float) -> Abilities:
+def ask_abilities(call_session: CallSession, names: list[str], timeout: float) -> Abilities:
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """
-    answer = call_session.request(questions.subsystems(names), timeout)
+    answer = call_session.request(questions.list_subsystems(names), timeout)
     if answer["outcome"] != "ok":
         return USUAL
     return Abilities(

@@ -20,8 +20,8 @@ from reporter.core.kinds import (
     Symptom,
 )
 from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
-from reporter.diagnose.details.experiment import call_abilities, call_experiment
-from reporter.diagnose.ladder import reference
+from reporter.diagnose.details.experiment import ask_abilities, make_call_experiment
+from reporter.diagnose.ladder import describe_reference
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from reporter.report.sections import (
@@ -34,7 +34,7 @@ from reporter.report.sections import (
     MetadataRow,
     StackSection,
     ValueRow,
-    section,
+    build_section,
 )
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis, at most.
@@ -139,26 +139,26 @@ class _Gatherer:
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
         effort = divergence.Effort(self.budget(_MOST_OF_DIVERGENCE), self.timeout, self.jobs)
-        found = divergence.profile(finding, settings, effort, self.say)
+        found = divergence.find_divergence(finding, settings, effort, self.say)
         if found is None:
             return None
         self.lines.append(divergence.describe(found))
-        return divergence.with_finite_numbers(found)
+        return divergence.drop_nonfinite_numbers(found)
 
     def culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
         if diagnosis.finding is None or diagnosis.layer in UNBACKED:
             return None
         mode = diagnosis.finding.options.get("mode")
-        names = culprit.candidates(diagnosis.layer)
+        names = culprit.list_changeable_settings(diagnosis.layer)
         found = culprit.find(
-            call_experiment(diagnosis, self.timeout),
+            make_call_experiment(diagnosis, self.timeout),
             culprit.SuspectedBug(
                 diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
             ),
             culprit.SearchBudget(self.budget(_MOST_OF_CULPRIT), self.jobs),
             self.say,
-            call_abilities(diagnosis.finding.call_session, names, self.timeout),
+            ask_abilities(diagnosis.finding.call_session, names, self.timeout),
         )
         said = suspect.describe(found)
         if said:
@@ -211,7 +211,7 @@ def _measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
     rows = [{key: item[key] for key in _NUMBERS if key in item} for item in values]
     return MeasurementSection(
         rule=comparison["rule"],
-        reference=reference(diagnosis.ladder) if diagnosis.ladder else None,
-        values=tuple(section(ValueRow, row) for row in rows),
-        metadata=tuple(section(MetadataRow, item) for item in comparison["metadata"]),
+        reference=describe_reference(diagnosis.ladder) if diagnosis.ladder else None,
+        values=tuple(build_section(ValueRow, row) for row in rows),
+        metadata=tuple(build_section(MetadataRow, item) for item in comparison["metadata"]),
     )

@@ -100,9 +100,9 @@ def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
     """Graph breaks and recompilations of one callable, with its own backend; with `eager`
     where that one does not come to an end.
     """
-    answer = last.call_session.request(questions.graph_breaks(), timeout)
+    answer = last.call_session.request(questions.find_graph_breaks(), timeout)
     if answer["outcome"] != "ok" or answer.get("raised"):
-        again = last.call_session.request(questions.graph_breaks(Backend.EAGER.value), timeout)
+        again = last.call_session.request(questions.find_graph_breaks(Backend.EAGER.value), timeout)
         if again["outcome"] == "ok":
             answer = again
     return answer.get("graph_breaks")

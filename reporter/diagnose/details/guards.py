@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from collectors.protocol import ArgumentChange, GuardsAnswer
 from reporter.recording import questions
 from reporter.recording.findings import Finding
-from reporter.report.sections import ChangedSize, GuardSection, section
+from reporter.report.sections import ChangedSize, GuardSection, build_section
 
 _MAX_EXPERIMENTS = 4
 
@@ -47,7 +47,7 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
     answer = search.ask([])
     if answer.get("outcome") != "ok" or not answer["reused"] or not answer["changed"]:
         return None
-    changes = [section(ChangedSize, change) for change in answer["changed"]]
+    changes = [build_section(ChangedSize, change) for change in answer["changed"]]
     blamed, confirmed = changes[:1], None
     if search.right(answer) is False:
         blamed, confirmed = search.confirm(changes)
@@ -82,7 +82,7 @@ class _Search:
         """History and call again, with some changes held static, or with only some of the changes
         made.
         """
-        question = questions.guards(
+        question = questions.inspect_guards(
             self._path(),
             [_argument(change) for change in static],
             None if vary is None else [_argument(change) for change in vary],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reporter.report.sections import CulpritSection
 
 
-def location(culprit: CulpritSection) -> str:
+def describe_location(culprit: CulpritSection) -> str:
     """Where the bug is made, without a full stop; empty if the search did not tell."""
     if culprit.subsystem is None:
         return ""
@@ -19,7 +19,11 @@ def describe(culprit: CulpritSection) -> str:
     """One or two sentences for people: where the bug is made, and how to get around it."""
     if not culprit.stable:
         return "The bug did not show when the call was compiled afresh, so no culprit was sought."
-    parts = [f"The bug comes with {location(culprit)}."] if culprit.subsystem is not None else []
+    parts = (
+        [f"The bug comes with {describe_location(culprit)}."]
+        if culprit.subsystem is not None
+        else []
+    )
     if culprit.workaround:
         parts.append(f"It goes away with {' and '.join(culprit.workaround)}.")
     elif culprit.switches:

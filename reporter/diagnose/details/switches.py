@@ -64,25 +64,25 @@ class ConfigSwitch:
         return "; ".join(parts)
 
 
-def fallback_switch(operator: str) -> ConfigSwitch:
+def build_fallback_switch(operator: str) -> ConfigSwitch:
     """Inductor calls eager's kernel for one operator."""
     meaning = f"eager's kernel for {operator}"
     return ConfigSwitch(f"fallback {operator}", meaning, fallback=(operator,), directed=True)
 
 
-def whole_switch(operator: str) -> ConfigSwitch:
+def build_whole_switch(operator: str) -> ConfigSwitch:
     """One operator is not decomposed; Inductor then calls eager's kernel for it."""
     meaning = f"{operator} is not decomposed"
     return ConfigSwitch(f"whole {operator}", meaning, undecomposed=(operator,), directed=True)
 
 
-def pass_switch(name: str) -> ConfigSwitch:
+def build_pass_switch(name: str) -> ConfigSwitch:
     """Inductor skips one of its graph passes, where a release lets one name it."""
     config = ((INDUCTOR + "disabled_passes", name),)
     return ConfigSwitch(f"without {name}", f"graph pass {name} off", config, directed=True)
 
 
-def change_switch(name: str, value: Any) -> ConfigSwitch:
+def build_change_switch(name: str, value: Any) -> ConfigSwitch:
     """A change of configuration that torch's own bisector tries."""
     return ConfigSwitch(
         name.rpartition("config.")[2], "a change torch's bisector tries", ((name, value),)
@@ -305,7 +305,7 @@ SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
 }
 
 
-def applicable(
+def select_switches(
     layer: Layer, device: str, settings: Json | None, mode: str | None = None
 ) -> list[ConfigSwitch]:
     """The switches worth trying; `settings` holds the present values of those a release has (None:
@@ -330,6 +330,6 @@ def _changes(switch: ConfigSwitch, settings: Json) -> bool:
     )
 
 
-def setting_names(switches: Iterable[ConfigSwitch]) -> list[str]:
+def list_setting_names(switches: Iterable[ConfigSwitch]) -> list[str]:
     """The configuration names behind switches."""
     return sorted({name for switch in switches for name, _ in switch.config})

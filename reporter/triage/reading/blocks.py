@@ -57,7 +57,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("zero", {"maxNesting": 50}).enable(list(_RULES))
 
 
-def blocks(text: str) -> list[Block]:
+def parse_blocks(text: str) -> list[Block]:
     """All blocks of code of a post, in their order."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     found = list(_blocks(text, "", _DEPTH))
@@ -67,7 +67,7 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def prose(text: str) -> str:
+def read_prose(text: str) -> str:
     """The post without its code and HTML: what a person says."""
     tokens = _parser().parse(text)
     return "\n".join(token.content for token in tokens if token.type == "inline")

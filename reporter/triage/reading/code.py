@@ -98,7 +98,7 @@ class IssueProgram:
         return self.acts and self.uses_torch and not self.undefined
 
 
-def program(block: Block) -> IssueProgram | None:
+def parse_program(block: Block) -> IssueProgram | None:
     """The program in a block, or None: an output, a traceback, another language, a fragment that
     does not parse.
     """

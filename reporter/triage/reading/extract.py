@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from reporter.triage.reading.blocks import Block, blocks, prose
-from reporter.triage.reading.code import IssueProgram, join, program
-from reporter.triage.reading.safety import Flag, flags
+from reporter.triage.reading.blocks import Block, parse_blocks, read_prose
+from reporter.triage.reading.code import IssueProgram, join, parse_program
+from reporter.triage.reading.safety import Flag, find_flags
 from reporter.triage.reading.thread import Thread
 
 #: Headings under which forms ask for what is not the repro.
@@ -119,7 +119,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
     needs = _needs(chosen.program)
     if needs is not None:
         return needs
-    devices(
+    find_devices(
         chosen.program.text
     )  # asked again later; a program that cannot be walked through ends here
     by_author = chosen.author == thread.author
@@ -128,7 +128,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
         author=chosen.author,
         post=chosen.post,
         section=chosen.section,
-        flags=flags(chosen.program.text),
+        flags=find_flags(chosen.program.text),
         modules=chosen.program.modules,
         changes=chosen.program.changes,
         reason=(
@@ -147,12 +147,12 @@ def _extract(thread: Thread) -> Repro | Refusal:
 def _in_post(thread: Thread, number: int) -> list[_Choice]:
     post = thread.posts[number]
     parsed: list[tuple[Block, IssueProgram]] = []
-    for block in blocks(post.text):
+    for block in parse_blocks(post.text):
         if block.quoted and number:
             continue  # what somebody else said before
         if block.kind == "unfenced" and any(p.self_contained for _, p in parsed):
             continue
-        made = program(block)
+        made = parse_program(block)
         if made is not None:
             parsed.append((block, made))
     found = [_Choice(p, number, post.author, b.section) for b, p in parsed]
@@ -272,7 +272,7 @@ def _missing_need(node: ast.Call) -> Refusal | None:
     return None
 
 
-def devices(text: str) -> tuple[str, ...]:
+def find_devices(text: str) -> tuple[str, ...]:
     """The accelerators that a program cannot do without: named outside of any question whether they
     are there.
     """
@@ -301,7 +301,7 @@ def devices(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def words_of(thread: Thread) -> str:
+def read_author_words(thread: Thread) -> str:
     """What the author says, without code: title and prose."""
     posts: Iterable[str] = (post.text for post in thread.posts if post.author == thread.author)
-    return "\n".join([thread.title, *map(prose, posts)])
+    return "\n".join([thread.title, *map(read_prose, posts)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reporter.core.safety import DangerKind, dangers
+from reporter.core.safety import DangerKind, find_dangers
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Flag:
     what: str
 
 
-def flags(text: str) -> tuple[Flag, ...]:
+def find_flags(text: str) -> tuple[Flag, ...]:
     """The flags of a program that parses, by line. Raises SyntaxError for anything else."""
-    found = dangers(ast.parse(text), text)
+    found = find_dangers(ast.parse(text), text)
     return tuple(Flag(item.kind, item.line, item.what) for item in found if item.told)

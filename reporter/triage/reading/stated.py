@@ -13,8 +13,8 @@ from typing import Literal
 
 from reporter.core.kinds import assert_never
 from reporter.core.signature import normalise
-from reporter.triage.reading.blocks import blocks
-from reporter.triage.reading.extract import words_of
+from reporter.triage.reading.blocks import parse_blocks
+from reporter.triage.reading.extract import read_author_words
 from reporter.triage.reading.thread import Thread
 
 Sort = Literal["raises", "wrong", "dies", "hangs", "unknown"]
@@ -131,13 +131,13 @@ def read_stated(thread: Thread) -> StatedFailure:
         block.text
         for post in thread.posts
         if post.author == thread.author
-        for block in blocks(post.text)
+        for block in parse_blocks(post.text)
     )
-    said = words_of(thread)
+    said = read_author_words(thread)
     torch = _version(thread.own_text)
     title_and_prose = f"{thread.title}\n{said}"
     accepts = _ACCEPTS.search(title_and_prose) is not None
-    raised = exceptions(logs) or exceptions(said)
+    raised = find_exceptions(logs) or find_exceptions(said)
     if not raised and not accepts:
         raised = _inline(thread.title) or _inline(said)
     titled = {(item.name, item.message[:20]) for item in _inline(thread.title)}
@@ -175,7 +175,7 @@ def _inline(text: str) -> tuple[StatedException, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def exceptions(text: str) -> tuple[StatedException, ...]:
+def find_exceptions(text: str) -> tuple[StatedException, ...]:
     """The exceptions of a log or of a stream, in their order, each once."""
     found: dict[StatedException, None] = {}
     lines = text.split("\n")
@@ -224,11 +224,11 @@ def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: 
             return "unclear"
         case "raises":
             ended = timed_out or signal
-            return "different" if ended else _compare_raised(wanted.raised, exceptions(stderr))
+            return "different" if ended else _compare_raised(wanted.raised, find_exceptions(stderr))
         case "wrong":
             if timed_out or signal:
                 return "different"
-            seen = exceptions(stderr)
+            seen = find_exceptions(stderr)
             if any(_is_check(item) for item in seen[-1:]):
                 return "same"
             return _compare_raised(wanted.raised, seen) if wanted.raised and seen else "different"

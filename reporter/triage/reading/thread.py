@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
-from reporter.tracker.plain_text import plain_line
+from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress
 from reporter.tracker.session import TrackerSession
 
@@ -68,9 +68,9 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
             posts.append(Post(_login(comment.user), comment.body or ""))
         return Thread(
             str(address),
-            plain_line(issue.title or "", 300),
+            clean_line(issue.title or "", 300),
             tuple(posts),
-            tuple(plain_line(label.name) for label in issue.labels),
+            tuple(clean_line(label.name) for label in issue.labels),
             str(issue.state),
             address,
             issue.updated_at.isoformat() if issue.updated_at else "",
@@ -116,10 +116,10 @@ def _of_json(text: str, name: str) -> Thread:
         for comment in found.get("comments") or ():
             posts.append(Post(_name_of(comment.get("author")), str(comment.get("body") or "")))
         labels = [
-            plain_line(str(label["name"] if isinstance(label, Mapping) else label))
+            clean_line(str(label["name"] if isinstance(label, Mapping) else label))
             for label in found.get("labels") or ()
         ]
-        title = plain_line(str(found.get("title") or ""), 300)
+        title = clean_line(str(found.get("title") or ""), 300)
         state = str(found.get("state") or "open").lower()
     except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         raise UsageError(
@@ -149,16 +149,16 @@ def _of_markdown(text: str, name: str) -> Thread:
         lines = lines[lines.index(first) + 1 :]
     return Thread(
         name,
-        plain_line(header.get("title", ""), 300),
+        clean_line(header.get("title", ""), 300),
         (Post(header.get("author", "author"), "\n".join(lines)),),
-        tuple(plain_line(item) for item in header.get("labels", "").split(", ") if item.strip()),
+        tuple(clean_line(item) for item in header.get("labels", "").split(", ") if item.strip()),
         header.get("state", "open").lower(),
     )
 
 
 def _login(user: Any) -> str:
-    return plain_line(str(getattr(user, "login", None) or "ghost"))
+    return clean_line(str(getattr(user, "login", None) or "ghost"))
 
 
 def _name_of(author: Any) -> str:
-    return plain_line(str(author["login"] if isinstance(author, Mapping) else author or "author"))
+    return clean_line(str(author["login"] if isinstance(author, Mapping) else author or "author"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.store.filings import State
-from reporter.store.reports import key_of
+from reporter.store.reports import compute_key
 from tests.support.github.mortal import Mortal, announce_fixed, file_until
 from tests.support.github.notifying import comments, known_key, notify, result
 from tests.support.github.submitter import attempt, copied, environment, run_file, state_of
@@ -78,7 +78,7 @@ def test_the_next_process_waits_until_the_request_of_a_dead_one_cannot_be_under_
     tracker.index_lags = True
     first = filing(tracker, report, "after:sent")
     assert first.end() == -9 and state_of(report) is State.SENT, first.output
-    mark = f"<!-- bugreport-key: {key_of((report / 'repro.py').read_text())} -->"
+    mark = f"<!-- bugreport-key: {compute_key((report / 'repro.py').read_text())} -->"
     tracker.under_way.append((3, lambda: tracker.add_issue("late", mark)))
     assert attempt(report) == (0, "already_filed")
     assert tracker.count(CREATE) == 0 and len(tracker.repo.issues) == 1

@@ -18,7 +18,7 @@ import pytest
 
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import MIB
-from reporter.tracker.plain_text import plain
+from reporter.tracker.plain_text import clean_text
 from tests.e2e.sandbox.hostile import PROGRAMS
 from tests.support import interpreter
 from tests.support.places import ROOT
@@ -108,7 +108,7 @@ def test_a_hostile_program_is_contained(
         for word in ("wrote", "connected", "became", "mounted", "traced", "SECRET"):
             assert word not in result.stdout
         assert len(result.stdout) <= LIMITS.output + 100
-        assert not {"\x1b", "\x9b", "\x07", "\r", "\u202e"} & set(plain(result.stdout))
+        assert not {"\x1b", "\x9b", "\x07", "\r", "\u202e"} & set(clean_text(result.stdout))
     until(lambda: not alive(mark), "the end of every process")
     assert canary.read_text() == "unchanged" and list(seed.iterdir()) == []
     assert not (Path(sysconfig.get_path("purelib")) / "sitecustomize.py").exists()

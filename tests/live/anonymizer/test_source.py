@@ -82,7 +82,7 @@ def test_regions_stay_regions_however_they_were_marked(
 
 def test_a_function_that_hides_its_own_module_has_a_name() -> None:
     name = "torch._higher_order_ops.scan"
-    assert ownership.public_reference(scan) == {"kind": "torch", "name": name}
+    assert ownership.find_public_reference(scan) == {"kind": "torch", "name": name}
 
 
 def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(

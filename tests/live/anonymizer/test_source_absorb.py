@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from anonymizer.edits.absorb import absorb, single
+from anonymizer.edits.absorb import absorb, replace_single_lists
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import program_of
@@ -23,7 +23,7 @@ def result(made: SourceProgram) -> Any:
 def test_a_program_of_five_definitions_becomes_one_that_computes_the_same() -> None:
     whole = program_of("absorb/nested")
     expected = result(whole)
-    (whole,) = map(tidy, single(whole))
+    (whole,) = map(tidy, replace_single_lists(whole))
     while True:
         smaller = next(map(tidy, absorb(whole)), None)
         if smaller is None:

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from anonymizer.graph.ir import TensorMeta
-from anonymizer.model.stand_ins import lines
+from anonymizer.model.stand_ins import write_stand_in
 from tests.support import interpreter
 from tests.support.places import ROOT
 from tests.support.round_trips import rewriting
@@ -57,7 +57,7 @@ def test_a_stand_in_gives_what_the_operation_gave(
     if registered and not given:
         registered = False  # an operator without tensors cannot be dispatched
     text = "\n".join(
-        lines("made", "a custom operator", list(map(meta, given)), shapes, (), registered)
+        write_stand_in("made", "a custom operator", list(map(meta, given)), shapes, (), registered)
     )
     space: dict[str, Any] = {"torch": torch}
     exec(text.replace("repro::", f"stand_in_{next(_libraries)}::"), space)
@@ -68,7 +68,9 @@ def test_a_stand_in_gives_what_the_operation_gave(
 
 
 def test_a_stand_in_changes_the_arguments_that_were_changed() -> None:
-    text = lines("made", "a Triton kernel", [meta(_FLOAT), meta(_FLOAT), meta(_HALF)], None, (2,))
+    text = write_stand_in(
+        "made", "a Triton kernel", [meta(_FLOAT), meta(_FLOAT), meta(_HALF)], None, (2,)
+    )
     space: dict[str, Any] = {"torch": torch}
     exec("\n".join(text), space)
     out = torch.zeros_like(_HALF)

@@ -11,9 +11,9 @@ import torch
 
 from anonymizer.graph.emit import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
-from anonymizer.graph.layouts import tensor_text
-from anonymizer.graph.values import ALLOWED, LEVELS, recipe_for, weight_recipes
-from collectors.dynamo.value_statistics import literal, statistics
+from anonymizer.graph.layouts import write_tensor
+from anonymizer.graph.values import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
+from collectors.dynamo.value_statistics import compute_statistics, list_literal_values
 
 LAYOUTS = {
     "contiguous": ((2, 3), (3, 1)),
@@ -36,7 +36,7 @@ RECIPES = {
 
 def made(meta: TensorMeta, recipe: Recipe) -> torch.Tensor:
     torch.manual_seed(0)
-    tensor: torch.Tensor = eval(tensor_text(meta, recipe, meta.shape), {"torch": torch})
+    tensor: torch.Tensor = eval(write_tensor(meta, recipe, meta.shape), {"torch": torch})
     assert tuple(tensor.shape) == meta.shape
     if meta.numel > 1:
         kept = [
@@ -88,29 +88,29 @@ CLOSE = {
 def test_the_closest_level_keeps_what_is_special(name: str) -> None:
     tensor, kept = CLOSE[name]
     meta = TensorMeta(tuple(tensor.shape), "float32", tuple(tensor.stride()))
-    recipe = recipe_for("close")(meta, statistics(tensor))
+    recipe = make_recipe_chooser("close")(meta, compute_statistics(tensor))
     assert kept(made(meta, recipe)), recipe
-    plain = recipe_for("plain")(meta, statistics(tensor))
+    plain = make_recipe_chooser("plain")(meta, compute_statistics(tensor))
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
 
 
 def test_moments_are_matched_to_one_digit() -> None:
     tensor = torch.randn(10_000, generator=torch.Generator().manual_seed(1)) * 37.3 + 512.9
     meta = TensorMeta((10_000,), "float32", (1,))
-    recipe = recipe_for("moments")(meta, statistics(tensor))
+    recipe = make_recipe_chooser("moments")(meta, compute_statistics(tensor))
     assert (recipe.kind, recipe.low, recipe.high) == ("normal", 500.0, 40.0)
 
 
 def test_no_level_but_the_allowed_one_has_a_value_of_the_tensor() -> None:
     tensor = torch.tensor([[0.12345, -7.77123], [31.41592, 2.71828]])
-    stats = {**statistics(tensor), "values": literal(tensor)}
+    stats = {**compute_statistics(tensor), "values": list_literal_values(tensor)}
     meta = TensorMeta((2, 2), "float32", (2, 1))
     numbers = [f"{value:.4g}" for value in tensor.flatten().tolist()]
     for level in LEVELS:
-        text = tensor_text(meta, recipe_for(level)(meta, stats), meta.shape)
+        text = write_tensor(meta, make_recipe_chooser(level)(meta, stats), meta.shape)
         assert not any(number in text for number in numbers), text
-    assert not any(number in text for text in weight_recipes([stats]) for number in numbers)
-    assert torch.equal(made(meta, recipe_for(ALLOWED)(meta, stats)), tensor)
+    assert not any(number in text for text in write_weight_recipes([stats]) for number in numbers)
+    assert torch.equal(made(meta, make_recipe_chooser(ALLOWED)(meta, stats)), tensor)
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "scalar"])
@@ -120,9 +120,9 @@ def test_allowed_values_come_back_in_every_layout(layout: str) -> None:
     tensor.copy_(torch.randn(shape))
     if shape:
         tensor[0, 1] = -float("inf")
-    stats = {**statistics(tensor), "values": literal(tensor)}
+    stats = {**compute_statistics(tensor), "values": list_literal_values(tensor)}
     meta = TensorMeta(shape, "float32", stride)
-    assert torch.equal(made(meta, recipe_for(ALLOWED)(meta, stats)), tensor)
+    assert torch.equal(made(meta, make_recipe_chooser(ALLOWED)(meta, stats)), tensor)
 
 
 def test_allowed_values_are_cut_with_their_tensor() -> None:

@@ -12,10 +12,10 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.utils.checkpoint import checkpoint
 
 from anonymizer.graph.expressions import NotPublic
-from anonymizer.graph.ir_json import from_json
-from anonymizer.graph.values import recipe_for
+from anonymizer.graph.ir_json import read_graph
+from anonymizer.graph.values import make_recipe_chooser
 from collectors.dynamo import capture
-from collectors.machine.public_names import public_names
+from collectors.machine.public_names import collect_public_names
 from tests.support.round_trips import in_a_fork
 
 
@@ -54,7 +54,7 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
     def work() -> Any:
         backend = capture._PassThrough()
         torch.compile(program, backend=backend)(torch.ones(4, 3))
-        names = public_names()
+        names = collect_public_names()
         (watched,) = backend.watching
         return [
             *capture._nested_graphs(watched.bodies, names),
@@ -64,7 +64,7 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
     found = []
     for graph in in_a_fork(work):
         try:
-            made = from_json(graph, recipe_for("plain"))
+            made = read_graph(graph, make_recipe_chooser("plain"))
         except NotPublic:
             found.append(([], []))
             continue

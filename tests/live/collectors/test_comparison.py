@@ -136,12 +136,12 @@ def test_an_index_of_nan_does_not_tie_with_an_index_of_a_number() -> None:
 
 
 def snapshot(result: Any, state: dict[str, Any], stamps: Any = None) -> dict[str, Any]:
-    return dict(outputs.take(result, state, stamps or outputs.stamps(state)))
+    return dict(outputs.take(result, state, stamps or outputs.stamp_tensors(state)))
 
 
 def test_an_input_written_to_without_its_version_counter_is_seen() -> None:
     x = torch.arange(4.0)
-    stamps = outputs.stamps({"arg0": x})
+    stamps = outputs.stamp_tensors({"arg0": x})
     view = torch.frombuffer(x.numpy().data, dtype=torch.float32)
     view[2] = 9.0  # as generated code does: the same memory, another counter
     assert x._version == stamps["arg0"][0]
@@ -150,7 +150,7 @@ def test_an_input_written_to_without_its_version_counter_is_seen() -> None:
 
 def test_a_swap_of_two_elements_is_a_change() -> None:
     x = torch.arange(4.0)
-    stamps = outputs.stamps({"arg0": x})
+    stamps = outputs.stamp_tensors({"arg0": x})
     x.data = x.flip(0)
     assert list(snapshot(None, {"arg0": x}, stamps)["changed"]) == ["arg0"]
 
@@ -158,7 +158,7 @@ def test_a_swap_of_two_elements_is_a_change() -> None:
 def test_a_write_on_one_side_only_is_held_against_the_value_before() -> None:
     before = {"arg0": torch.zeros(3)}
     eager, compiled = {"arg0": torch.zeros(3)}, {"arg0": torch.zeros(3)}
-    stamps = outputs.stamps(eager), outputs.stamps(compiled)
+    stamps = outputs.stamp_tensors(eager), outputs.stamp_tensors(compiled)
     eager["arg0"].add_(1)
     pair = snapshot(None, eager, stamps[0]), snapshot(None, compiled, stamps[1])
     found = comparison.compare(*pair, comparison.Circumstances(baseline=before))
@@ -192,7 +192,7 @@ def test_a_leaf_is_not_an_intermediate_result() -> None:
 
 def test_metadata_of_a_changed_input_is_compared() -> None:
     eager, compiled = {"arg0": torch.zeros(2, 3)}, {"arg0": torch.zeros(2, 3)}
-    stamps = outputs.stamps(eager), outputs.stamps(compiled)
+    stamps = outputs.stamp_tensors(eager), outputs.stamp_tensors(compiled)
     eager["arg0"].t_()
     compiled["arg0"].add_(0.0)
     pair = snapshot(None, eager, stamps[0]), snapshot(None, compiled, stamps[1])

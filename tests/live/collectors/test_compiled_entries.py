@@ -17,7 +17,7 @@ from anonymizer.source.rewrite import rebuild
 from collectors.call import undefined_writes
 from collectors.call.rungs import forget
 from collectors.source import ownership, source
-from collectors.source.kinds import original
+from collectors.source.kinds import find_original
 
 WORDS = {"relu", "append", "squeeze"}
 
@@ -33,7 +33,7 @@ class Kept(nn.Module):
 
 
 def text(entry: Any, *args: Any) -> str:
-    program = rebuild(source.gather(original(entry), args, {}), WORDS)
+    program = rebuild(source.gather(find_original(entry), args, {}), WORDS)
     return "\n".join(
         [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
     )
@@ -73,7 +73,7 @@ def test_what_inductor_generates_is_none_of_the_programs_files(
         module.__file__ = str(tmp_path / f"{name}.py")
         Path(module.__file__).write_text("x = 1\n")
         monkeypatch.setitem(sys.modules, name, module)
-    found = [path for path in ownership.own_files() if path.startswith(str(tmp_path))]
+    found = [path for path in ownership.list_own_files() if path.startswith(str(tmp_path))]
     assert found == [str(tmp_path / "kestrel.py")]
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from collectors.machine import internal_names, vocabulary
-from reporter.report.environment import list_withheld, public_environment
+from reporter.report.environment import build_public_environment, list_withheld
 from tests.support import interpreter
 from tests.support.environments import check_settings, check_superset, probe
 
@@ -32,7 +32,7 @@ def test_packages_are_those_of_a_public_list(tmp_path: Path) -> None:
             f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2+acme.7\n"
         )
     found = probe(interpreter.WARM, "packages", tmp_path)
-    left = public_environment(found)
+    left = build_public_environment(found)
     assert left["packages"]["torchmetrics"] == "1.2+local"
     assert "acme" not in json.dumps(left)
     assert {"acme-torch", "torch-acme", "1.2+acme.7"} <= set(list_withheld(found))
@@ -43,7 +43,7 @@ def test_variables_are_told_by_an_allow_list_and_with_harmless_values() -> None:
     assert found["variables"]["OMP_NUM_THREADS"] == "3"
     assert found["variables"]["OMP_PLACES"] == "cores"
     assert found["variables"]["TORCH_COMPILE_DEBUG"] == "(set)"
-    left = json.dumps(public_environment(found))
+    left = json.dumps(build_public_environment(found))
     assert "secret" not in left and "MY_API_TOKEN" not in left
 
 
@@ -64,13 +64,13 @@ def test_of_torch_variables_only_registered_words_leave() -> None:
     assert "torch._inductor.config.cpp.cxx" not in found["choices"]
     assert "torch._inductor.config.max_autotune_gemm_search_space" in found["choices"]
     assert found["compiler"] == found["tools"]["compiler"] and found["compiler"].startswith("g++ ")
-    assert "falconridge" not in json.dumps(public_environment(found))
+    assert "falconridge" not in json.dumps(build_public_environment(found))
 
 
 def test_texts_that_functions_take_and_fields_of_results_are_public() -> None:
     drivers = {"gels", "gelsy", "gelsd", "gelss", "use_mm_for_euclid_dist", "hamming"}
     fields = {"solution", "singular_values", "logabsdet", "eigenvectors"}
-    assert drivers | fields <= set(vocabulary.vocabulary())
+    assert drivers | fields <= set(vocabulary.collect_vocabulary())
 
 
 def test_what_a_program_hangs_into_torch_has_no_public_texts(
@@ -80,11 +80,11 @@ def test_what_a_program_hangs_into_torch_has_no_public_texts(
         """Takes 'zorblax' or 'quorum'."""
 
     monkeypatch.setattr(torch.nn.functional, "kiln", kiln, raising=False)
-    assert not {"zorblax", "quorum"} & set(vocabulary.vocabulary())
+    assert not {"zorblax", "quorum"} & set(vocabulary.collect_vocabulary())
 
 
 def test_addresses_in_the_messages_of_torch_are_public_and_no_others() -> None:
-    words = internal_names.internals()
+    words = internal_names.collect_internal_names()
     addresses = [word for word in words if "://" in word]
     assert any(word.startswith("https://docs.google.com/document/d/") for word in addresses)
     assert all(re.fullmatch(r"https?://[\w.-]+(/\S*[^.,;:])?", word) for word in addresses)
@@ -94,4 +94,4 @@ def test_addresses_in_the_messages_of_torch_are_public_and_no_others() -> None:
 def test_what_higher_order_operators_offer_is_public() -> None:
     importlib.import_module("torch.nn.attention.flex_attention")
     words = {"flex_attention", "score_mod", "nested_compile_region", "while_loop", "scan"}
-    assert words <= set(vocabulary.vocabulary())
+    assert words <= set(vocabulary.collect_vocabulary())

@@ -37,4 +37,4 @@ def test_guard_texts_keep_no_word_of_the_users(text: str) -> None:
         def forward(self, x: object, mode: str, *rest: object) -> None: ...
 
     call = rungs.RecordedCall(Net(), None, (), {}, {}, context.capture())
-    assert guard_words.publish(text, guard_words.labels(call)) == GUARDS[text]
+    assert guard_words.publish(text, guard_words.label_parameters(call)) == GUARDS[text]

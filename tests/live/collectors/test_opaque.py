@@ -13,8 +13,8 @@ import pytest
 
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.ir_json import from_json
-from anonymizer.graph.values import recipe_for
+from anonymizer.graph.ir_json import read_graph
+from anonymizer.graph.values import make_recipe_chooser
 from reporter.recording import questions
 from tests.support.recorded import recorded
 
@@ -33,7 +33,7 @@ def captured(name: str) -> dict[str, Any]:
 
 
 def graph_of(name: str) -> Graph:
-    return from_json(captured(name), recipe_for("plain"))
+    return read_graph(captured(name), make_recipe_chooser("plain"))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def differences(
     """
     eager, compiled = ran(make()[0], X), ran(make()[1], X)
     others = [snapshot(ran(make()[0], X))] if again else []
-    found = effect_comparison.differences(snapshot(eager), snapshot(compiled), others)
+    found = effect_comparison.find_differences(snapshot(eager), snapshot(compiled), others)
     return [(item["property"], item["eager"], item["compiled"]) for item in found]
 
 
@@ -141,7 +141,7 @@ def test_a_default_of_torch_that_only_one_side_sets_is_a_side_effect() -> None:
         compiled = ran(lambda x: sets_default(x, False), X)
     finally:
         sets_default(X, False)
-    (told,) = effect_comparison.differences(snapshot(eager), snapshot(compiled), ())
+    (told,) = effect_comparison.find_differences(snapshot(eager), snapshot(compiled), ())
     assert (told["property"], told["eager"]) == ("side effect", "torch.float64")
     assert told["compiled"] == "torch.float32 (as before the call)"
 
@@ -184,7 +184,9 @@ def test_runs_that_began_differently_are_not_compared() -> None:
     def write(held: Any) -> None:
         held.value += 1
 
-    found = effect_comparison.differences(snapshot(ran(write, one)), snapshot(ran(write, two)), ())
+    found = effect_comparison.find_differences(
+        snapshot(ran(write, one)), snapshot(ran(write, two)), ()
+    )
     assert found == []
 
 
@@ -255,7 +257,7 @@ def test_state_is_put_back() -> None:
         Local.new = 1
         return x
 
-    steps = side_effects.undo_steps(program, (X,), {}, restoring._contents)
+    steps = side_effects.build_undo_steps(program, (X,), {}, restoring._contents)
     first = items
     program(X)
     for step in steps:

@@ -10,7 +10,7 @@ import torch
 
 from collectors.call import probe, undefined_writes
 from reporter.core.candidate import find_failure
-from reporter.core.signature import same_failure
+from reporter.core.signature import is_same_failure
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.scripts import text
@@ -68,7 +68,7 @@ def test_a_candidate_that_only_fails_by_a_lost_write_is_another_failure() -> Non
     ]
     assert [found.undefined for found in shown if found] == [("writes",), ()]
     twice, once = (replace(found, layer="inductor") for found in shown if found)
-    assert same_failure(twice, once) and not same_failure(once, twice)
+    assert is_same_failure(twice, once) and not is_same_failure(once, twice)
 
 
 @torch.library.custom_op("program_of_the_test::scale", mutates_args=())

@@ -16,14 +16,19 @@ from collectors.protocol import Failure, Rung
 from reporter.core.kinds import Backend, Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, sign_assertion
-from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, candidates, find
+from reporter.diagnose.details.culprit import (
+    SearchBudget,
+    SuspectedBug,
+    find,
+    list_changeable_settings,
+)
 from reporter.diagnose.details.experiment import (
     Abilities,
     Variation,
-    call_abilities,
-    call_experiment,
+    ask_abilities,
     judge_run,
-    pool_experiment,
+    make_call_experiment,
+    make_pool_experiment,
 )
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
@@ -57,9 +62,9 @@ def ask(diagnosis: Diagnosis, **rung: object) -> Json:
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
     assert diagnosis.finding is not None
-    names = candidates(diagnosis.layer)
-    abilities = call_abilities(diagnosis.finding.call_session, names, RUN)
-    experiment = call_experiment(diagnosis, RUN)
+    names = list_changeable_settings(diagnosis.layer)
+    abilities = ask_abilities(diagnosis.finding.call_session, names, RUN)
+    experiment = make_call_experiment(diagnosis, RUN)
     culprit = find(
         experiment,
         SuspectedBug(diagnosis.layer, diagnosis.kind),
@@ -84,7 +89,7 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
     with WorkerPool(
         interpreter.WARM, 2, dict(os.environ), tmp_path, WorkerSettings("eager")
     ) as pool:
-        experiment = pool_experiment(pool, text(FAULTY), wanted)
+        experiment = make_pool_experiment(pool, text(FAULTY), wanted)
         culprit = find(
             experiment,
             SuspectedBug(Layer.DECOMPOSITION, Kind.WRONG_RESULT),
@@ -114,7 +119,7 @@ def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_the
     abilities = Abilities((("inductor", "lowerings"),), {})
     settings = WorkerSettings("inductor")
     with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
-        experiment = pool_experiment(pool, text(f"culprit/unsigned/{name}"), wanted)
+        experiment = make_pool_experiment(pool, text(f"culprit/unsigned/{name}"), wanted)
         bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT)
         culprit = find(experiment, bug, SearchBudget(SEARCH, 2), abilities=abilities)
     assert culprit.stable
@@ -140,7 +145,7 @@ def test_what_breaks_every_compile_does_not_refuse_the_call_as_eager_does(tmp_pa
     settings = WorkerSettings("eager")
     functionalized = ("torch._functorch.config.functionalize_rng_ops", True)
     with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
-        experiment = pool_experiment(pool, program, wanted, failure)
+        experiment = make_pool_experiment(pool, program, wanted, failure)
         asked = {
             "as it is": Variation("as it is"),
             "broken": Variation("broken", config=(functionalized,)),
@@ -182,9 +187,9 @@ def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Js
 
 def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:
     assert diagnosis.finding is not None
-    names = candidates("inductor")
+    names = list_changeable_settings("inductor")
     wanted = [*names, "torch._inductor.config.nothing"]
-    settings = call_abilities(diagnosis.finding.call_session, wanted, RUN).settings
+    settings = ask_abilities(diagnosis.finding.call_session, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
     assert settings["torch._inductor.config.pattern_matcher"] is True
     assert "torch._inductor.config.cpp.simdlen" in settings

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from collectors.protocol import Isolation
-from reporter.core.candidate import matcher
+from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.fresh_process import run_cold
@@ -137,14 +137,14 @@ def test_running_out_of_memory_is_an_answer_and_no_bug(pool: WorkerPool, name: s
         Signature(Kind.WRONG_RESULT),
         Signature(Kind.HANG),
     ]
-    assert not any(matcher(signature)(answer) for signature in wanted)
+    assert not any(make_matcher(signature)(answer) for signature in wanted)
     small = pool.submit("import torch; torch.ones(1 << 20)").result(PATIENCE)
     assert small.outcome == "passes" and not small.out_of_memory
 
 
 def test_a_death_of_another_cause_still_counts(pool: WorkerPool) -> None:
     answer = pool.submit(str(ENDINGS["abort"][0])).result(PATIENCE)
-    assert matcher(Signature(Kind.PROCESS_DEATH, signal="SIGABRT"))(answer)
+    assert make_matcher(Signature(Kind.PROCESS_DEATH, signal="SIGABRT"))(answer)
 
 
 def test_an_endless_loop_is_stopped_with_all_that_it_started_and_its_stack_is_told(

@@ -12,7 +12,7 @@ import pytest
 
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.answer import Answer
-from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.reduce import early_end
 from tests.support import interpreter
@@ -22,7 +22,7 @@ from tests.support.scripts import text
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     folder = tmp_path_factory.mktemp("early")
-    warm = warm_folder(interpreter.WARM, folder)  # as the command does
+    warm = prepare_warm_folder(interpreter.WARM, folder)  # as the command does
     with WorkerPool(
         interpreter.WARM, 2, dict(os.environ), folder, WorkerSettings(warm_cache=warm)
     ) as made:

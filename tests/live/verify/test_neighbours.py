@@ -11,7 +11,7 @@ import pytest
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.forms import PlainForm
-from reporter.core.candidate import matcher
+from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
@@ -48,7 +48,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 
 def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
-    shows = matcher(Signature(Kind.WRONG_RESULT))
+    shows = make_matcher(Signature(Kind.WRONG_RESULT))
     rows = list(find_neighbours(pool, shows, REPRO, 300.0))
     said = {(row.what, row.to): row.fails for row in rows}
     assert said["dtype", "int16"] and said["dtype", "int64"] and not said["dtype", "float32"]
@@ -63,12 +63,12 @@ def test_nothing_passes_that_the_filed_text_would_show(pool: WorkerPool) -> None
         BODY, definitions="def repro(x):\n    return x * 2", inputs=("return (torch.ones(4),)",)
     )
     repro = PlainRepro("", "", (body, replace(CHECK, prelude=SLIGHT)), form=PlainForm.EXACT)
-    rows = find_neighbours(pool, matcher(Signature(Kind.WRONG_RESULT)), repro, 300.0)
+    rows = find_neighbours(pool, make_matcher(Signature(Kind.WRONG_RESULT)), repro, 300.0)
     said = {(row.what, row.to): row.fails for row in rows}
     assert said["size 4", "4"] and said["size 4", "5"]
     assert ("size 4", "3") not in said and ("size 4", "2") not in said
 
 
 def test_what_has_no_time_is_left_out(pool: WorkerPool) -> None:
-    shows = matcher(Signature(Kind.WRONG_RESULT))
+    shows = make_matcher(Signature(Kind.WRONG_RESULT))
     assert list(find_neighbours(pool, shows, REPRO, 0.0)) == []

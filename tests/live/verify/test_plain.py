@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from reporter.core.candidate import Candidate, find_failure, matcher
+from reporter.core.candidate import Candidate, find_failure, make_matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
@@ -49,7 +49,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 
 def find(pool: WorkerPool, made: Candidate, wanted: Signature) -> str | None:
-    found = PlainSearch(pool, matcher(wanted)).find(made.parts(), made.draws)
+    found = PlainSearch(pool, make_matcher(wanted)).find(made.parts(), made.draws)
     return found.text.partition("return lambda")[2].partition("\n\n\n")[2] if found else None
 
 
@@ -110,7 +110,7 @@ def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) 
     python = Path(interpreter.WARM)
     wanted = find_failure(run_cold(python, format_program(made.text()), 120, describe=True))
     assert wanted is not None
-    found = PlainSearch(pool, matcher(wanted)).find(made.parts(), made.draws)
+    found = PlainSearch(pool, make_matcher(wanted)).find(made.parts(), made.draws)
     assert found is not None and found.text.endswith(
         "torch.compile(fn, backend=custom_backend)(torch.ones(1))\n"
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
 from reporter.store.database import open_store
-from reporter.store.filings import State, filing
-from reporter.store.reports import key_of
+from reporter.store.filings import State, find_filing
+from reporter.store.reports import compute_key
 from reporter.tracker.filing import check_wanted, file
 from reporter.tracker.outcome import FilingResult, PreviewResult
 from tests.support.github.tracker import TOKEN, Tracker
@@ -121,7 +121,7 @@ def attempt(folder: Path) -> tuple[int, str]:
 def state_of(folder: Path) -> State | None:
     """What the store says of a report in pytorch/pytorch."""
     with open_store() as store:
-        row = filing(store, key_of((folder / "repro.py").read_text()), "pytorch/pytorch")
+        row = find_filing(store, compute_key((folder / "repro.py").read_text()), "pytorch/pytorch")
     return row.state if row else None
 
 

@@ -15,7 +15,7 @@ import pytest
 from reporter.cli.main import COMMANDS
 from reporter.core import errors
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.settings import settings
+from reporter.core.settings import list_settings
 from reporter.diagnose.rungs import RUNGS
 from tests.support.places import ROOT
 
@@ -59,12 +59,12 @@ def test_a_command_stands_there_with_every_option_of_its_help(
 
 
 def test_every_setting_stands_there_with_its_flag_variable_and_key() -> None:
-    declared = [(n, s) for n, s in settings().items() if s.everywhere and not s.hidden]
+    declared = [(n, s) for n, s in list_settings().items() if s.everywhere and not s.hidden]
     for name, setting in declared:
         words = [setting.long_flag, "BUGREPORT_" + name.upper(), name.replace("_", "-")]
         assert not [word for word in words if f"`{word}`" not in page("settings")]
     all_commands = page("commands")
-    shown = [s for s in settings().values() if not s.hidden]
+    shown = [s for s in list_settings().values() if not s.hidden]
     assert not [s.long_flag for s in shown if f"`{s.long_flag}`" not in all_commands]
 
 

@@ -12,8 +12,8 @@ import pytest
 from templates import forms
 from templates.forms import FormError
 from templates.issue import render_issue, try_form
-from templates.sample import REPRO, sample
-from templates.text import headings, open_fence
+from templates.sample import REPRO, build_sample
+from templates.text import find_open_fence, list_headings
 
 HEADINGS = {
     "pytorch": ["### 🐛 Describe the bug", "### Error logs", "### Versions"],
@@ -43,7 +43,7 @@ HOSTILE = {
 
 
 def rendered(form: forms.IssueForm, hostile: str) -> str:
-    report = sample()
+    report = build_sample()
     report["verdict"].update(message=hostile, exception=hostile)
     report["requires"].update(config={"name": hostile}, contexts=[hostile], mode=hostile)
     report["ladder"][2]["detail"] = hostile
@@ -69,11 +69,11 @@ def test_hostile_texts_stay_texts(name: str, hostile: str) -> None:
     assert "\n" not in title
     # what the person wrote is Markdown of their own; it may have headings, but no code block that
     # stays open
-    own = len(headings(hostile)) if "fence" not in hostile else 0
-    found = [line for line in headings(body) if line in HEADINGS[name]]
+    own = len(list_headings(hostile)) if "fence" not in hostile else 0
+    found = [line for line in list_headings(body) if line in HEADINGS[name]]
     assert [line for line in HEADINGS[name] if line in found] == HEADINGS[name]
-    assert len(headings(body)) <= len(HEADINGS[name]) + own
-    assert open_fence(body) is None
+    assert len(list_headings(body)) <= len(HEADINGS[name]) + own
+    assert find_open_fence(body) is None
     assert REPRO.strip() in body
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00-\x08\x0b-\x1f]", text)
     for line in body.splitlines():
@@ -99,7 +99,7 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
     form = forms.load(own)
     try_form(form)
     assert form.allow(["bug", "module: inductor"]) == ("bug",)
-    report = sample()
+    report = build_sample()
     report["issue"]["error_log"] = "x\n" * 9000
     text = render_issue(report, REPRO, form)
     assert len(text.split("\n\n", 1)[1]) <= 4000 and REPRO.strip() in text
@@ -127,7 +127,7 @@ def test_a_log_without_room_is_said_to_be_left_out(tmp_path: Path) -> None:
         form='repository = "us/models"\nheadings = ["# Log"]\nlimit = 900\n',
         issue='# Log\n{{ repro }}\n{% include "parts/log.md.j2" %}\n',
     )
-    report = sample()
+    report = build_sample()
     report["issue"].update(error_log="x" * 900, excerpt=None)
     text = render_issue(report, "#" * 709, forms.load(own))
     assert "The log of the error is left out" in text and "No error is raised" not in text

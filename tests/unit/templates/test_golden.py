@@ -16,7 +16,7 @@ from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from templates import forms
 from templates.page import render_page
-from templates.text import headings
+from templates.text import list_headings
 from tests.support.golden import BUGS, HOME, MISSING, NO_BUGS, document, issue, stored, verdict
 
 
@@ -36,7 +36,7 @@ def test_an_issue_is_what_its_tracker_asks_for(kind: str) -> None:
     text = text_of(kind, "issue.md")
     result = lint(collect_texts(form, text, repro, text_of(kind, "test_repro.py"), report))
     assert [finding.rule for finding in result.findings] == ["human-words"]
-    assert headings(text) == list(form.headings)
+    assert list_headings(text) == list(form.headings)
     assert report["verdict"]["kind"] == kind and repro.strip() in text
     assert report["test"]["fails_here"] is True
     ast.parse(text_of(kind, "test_repro.py"))

@@ -10,10 +10,10 @@ from msgspec import structs
 
 from reporter.core.kinds import Kind, RungOutcome
 from reporter.report.sections import NeighbourRow, Report, RungRow
-from templates import own_text, render
+from templates import collect_own_text, render
 from templates.issue import BODY_LIMIT, render_issue
-from templates.text import cell, fence, size
-from templates.wording import title
+from templates.text import count_bytes, render_cell, render_code_block
+from templates.wording import render_title
 from tests.support import outgoing_data as data
 
 REPRO = data.text(data.CRASH)
@@ -94,7 +94,7 @@ def test_confirmation_is_claimed_only_with_human_words() -> None:
 def test_log_gives_way_and_the_repro_never() -> None:
     log = "\n".join(f"{index} {'long ' * 500}" for index in range(100)) + "\nthe last line"
     body = issue(error_log=log, key="1:ab").split("\n", 2)[2]
-    assert BODY_LIMIT - 200 < size(body) <= BODY_LIMIT
+    assert BODY_LIMIT - 200 < count_bytes(body) <= BODY_LIMIT
     assert (
         REPRO.rstrip() in body
         and "the last line" in body
@@ -103,19 +103,19 @@ def test_log_gives_way_and_the_repro_never() -> None:
     )
     long = REPRO + "# x\n" * 15_800
     body = issue(repro=long, error_log=log).split("\n", 2)[2]
-    assert long.rstrip() in body and size(body) <= BODY_LIMIT
+    assert long.rstrip() in body and count_bytes(body) <= BODY_LIMIT
     with pytest.raises(ValueError, match="limit"):
         issue(repro=REPRO + "# x\n" * 20_000)
 
 
 def test_fence_is_longer_than_any_run_inside() -> None:
-    assert fence("a ```` b", "text") == "`````text\na ```` b\n`````"
+    assert render_code_block("a ```` b", "text") == "`````text\na ```` b\n`````"
     text = issue(error_log="before\n```\n### Versions\n```\nafter")
     assert "````\nbefore" in text and "after\n````" in text
 
 
 def test_cells_stay_in_their_cell() -> None:
-    assert cell("a | b\n<c>") == "a \\| b &lt;c>"
+    assert render_cell("a | b\n<c>") == "a \\| b &lt;c>"
     report = structs.replace(
         data.crash_report(), ladder=(RungRow("eager", RungOutcome.RAISES, "x\ny | z"),)
     )
@@ -130,7 +130,7 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     report = data.crash_report()
     verdict = structs.replace(report.verdict, kind=kind, message="long {} " * 60)
     report = structs.replace(report, verdict=verdict)
-    assert 10 < len(title(report.to_json())) <= 150
+    assert 10 < len(render_title(report.to_json())) <= 150
     assert "None" not in issue(report).split("### Error logs")[0].replace("(None)", "")
 
 
@@ -162,10 +162,10 @@ def test_a_title_says_what_the_failure_needs() -> None:
     repro = structs.replace(report.repro, operators=("Tensor.sum",), neighbours=rows)
     verdict = structs.replace(report.verdict, kind="wrong_result")
     made = structs.replace(report, repro=repro, verdict=verdict).to_json()
-    assert title(made).endswith(": wrong result with Tensor.sum(dtype=torch.int8) of NaN")
+    assert render_title(made).endswith(": wrong result with Tensor.sum(dtype=torch.int8) of NaN")
     two = structs.replace(repro, operators=("Tensor.sum", "torch.abs"))
     made = structs.replace(report, repro=two, verdict=verdict).to_json()
-    assert title(made).endswith(": wrong result with Tensor.sum, torch.abs of NaN")
+    assert render_title(made).endswith(": wrong result with Tensor.sum, torch.abs of NaN")
 
 
 def test_a_missing_name_is_an_error() -> None:
@@ -174,5 +174,5 @@ def test_a_missing_name_is_an_error() -> None:
 
 
 def test_house_text_for_code_is_the_smaller() -> None:
-    assert "setUp" in own_text(code=True) and "Ablation" not in own_text(code=True)
-    assert "Ablation" in own_text() and "setUp" in own_text()
+    assert "setUp" in collect_own_text(code=True) and "Ablation" not in collect_own_text(code=True)
+    assert "Ablation" in collect_own_text() and "setUp" in collect_own_text()

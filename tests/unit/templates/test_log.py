@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from templates.log import cut_log, find_raising_frame, last_words
+from templates.log import cut_log, find_last_words, find_raising_frame
 
 
 def frames(count: int, start: int = 0) -> str:
@@ -120,4 +120,4 @@ def test_the_stacks_of_a_dead_process_lose_what_had_no_part_in_it() -> None:
     ],
 )
 def test_the_last_words_of_a_process(text: str, said: str) -> None:
-    assert last_words(text) == said
+    assert find_last_words(text) == said

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from templates.regression import method, render_test, render_tests, with_imports
+from templates.regression import add_imports, name_method, render_test, render_tests
 from tests.support import outgoing_data as data
 from tests.support.mended import document
 from tests.support.scripts import text
@@ -44,7 +44,7 @@ def test_the_test_gives_a_setting_back() -> None:
     ],
 )
 def test_a_method_is_named_by_what_fails(operators: list[str], name: str) -> None:
-    assert method(document("crash", "inductor", *operators)) == name
+    assert name_method(document("crash", "inductor", *operators)) == name
 
 
 def test_a_repro_in_the_harness_is_called_by_its_main() -> None:
@@ -56,4 +56,4 @@ def test_a_repro_in_the_harness_is_called_by_its_main() -> None:
 
 def test_imports_are_those_that_are_used() -> None:
     unused = "import torch\nimport sys\nimport copy\n\n\nx = torch.ones(copy.copy(1))\n"
-    assert with_imports(unused) == "import copy\n\nimport torch\n\n\nx = torch.ones(copy.copy(1))\n"
+    assert add_imports(unused) == "import copy\n\nimport torch\n\n\nx = torch.ones(copy.copy(1))\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from templates.releases import is_earlier, release_rows
+from templates.releases import is_earlier, list_release_rows
 
 ORDER: list[tuple[str, str, bool]] = [
     ("2.6.0", "2.13.0+cpu", True),
@@ -35,6 +35,6 @@ def test_another_build_of_the_same_release_has_a_row_where_it_does_something_els
     words: str, is_kept: bool
 ) -> None:
     report = {"torch": "2.13.0+cpu", "verdict": {"reproduced": [3, 3]}}
-    rows = dict(release_rows(report, {"2.13.0": words, "2.6.0": "right"}))
+    rows = dict(list_release_rows(report, {"2.13.0": words, "2.6.0": "right"}))
     assert ("2.13.0" in rows) is is_kept
     assert rows["2.13.0+cpu"] == "fails, 3 of 3 runs" and rows["2.6.0"] == "right"

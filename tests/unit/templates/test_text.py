@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from templates.text import cell, code, open_fence, shorten, size, tidy_log
+from templates.text import count_bytes, find_open_fence, render_cell, render_code, shorten, tidy_log
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,10 @@ def test_a_log_loses_the_paths_and_addresses_of_its_machine(before: str, after: 
 def test_shorten_keeps_both_ends_and_whole_characters() -> None:
     text = shorten("ä" * 5000 + "end", 300)
     assert (
-        size(text) <= 300 and text.startswith("ä") and text.endswith("end") and "left out" in text
+        count_bytes(text) <= 300
+        and text.startswith("ä")
+        and text.endswith("end")
+        and "left out" in text
     )
     assert shorten("short", 10) == "short" and shorten("x" * 100, 3) == ""
 
@@ -49,11 +52,11 @@ def test_shorten_keeps_both_ends_and_whole_characters() -> None:
     [("a", "`a`"), ("a`b", "``a`b``"), ("`a`", "`` `a` ``"), ("", ""), ("a\nb", "`a b`")],
 )
 def test_code_spans_end_where_they_should(text: str, span: str) -> None:
-    assert code(text) == span
+    assert render_code(text) == span
 
 
 def test_an_entity_is_written_only_where_it_is_read_as_one() -> None:
-    assert cell("`a<b>` <c> | `d|e`") == "`a<b>` &lt;c> \\| `d\\|e`"
+    assert render_cell("`a<b>` <c> | `d|e`") == "`a<b>` &lt;c> \\| `d\\|e`"
 
 
 @pytest.mark.parametrize(
@@ -69,4 +72,4 @@ def test_an_entity_is_written_only_where_it_is_read_as_one() -> None:
     ],
 )
 def test_open_fences_are_found(text: str, opened: str | None) -> None:
-    assert open_fence(text) == opened
+    assert find_open_fence(text) == opened

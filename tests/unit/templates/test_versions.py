@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from templates.versions import versions_block
+from templates.versions import render_versions
 from tests.support import outgoing_data as data
 
 
 def test_versions_reads_like_collect_env() -> None:
-    text = versions_block(data.ENVIRONMENT)
+    text = render_versions(data.ENVIRONMENT)
     for line in (
         "PyTorch version: 2.13.0+cpu",
         "CUDA used to build PyTorch: N/A",

@@ -2,13 +2,13 @@ import torch._dynamo
 import torch._functorch.config
 import torch._inductor.config
 
-before = module.environment()
+before = module.collect_environment()
 torch._inductor.config.fallback_random = True
 torch._inductor.config.triton.cudagraphs = not torch._inductor.config.triton.cudagraphs
 torch._dynamo.config.debug_dir_root = "/home/somebody/secret"
-env, cost = measured(module.environment)
-words, cost_of_words = measured(module.vocabulary)
+env, cost = measured(module.collect_environment)
+words, cost_of_words = measured(module.collect_vocabulary)
 print(json.dumps({
     "before": before["configs"], "env": env, "cost": cost, "words": words,
-    "cost_of_words": cost_of_words, "internals": len(module.internals()),
+    "cost_of_words": cost_of_words, "internals": len(module.collect_internal_names()),
 }))

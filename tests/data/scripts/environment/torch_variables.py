@@ -28,7 +28,7 @@ os.chmod(compiler, stat.S_IRWXU)
 torch._inductor.config.cpp.cxx = (None, compiler)
 torch._inductor.config.max_autotune_gemm_search_space = "EXHAUSTIVE"
 try:
-    found = module.environment()
+    found = module.collect_environment()
 finally:
     shutil.rmtree(folder)
 print(json.dumps(found))

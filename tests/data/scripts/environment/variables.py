@@ -5,4 +5,4 @@ os.environ.update({
     "MY_API_TOKEN": "abc",
     "CXX": "/opt/secret-toolchain/bin/g++",
 })
-print(json.dumps(module.environment()))
+print(json.dumps(module.collect_environment()))

@@ -2,4 +2,4 @@ import sys
 
 from bugreport import loading
 
-print([name for name in sys.modules if name.split(".")[0] == "torch"], loading.stand_aside())
+print([name for name in sys.modules if name.split(".")[0] == "torch"], loading.must_stand_aside())

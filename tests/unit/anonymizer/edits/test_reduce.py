@@ -259,7 +259,7 @@ def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
         ("x = torch.ones(4)", "w = torch.ones(4)", "return (x, w)"),
         False,
     )
-    made = list(reduce.without_one_operation(body))
+    made = list(reduce.drop_one_operation(body))
     assert {operations for _, operations in made} == {1}
     texts = [one.definitions for one, _ in made]
     assert any("*" not in text and "torch.sum(" in text for text in texts)

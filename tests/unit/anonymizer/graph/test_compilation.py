@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.compilation import as_module
+from anonymizer.graph.compilation import wrap_in_module
 from anonymizer.graph.repro import ReproBody
 
 
 def test_a_function_becomes_the_forward_of_a_module() -> None:
     body = ReproBody("def repro(x, y):\n    return x + y", "repro", ("return (1, 2)",), False)
-    made = as_module(body)
+    made = wrap_in_module(body)
     assert made.definitions.splitlines() == [
         "class Repro(torch.nn.Module):",
         "",
@@ -22,9 +22,9 @@ def test_a_function_becomes_the_forward_of_a_module() -> None:
 
 def test_a_module_stays_as_it_is() -> None:
     body = ReproBody("class Repro(nn.Module):\n    pass", "Repro()", (), True)
-    assert as_module(body) is body
+    assert wrap_in_module(body) is body
 
 
 def test_what_is_no_function_of_the_program_cannot_be_exported() -> None:
     with pytest.raises(ValueError, match="no function of the program"):
-        as_module(ReproBody("x = 1", "torch.relu", (), False))
+        wrap_in_module(ReproBody("x = 1", "torch.relu", (), False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.ir import Recipe, TensorMeta
-from anonymizer.graph.layouts import tensor_text
+from anonymizer.graph.layouts import write_tensor
 
 LAYOUTS = [
     ((2, 3), (3, 1), "torch.randn(2, 3)"),
@@ -20,4 +20,4 @@ LAYOUTS = [
 def test_a_layout_is_written_as_a_person_would(
     shape: tuple[int, ...], stride: tuple[int, ...], text: str
 ) -> None:
-    assert tensor_text(TensorMeta(shape, "float32", stride), Recipe("randn"), shape) == text
+    assert write_tensor(TensorMeta(shape, "float32", stride), Recipe("randn"), shape) == text

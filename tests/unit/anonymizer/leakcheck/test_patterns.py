@@ -10,7 +10,13 @@ from collections.abc import Iterable
 import pytest
 
 from anonymizer.leakcheck.audit import Terms
-from anonymizer.leakcheck.patterns import Identity, PatternMatch, addresses, credentials, identity
+from anonymizer.leakcheck.patterns import (
+    Identity,
+    PatternMatch,
+    find_addresses,
+    find_credentials,
+    find_identity,
+)
 from tests.support.leaks import SOMEBODY, run
 
 
@@ -95,7 +101,7 @@ def told(matches: Iterable[PatternMatch]) -> list[tuple[int, str, str]]:
     ],
 )
 def test_an_address_is_found_with_its_place(text: str, address: str, kind: str) -> None:
-    assert told(addresses(text)) == [(text.index(address), address, kind)]
+    assert told(find_addresses(text)) == [(text.index(address), address, kind)]
 
 
 @pytest.mark.parametrize(
@@ -124,11 +130,11 @@ def test_an_address_is_found_with_its_place(text: str, address: str, kind: str) 
     ],
 )
 def test_what_is_no_address_or_everybodys(text: str) -> None:
-    assert told(addresses(text)) == []
+    assert told(find_addresses(text)) == []
 
 
 def test_an_address_that_is_a_known_release_may_leave() -> None:
-    assert told(addresses("11.10.3.66 and 10.1.22.3", frozenset({"11.10.3.66"}))) == [
+    assert told(find_addresses("11.10.3.66 and 10.1.22.3", frozenset({"11.10.3.66"}))) == [
         (15, "10.1.22.3", "IP address")
     ]
 
@@ -149,7 +155,7 @@ def test_an_address_that_is_a_known_release_may_leave() -> None:
     ],
 )
 def test_the_names_of_this_machine_are_found_by_value(text: str, names: set[str]) -> None:
-    assert {match.text for match in identity(text, SOMEBODY, frozenset())} == names
+    assert {match.text for match in find_identity(text, SOMEBODY, frozenset())} == names
 
 
 @pytest.mark.parametrize(
@@ -166,7 +172,7 @@ def test_the_names_of_this_machine_are_found_by_value(text: str, names: set[str]
 )
 def test_a_name_that_tells_nothing_is_not_looked_for(who: Identity, kinds: set[str]) -> None:
     text = "/root /ab /abc root ab abc 12345 1ab ubuntu localhost runner runner.local"
-    assert {match.kind for match in identity(text, who, frozenset())} == kinds
+    assert {match.kind for match in find_identity(text, who, frozenset())} == kinds
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_a_name_that_tells_nothing_is_not_looked_for(who: Identity, kinds: set[s
     ],
 )
 def test_a_common_name_counts_where_it_names_an_account(text: str, is_account: bool) -> None:
-    found = told(identity(text, Identity("", "max", ""), frozenset({"max"})))
+    found = told(find_identity(text, Identity("", "max", ""), frozenset({"max"})))
     assert bool(found) is is_account
     assert all(kind == "user name" for _, _, kind in found)
 
@@ -191,10 +197,10 @@ def test_a_common_name_counts_where_it_names_an_account(text: str, is_account: b
 def test_a_credential_is_found_in_its_line_and_a_public_value_is_none() -> None:
     key = "AKIAIOSFODNN7EXAMPLE"
     text = f'first\r\nsecond "{key}"\nlast'
-    assert told(credentials(text, frozenset())) == [
+    assert told(find_credentials(text, frozenset())) == [
         (text.index(key), key, "credential (AWS Access Key)")
     ]
-    assert told(credentials(text, frozenset({key}))) == []
+    assert told(find_credentials(text, frozenset({key}))) == []
 
 
 @pytest.mark.parametrize(
@@ -209,7 +215,7 @@ def test_a_credential_is_found_in_its_line_and_a_public_value_is_none() -> None:
     ],
 )
 def test_each_sort_of_credential_is_looked_for(line: str, kind: str) -> None:
-    assert f"credential ({kind})" in {match.kind for match in credentials(line, frozenset())}
+    assert f"credential ({kind})" in {match.kind for match in find_credentials(line, frozenset())}
 
 
 def test_this_machine_has_a_home_and_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,4 +228,4 @@ def test_this_machine_has_a_home_and_a_user(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_document_that_torch_points_to_is_public_at_the_end_of_a_line_of_json() -> None:
     document = "https://docs.example/d/1?usp=sharing"
     text = json.dumps({"message": f"see {document}\n\nFor more"})
-    assert told(addresses(text, frozenset([document]))) == []
+    assert told(find_addresses(text, frozenset([document]))) == []

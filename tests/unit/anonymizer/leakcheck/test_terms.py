@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.leakcheck.terms import Terms, private_terms, words_of
+from anonymizer.leakcheck.terms import Terms, collect_private_terms, split_prose
 from tests.support.leaks import run, terms_of
 from tests.support.scripts import text
 
@@ -108,7 +108,7 @@ def found(source: str, **more: Any) -> dict[str, Any]:
     """The terms of a program beside an empty torch, by their kind; what there is none of is left
     out.
     """
-    terms = private_terms({"script.py": source}, frozenset(), **more)
+    terms = collect_private_terms({"script.py": source}, frozenset(), **more)
     values = {name: getattr(terms, name) for name in Terms.__dataclass_fields__}
     return {name: set(value) for name, value in values.items() if value}
 
@@ -169,7 +169,9 @@ def test_a_name_is_evidence_as_far_as_it_is_the_programs_own(
 
 def test_what_torch_has_is_nobodys() -> None:
     source = "class ZorblaxNet: pass\nx.gate_score = zorblax"
-    terms = private_terms({"script.py": source}, frozenset({"ZorblaxNet", "gate_score", "zorblax"}))
+    terms = collect_private_terms(
+        {"script.py": source}, frozenset({"ZorblaxNet", "gate_score", "zorblax"})
+    )
     assert len(terms) == 0
 
 
@@ -255,7 +257,7 @@ def test_a_string_is_evidence_as_far_as_it_is_a_sentence_or_odd(
 
 
 def test_a_name_that_was_read_in_a_string_is_told_as_one() -> None:
-    terms = private_terms({"script.py": "x = 'gates_on'\nx.gates_off = 1"}, frozenset())
+    terms = collect_private_terms({"script.py": "x = 'gates_on'\nx.gates_off = 1"}, frozenset())
     assert terms.names == {"gates_on": "string", "gates_off": "name"}
     assert terms.code_names == {"gates_on": "string"}
 
@@ -300,7 +302,7 @@ def test_phrases_have_three_words_with_a_telling_one_or_six_of_any() -> None:
     ],
 )
 def test_a_path_tells_by_its_rare_words(path: str, terms: dict[str, set[str]]) -> None:
-    told = private_terms({path: ""}, frozenset())
+    told = collect_private_terms({path: ""}, frozenset())
     values = {name: set(getattr(told, name)) for name in Terms.__dataclass_fields__}
     assert {name: value for name, value in values.items() if value} == terms
 
@@ -418,7 +420,7 @@ def test_a_name_of_the_repro_is_compared_by_its_whole_and_its_rare_words(
 
 
 def test_words_of_prose_keep_their_digits() -> None:
-    assert words_of("(Grain recipe v3), it\u2019s the user's_own") == [
+    assert split_prose("(Grain recipe v3), it\u2019s the user's_own") == [
         "grain",
         "recipe",
         "v3",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.leakcheck.terms import private_terms
+from anonymizer.leakcheck.terms import collect_private_terms
 from anonymizer.leakcheck.vocabulary import (
     is_canonical_einsum,
     is_common,
     load_python,
     load_words,
-    subwords,
+    split_identifier,
 )
 
 
@@ -25,7 +25,7 @@ from anonymizer.leakcheck.vocabulary import (
     ],
 )
 def test_a_name_falls_into_its_words(name: str, words: list[str]) -> None:
-    assert subwords(name) == words
+    assert split_identifier(name) == words
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_the_language_and_its_usual_modules_are_everybodys() -> None:
 def test_a_part_of_the_name_of_an_operator_is_no_evidence() -> None:
     words = frozenset(("scaled_dot_product_attention",))
     sources = {"a.py": 's = "scaled_dot_product"; t = "scaled_dot_meridian"'}
-    terms = private_terms(sources, words)
+    terms = collect_private_terms(sources, words)
     assert "scaled_dot_product" not in terms.code_names
     assert "scaled_dot_meridian" in terms.code_names

@@ -6,7 +6,12 @@ import math
 
 import pytest
 
-from anonymizer.numbers.resize import choices, families_of, is_usual, round_to_digit
+from anonymizer.numbers.resize import (
+    group_into_families,
+    is_usual,
+    list_generic_bases,
+    round_to_digit,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,10 +30,10 @@ def test_a_float_of_somebodys_own_is_rounded_to_one_that_says_nothing(value: flo
 
 
 def test_a_size_goes_with_its_multiples_and_meets_no_other() -> None:
-    found = families_of([30011, 72, 144, 72, 8, 32, 64])
+    found = group_into_families([30011, 72, 144, 72, 8, 32, 64])
     assert [(family.base, family.members) for family in found] == [
         (30011, (30011,)),
         (72, (72, 144)),
     ]
-    assert next(choices(found[0], {64, 32})) == 16
-    assert 72 not in choices(found[1], set())
+    assert next(list_generic_bases(found[0], {64, 32})) == 16
+    assert 72 not in list_generic_bases(found[1], set())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.plain.makers import sizes_of, with_size
-from anonymizer.plain.neighbours import Neighbour, neighbours
+from anonymizer.plain.makers import list_sizes, replace_size
+from anonymizer.plain.neighbours import Neighbour, build_neighbours
 
 MIN = ReproBody(
     "def repro(x):\n    return torch.min(x, 1).values",
@@ -23,7 +23,7 @@ MODULE = ReproBody(
 
 
 def found(body: ReproBody, what: str, check: ReproCheck | None = None) -> list[Neighbour]:
-    every = list(neighbours(body, check or ReproCheck("wrong_result")))
+    every = list(build_neighbours(body, check or ReproCheck("wrong_result")))
     for near in every:
         ast.parse("def inputs():\n" + "\n".join("    " + line for line in near.body.inputs))
     return [near for near in every if near.what == what]
@@ -56,14 +56,14 @@ def test_an_operator_gives_way_to_its_family() -> None:
 def test_a_size_changes_in_all_inputs_at_once() -> None:
     assert [near.to for near in found(MIN, "size 16")] == ["15", "17", "8", "32"]
     pair = ReproBody("", "repro", ("x = torch.ones(4, 5)", "return (x, torch.zeros(4))"), False)
-    assert sizes_of(pair) == [5, 4]
-    assert with_size(pair, 4, 9).inputs == ("x = torch.ones(9, 5)", "return (x, torch.zeros(9))")
+    assert list_sizes(pair) == [5, 4]
+    assert replace_size(pair, 4, 9).inputs == ("x = torch.ones(9, 5)", "return (x, torch.zeros(9))")
 
 
 def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
     counted = ReproBody("", "", ("return (torch.arange(6.0).reshape(2, 3), torch.ones(2))",), False)
-    assert sizes_of(counted) == [3, 2]
-    (changed,) = with_size(counted, 2, 1).inputs
+    assert list_sizes(counted) == [3, 2]
+    (changed,) = replace_size(counted, 2, 1).inputs
     assert changed == "return (torch.arange(3.0).reshape(1, 3), torch.ones(1))"
     assert found(MIN, "size 16", ReproCheck("stale_graph", calls=((("n", 1),),))) == []
 
@@ -98,4 +98,6 @@ def repro(x):
     return y.sum(dim=0) - y.sum(dim=1)
 """
     body = ReproBody(definitions, "repro", ("return (torch.ones(2, 2),)",), False)
-    assert [near for near in neighbours(body, ReproCheck("crash")) if "argument" in near.what] == []
+    assert [
+        near for near in build_neighbours(body, ReproCheck("crash")) if "argument" in near.what
+    ] == []

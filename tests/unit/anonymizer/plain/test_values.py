@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.repro import ReproBody
-from anonymizer.plain.values import count_random, plainer_input, plainer_inputs
+from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 
 
 def plainer(*lines: str) -> list[list[str]]:
     body = ReproBody("def repro(x):\n    return x", "repro", lines, False)
     count = count_random(body)
-    single = [each for index in range(count) for each in plainer_input(body, index)]
-    return [list(found.inputs) for found in (*plainer_inputs(body), *(single if count > 1 else ()))]
+    single = [each for index in range(count) for each in build_plainer_input(body, index)]
+    return [
+        list(found.inputs)
+        for found in (*build_plainer_inputs(body), *(single if count > 1 else ()))
+    ]
 
 
 @pytest.mark.parametrize(

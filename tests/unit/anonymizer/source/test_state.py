@@ -13,7 +13,7 @@ from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew, wrap
-from reporter.core.operators import python_words
+from reporter.core.operators import list_python_words
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
 CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
@@ -114,7 +114,7 @@ def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made
     assert one.observes_arguments and one.state_calls == 1
     harness = render_harness(body_of(one), CHECK)
     plain = render_plain(body_of(one), CHECK, PlainForm.PLAINEST)
-    assert "def held(" in harness and python_words(harness) == ()
+    assert "def held(" in harness and list_python_words(harness) == ()
     assert f"expected, actual = {made}, {made}" in plain
     assert "torch.compile(fn)(x, actual)" in plain
     for text in (harness, plain):

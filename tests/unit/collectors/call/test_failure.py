@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.call.failure import key_line
+from collectors.call.failure import find_key_line
 
 KERNEL = """at 8:11:
 def triton_poi_fused_relu_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
@@ -57,4 +57,4 @@ Traceback (most recent call last):
     ],
 )
 def test_the_problem_is_named_and_not_the_place(message: str, line: str) -> None:
-    assert key_line(message) == line
+    assert find_key_line(message) == line

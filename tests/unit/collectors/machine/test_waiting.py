@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from collectors.machine.waiting import seconds_in_queue
+from collectors.machine.waiting import measure_time_in_queue
 
 
 def process(proc: Path, number: int, group: int, waited: int | None, name: str = "cc1plus") -> None:
@@ -21,14 +21,14 @@ def test_the_processes_of_a_group_are_added_up(tmp_path: Path) -> None:
     process(tmp_path, 101, 100, 500_000_000, name="a (strange) S name")
     process(tmp_path, 200, 200, 9_000_000_000)
     (tmp_path / "uptime").write_text("1 2\n")
-    assert seconds_in_queue(100, str(tmp_path)) == 2.5
+    assert measure_time_in_queue(100, str(tmp_path)) == 2.5
 
 
 def test_what_the_system_does_not_count_is_nothing(tmp_path: Path) -> None:
     process(tmp_path, 100, 100, None)
-    assert seconds_in_queue(100, str(tmp_path)) == 0
-    assert seconds_in_queue(100, str(tmp_path / "nowhere")) == 0
+    assert measure_time_in_queue(100, str(tmp_path)) == 0
+    assert measure_time_in_queue(100, str(tmp_path / "nowhere")) == 0
 
 
 def test_a_real_system_is_understood() -> None:
-    assert seconds_in_queue(os.getpgid(0)) >= 0
+    assert measure_time_in_queue(os.getpgid(0)) >= 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.machine.processes import signal_name
+from collectors.machine.processes import name_signal
 from collectors.worker import candidate
 
 
@@ -31,5 +31,5 @@ def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[s
 
 
 def test_a_signal_has_its_name_or_its_number() -> None:
-    assert signal_name(11) == "SIGSEGV"
-    assert signal_name(200) == "200"
+    assert name_signal(11) == "SIGSEGV"
+    assert name_signal(200) == "200"

@@ -55,7 +55,7 @@ class Engine:
 def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     """A search of a repro among twenty releases, 2.0.0 to 2.19.0."""
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store.sqlite3"))
-    monkeypatch.setattr(index, "offers", lambda place=None: NIGHTLIES if place else FINALS)
+    monkeypatch.setattr(index, "fetch_offers", lambda place=None: NIGHTLIES if place else FINALS)
     repro = tmp_path / "repro.py"
     repro.write_text("import torch\n")
 
@@ -194,7 +194,7 @@ def test_where_no_nightly_is_listed_the_releases_are_the_answer(
             raise CannotJudgeError("the index cannot be read")
         return FINALS
 
-    monkeypatch.setattr(index, "offers", offers)
+    monkeypatch.setattr(index, "fetch_offers", offers)
     found = search(broke_at(6), bad="2.19.0", nightly=True)
     assert found.remarks == ("no search among nightlies: the index cannot be read",)
 

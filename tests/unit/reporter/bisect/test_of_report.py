@@ -13,7 +13,7 @@ from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.settings import Options
 from reporter.environments import index
-from reporter.publish.rerender import for_later
+from reporter.publish.rerender import build_rerender_files
 from reporter.publish.result import RunResult
 from reporter.report.sections import read_report
 from templates import forms
@@ -50,7 +50,7 @@ def created(folder: Path, rows: dict[str, str]) -> RunResult:
     (folder / "report.json").write_text(json.dumps(document), "utf-8")
     text = issue("crash")
     (folder / "issue.md").write_text(text, "utf-8")
-    for name, value in for_later(forms.load("pytorch"), {"issue.md": text}).items():
+    for name, value in build_rerender_files(forms.load("pytorch"), {"issue.md": text}).items():
         (folder / "private" / name).write_text(value, "utf-8")
     return RunResult(read_report(document, "the report"), 0, (), folder)
 
@@ -82,7 +82,7 @@ def test_the_neighbours_of_the_change_are_in_the_issue_with_their_commits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store.sqlite3"))
-    monkeypatch.setattr(index, "offers", lambda place=None: FINALS)
+    monkeypatch.setattr(index, "fetch_offers", lambda place=None: FINALS)
     before = created(tmp_path / "report", rows)
     options = Options(jobs=1, no_input=True, cwd=tmp_path, bisect=True)
     after = name_releases_of_change(before, options, engine)

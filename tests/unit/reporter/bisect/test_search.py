@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.bisect.search import Mark, between, bracket, probes, turns
+from reporter.bisect.search import Mark, choose_probes, find_bracket, find_turns, list_unjudged
 
 B, A, U = Mark.BEFORE, Mark.AFTER, Mark.UNKNOWN
 Oracle = Callable[[int], Mark]
@@ -22,7 +22,7 @@ def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, Mark], int]
     """
     known = {0: B, size - 1: A}
     rounds = 0
-    while chosen := probes(known, width):
+    while chosen := choose_probes(known, width):
         assert len(chosen) == len(set(chosen)) <= width
         assert not set(chosen) & set(known)
         known.update((point, oracle(point)) for point in chosen)
@@ -37,22 +37,22 @@ def test_one_change_is_found_in_logarithmically_many_rounds(
 ) -> None:
     first = data.draw(st.integers(1, size - 1))
     known, rounds = search(size, lambda point: A if point >= first else B, width)
-    found = bracket(known)
+    found = find_bracket(known)
     assert found is not None and (found.before, found.after) == (first - 1, first)
     assert rounds <= math.ceil(math.log2(size))
-    assert turns(known) == [(first - 1, first)] and not between(known)
+    assert find_turns(known) == [(first - 1, first)] and not list_unjudged(known)
 
 
 @given(st.lists(st.sampled_from([B, A, U]), max_size=60), st.integers(1, 5))
 def test_any_answers_give_neighbours_that_were_answered_so(middle: list[Mark], width: int) -> None:
     truth = [B, *middle, A]
     known, _ = search(len(truth), truth.__getitem__, width)
-    found = bracket(known)
+    found = find_bracket(known)
     assert found is not None
     assert truth[found.before] is B and truth[found.after] is A
     # everything between them was asked and could not be judged
     inside = list(range(found.before + 1, found.after))
-    assert between(known) == inside and all(truth[point] is U for point in inside)
+    assert list_unjudged(known) == inside and all(truth[point] is U for point in inside)
     # after the change nothing that was asked is like before it
     assert all(mark is not B for point, mark in known.items() if point > found.before)
 
@@ -66,7 +66,7 @@ def test_unknown_points_hide_no_more_than_they_must(
     known, _ = search(
         size, lambda point: U if point in unknown else (A if point >= first else B), width
     )
-    found = bracket(known)
+    found = find_bracket(known)
     assert found is not None
     assert found.before == max(p for p in range(first) if p not in unknown)
     assert found.after == min(p for p in range(first, size) if p not in unknown)
@@ -78,7 +78,7 @@ def test_answers_by_chance_end_the_search_too(size: int, random: object, width: 
         return random.choice([B, A, U])  # type: ignore[attr-defined, no-any-return]
 
     known, _ = search(size, chance, width)
-    found = bracket(known)
+    found = find_bracket(known)
     assert found is not None and known[found.before] is B and known[found.after] is A
 
 
@@ -92,11 +92,15 @@ def test_a_search_goes_on_from_what_is_known(size: int, data: st.DataObject) -> 
     whole, _ = search(size, truth, 1)
     some = data.draw(st.sets(st.sampled_from(sorted(whole))))
     known = {0: B, size - 1: A, **{point: whole[point] for point in some}}
-    while chosen := probes(known, 1):
+    while chosen := choose_probes(known, 1):
         known.update((point, truth(point)) for point in chosen)
-    assert bracket(known) == bracket(whole)
+    assert find_bracket(known) == find_bracket(whole)
 
 
 def test_without_two_ends_there_is_nothing_to_ask() -> None:
     for known in ({}, {0: B}, {0: A, 5: B}, {0: U, 5: A}):
-        assert probes(known) == [] and bracket(known) is None and between(known) == []
+        assert (
+            choose_probes(known) == []
+            and find_bracket(known) is None
+            and list_unjudged(known) == []
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reporter.check.issue_subject import is_issue, judge_issue, subject_of_thread
+from reporter.check.issue_subject import build_thread_subject, is_issue, judge_issue
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError
 from reporter.environments.release import Release
@@ -32,7 +32,7 @@ def test_what_is_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_it_travels_as_plain_data() -> None:
-    subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
+    subject = build_thread_subject(read_file(ISSUES / "triu_min.md"))
     task = Task(subject, Release("2.6.0"))
     assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(task))), Task) == task
     assert subject.origin is not None and subject.origin.stated.raised
@@ -42,14 +42,14 @@ def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> N
     user = RecordedPrompt(["n"])
     thread = read_file(ISSUES / "triu_min.md")
     with pytest.raises(CannotJudgeError, match="was not run"):
-        subject_of_thread(thread, trust=True, user=user)
+        build_thread_subject(thread, trust=True, user=user)
     assert "import torch" in user.said
-    subject = subject_of_thread(thread, trust=True, user=RecordedPrompt(["y"]))
+    subject = build_thread_subject(thread, trust=True, user=RecordedPrompt(["y"]))
     assert subject.origin is not None and subject.origin.trust
 
 
 def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
-    subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
+    subject = build_thread_subject(read_file(ISSUES / "triu_min.md"))
     with pytest.raises(CannotJudgeError, match="bubblewrap is missing"):
         judge_issue(subject, Path(sys.executable), RunLimits(60, 4, 1))

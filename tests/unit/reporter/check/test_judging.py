@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reporter.check.judging import Decision, Observation, observe, runs_for, settle
+from reporter.check.judging import Decision, Observation, count_needed_passes, observe, settle
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
@@ -207,5 +207,5 @@ def test_a_flaky_answer_says_how_often() -> None:
 
 
 def test_rarer_failures_take_more_passes() -> None:
-    assert [runs_for((hits, 3)) for hits in (1, 2)] == [8, 3]
-    assert runs_for((1, 100)) == 10
+    assert [count_needed_passes((hits, 3)) for hits in (1, 2)] == [8, 3]
+    assert count_needed_passes((1, 100)) == 10

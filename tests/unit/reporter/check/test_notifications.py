@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reporter.check.notifications import Comment, Standing, confirms, due, tell
+from reporter.check.notifications import Comment, Standing, confirms, find_due_comments, tell
 from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError
 from reporter.store.database import open_store
@@ -54,7 +54,7 @@ def filed(store: Any, key: str, number: int) -> None:
 def night(store: Any, tracker: Tracker, *results: CheckResult) -> list[str]:
     """What one night adds to the issues: the first line of each comment."""
     before = len(tracker.said)
-    tell(store, tracker, due(store, tracker, results))
+    tell(store, tracker, find_due_comments(store, tracker, results))
     return [text.splitlines()[0] for _, _, text in tracker.said[before:]]
 
 
@@ -120,10 +120,10 @@ def test_what_was_not_said_is_said_the_next_time(tmp_path: Path) -> None:
         filed(store, "a", 7)
         news = [result("a", "2.14.0", "fixed")]
         broken = Tracker(fails=True)
-        (told,) = tell(store, broken, due(store, broken, news))
+        (told,) = tell(store, broken, find_due_comments(store, broken, news))
         assert told.trouble == "no connection" and not told.url
         tracker = Tracker()
-        (told,) = tell(store, tracker, due(store, tracker, news))
+        (told,) = tell(store, tracker, find_due_comments(store, tracker, news))
         assert told.url == "https://o/o/r/7" and len(tracker.said) == 1
 
 
@@ -132,7 +132,9 @@ def test_a_process_that_is_late_finds_that_it_was_said(tmp_path: Path) -> None:
     with open_store(tmp_path / "s") as store:
         filed(store, "a", 7)
         news = [result("a", "2.14.0", "fixed")]
-        early, late = due(store, tracker, news), due(store, tracker, news)
+        early, late = find_due_comments(store, tracker, news), find_due_comments(
+            store, tracker, news
+        )
         assert len(tell(store, tracker, early)) == 1 and tell(store, tracker, late) == []
     assert len(tracker.said) == 1
 

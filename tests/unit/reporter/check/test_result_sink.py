@@ -33,10 +33,10 @@ def test_with_a_store_every_result_is_there_before_anybody_hears_of_it(tmp_path:
         assert kept.found == {}
         kept.keep(ONE)
         kept.keep(AGAIN)
-        assert kept.found == {ONE.cell: ONE} and runs.results(store, run.id) == [ONE]
+        assert kept.found == {ONE.cell: ONE} and runs.list_results(store, run.id) == [ONE]
         kept.amend(AGAIN)
         assert kept.found == {ONE.cell: AGAIN}
-        assert [(c.outcome, c.detail) for c in runs.results(store, run.id)] == [
+        assert [(c.outcome, c.detail) for c in runs.list_results(store, run.id)] == [
             ("reproduces", "again")
         ]
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from reporter.check.results import CheckSummary, OutcomeChange, html, lines, markdown
+from reporter.check.results import (
+    CheckSummary,
+    OutcomeChange,
+    render_html,
+    render_lines,
+    render_markdown,
+)
 from tests.support.checking import checked
 
 
@@ -13,7 +19,7 @@ def test_the_matrix_begins_with_what_has_changed_and_escapes_what_it_quotes() ->
         for release in ("2.6.0", "2.13.0")
     )
     found = CheckSummary(results * 1, (OutcomeChange("reproduces", results[3]),))
-    page, text = html(found), markdown(found)
+    page, text = render_html(found), render_markdown(found)
     assert page.index('scope="row">c<') < page.index('scope="row">&lt;a&gt;|b<')
     assert "<a>" not in page and "Changed since the last run" in page
     assert text.startswith(
@@ -21,4 +27,4 @@ def test_the_matrix_begins_with_what_has_changed_and_escapes_what_it_quotes() ->
     )
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 4 and len({line.replace("\\|", "").count("|") for line in rows}) == 1
-    assert lines(found)[0] == "changed: c on torch 2.13.0: reproduces -> fixed"
+    assert render_lines(found)[0] == "changed: c on torch 2.13.0: reproduces -> fixed"

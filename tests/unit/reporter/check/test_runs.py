@@ -15,4 +15,4 @@ def test_a_second_result_of_a_cell_is_not_counted(tmp_path: Path) -> None:
     with open_store(path) as store, runs.begin(store, path, ["a"], "check") as run:
         assert runs.keep(store, run.id, result(tasks[0]))
         assert not runs.keep(store, run.id, result(tasks[0], "reproduces"))
-        assert [check.outcome for check in runs.results(store, run.id)] == ["fixed"]
+        assert [check.outcome for check in runs.list_results(store, run.id)] == ["fixed"]

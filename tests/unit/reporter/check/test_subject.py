@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from reporter.check.subject import failure_of, subject_of, subjects_in, subjects_in_store
+from reporter.check.subject import (
+    read_report_failure,
+    read_stored_subjects,
+    read_subject,
+    read_subjects,
+)
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
@@ -24,20 +29,22 @@ def document(verdict: dict[str, Any], **sections: Any) -> Report:
 def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
     shown = Signature(Kind.CRASH, exception="E", message="m", frames=("torch/a.py:f",))
     verdict = {"kind": "crash", "layer": "inductor", "exception": "E", "message": "bad 12"}
-    assert failure_of(document(verdict)) == Signature(Kind.CRASH, Layer.INDUCTOR, "E", "bad N")
-    assert failure_of(document(verdict, failure=shown.to_json())) == shown
+    assert read_report_failure(document(verdict)) == Signature(
+        Kind.CRASH, Layer.INDUCTOR, "E", "bad N"
+    )
+    assert read_report_failure(document(verdict, failure=shown.to_json())) == shown
     message = "wrong result: output 0: eager is off by 1e-07, compiled by 0.5"
-    wrong = failure_of(document({"kind": "wrong_result", "message": message}))
+    wrong = read_report_failure(document({"kind": "wrong_result", "message": message}))
     assert wrong is not None and wrong.kind == "wrong_result"
-    death = failure_of(document({"kind": "process_death", "exception": "SIGSEGV"}))
+    death = read_report_failure(document({"kind": "process_death", "exception": "SIGSEGV"}))
     assert death == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
     folder = report(tmp_path / "r", "crash", **verdict)
-    assert subject_of(str(folder)).wanted is not None and subject_of(str(folder)).seen == (3, 3)
-    assert subject_of(str(folder / "repro.py")).wanted is None
+    assert read_subject(str(folder)).wanted is not None and read_subject(str(folder)).seen == (3, 3)
+    assert read_subject(str(folder / "repro.py")).wanted is None
     lone = [tmp_path / "copy.py", tmp_path / "the_same.py"]
     for path in lone:
         path.write_text((folder / "repro.py").read_text())
-    found = [item.name for item in subjects_in([str(tmp_path)])]
+    found = [item.name for item in read_subjects([str(tmp_path)])]
     assert found == [str(folder)]  # whose text the others only repeat
 
 
@@ -53,7 +60,7 @@ def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
         for key, title, place, kind, signature, text in rows:
             values = (key, "2026", place, title, kind, "dynamo", signature, "", "2.13.0", text)
             store.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", values)
-        found = list(subjects_in_store(store))
+        found = list(read_stored_subjects(store))
     assert [(item.key, item.name, item.text, item.torch) for item in found] == [
         (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
     ]
@@ -79,4 +86,4 @@ def test_a_report_with_words_of_another_version_is_named(
 ) -> None:
     folder = report(tmp_path / "r", "crash", **verdict)
     with pytest.raises(UsageError, match=f"/r was not written by .*{word}"):
-        subject_of(str(folder))
+        read_subject(str(folder))

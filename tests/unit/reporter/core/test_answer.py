@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import matcher
+from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import sign_crash
 
@@ -22,4 +22,4 @@ def test_a_program_whose_bug_is_the_memory_it_takes_is_recognised() -> None:
     }
     answer = Answer("fails", failure)
     assert answer.out_of_memory
-    assert matcher(sign_crash(Kind.CRASH, Layer.INDUCTOR, failure))(answer)
+    assert make_matcher(sign_crash(Kind.CRASH, Layer.INDUCTOR, failure))(answer)

@@ -139,9 +139,9 @@ def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:
 
 @pytest.mark.parametrize("backend", Backend)
 def test_a_backend_of_torch_has_a_layer(backend: Backend) -> None:
-    layer = kinds.layer_of(backend.value)
+    layer = kinds.classify_backend(backend.value)
     assert kinds.BACKEND_OF[layer] is backend
-    assert kinds.layer_of("my_backend") is kinds.layer_of("custom") is Layer.BACKEND
+    assert kinds.classify_backend("my_backend") is kinds.classify_backend("custom") is Layer.BACKEND
 
 
 def test_the_end_of_a_match_is_never_reached() -> None:

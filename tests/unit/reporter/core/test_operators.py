@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.kinds import Layer
-from reporter.core.operators import name_operators, operators, python_words
+from reporter.core.operators import list_operators, list_python_words, name_operators
 from tests.support.scripts import text
 
 
 def test_operators_are_named_as_people_call_them() -> None:
-    named = operators(text("operators/matmul_under_autocast"))
+    named = list_operators(text("operators/matmul_under_autocast"))
     assert set(named) == {"torch.matmul", "torch.take", "size"}
-    assert operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
-    written = operators(text("operators/writes_by_index"))
+    assert list_operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
+    written = list_operators(text("operators/writes_by_index"))
     assert written == ("index_put_", "__setitem__")
     numbered = "def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)"
-    assert operators(numbered) == ("conj", "conv")
+    assert list_operators(numbered) == ("conj", "conv")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_operators_are_named_as_people_call_them() -> None:
     ],
 )
 def test_a_part_that_is_read_is_named_where_nothing_else_is(read: str, name: str) -> None:
-    assert operators(f"def repro(x, y):\n    return {read}") == (name,)
+    assert list_operators(f"def repro(x, y):\n    return {read}") == (name,)
 
 
 def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
@@ -62,13 +62,13 @@ def program():
 
 
 def test_names_that_rewriting_made_up_are_none() -> None:
-    assert operators(REWRITTEN) == ("nn.Embedding", "torch.func.grad")
-    assert "lambda" in python_words(REWRITTEN)
-    assert python_words(REWRITTEN.replace("lambda z: helper1(z)", "helper1")) == ()
+    assert list_operators(REWRITTEN) == ("nn.Embedding", "torch.func.grad")
+    assert "lambda" in list_python_words(REWRITTEN)
+    assert list_python_words(REWRITTEN.replace("lambda z: helper1(z)", "helper1")) == ()
 
 
 def test_bits_are_named_as_operators_and_in_place_as_statements() -> None:
-    assert operators("def repro(x, y):\n    return (x << y) & 1") == (
+    assert list_operators("def repro(x, y):\n    return (x << y) & 1") == (
         "torch.bitwise_and",
         "torch.bitwise_left_shift",
     )

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from reporter.core import setting_sources as module
 from reporter.core.errors import UsageError
 from reporter.core.setting_sources import resolve
-from reporter.core.settings import Options, settings
+from reporter.core.settings import Options, list_settings
 
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project below which the run happens, and a user file beside it."""
-    monkeypatch.setattr(module, "user_file", lambda: tmp_path / "user" / "config.toml")
+    monkeypatch.setattr(module, "find_user_file", lambda: tmp_path / "user" / "config.toml")
     monkeypatch.delenv("BUGREPORT_EVIDENCE")  # what all other tests share
     (tmp_path / "user").mkdir()
     (tmp_path / "project" / "deep").mkdir(parents=True)
@@ -121,7 +121,9 @@ REFUSALS: list[tuple[str, object]] = [
 def test_unusable_values_are_refused_by_name(name: str, value: object, places: Path) -> None:
     with pytest.raises(UsageError) as caught:
         resolved(places, **{name: value})
-    assert str(caught.value).startswith(f"{settings()[name].long_flag} is {value!r}, but must be ")
+    assert str(caught.value).startswith(
+        f"{list_settings()[name].long_flag} is {value!r}, but must be "
+    )
 
 
 def test_a_refusal_names_the_place(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +193,7 @@ def test_a_bare_command_name_is_left_for_the_search_path(places: Path) -> None:
 
 @given(st.integers())
 def test_a_count_survives_text_and_toml_alike(number: int) -> None:
-    read = settings()["jobs"].read
+    read = list_settings()["jobs"].read
     if number >= 1:
         assert read(number) == read(str(number)) == number
     else:

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import find_failure, matcher
+from reporter.core.candidate import find_failure, make_matcher
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import (
     Signature,
-    frames_of,
+    is_same_crash,
+    is_same_failure,
     normalise,
-    same_crash,
-    same_failure,
+    read_torch_frames,
     sign_assertion,
     sign_crash,
 )
@@ -59,12 +59,12 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "two"), SAME)
 def test_the_same_bug_in_another_program(one: str, two: str) -> None:
-    assert same_failure(crash(one), crash(two))
+    assert is_same_failure(crash(one), crash(two))
 
 
 @pytest.mark.parametrize(("one", "two"), DIFFERENT)
 def test_another_bug(one: str, two: str) -> None:
-    assert not same_failure(
+    assert not is_same_failure(
         crash(one, frames=("torch/a.py:f",)), crash(two, frames=("torch/b.py:g",))
     )
 
@@ -87,11 +87,11 @@ def test_a_violated_constraint_for_which_torch_knows_a_way_out_is_another_failur
 
 @pytest.mark.parametrize("kind", [Kind.HANG, Kind.ACCEPTS_INVALID, Kind.ROUNDING])
 def test_some_kinds_say_all_that_there_is_to_say(kind: Kind) -> None:
-    assert same_failure(Signature(kind), Signature(kind))
+    assert is_same_failure(Signature(kind), Signature(kind))
 
 
 def test_another_exception_class_is_another_bug() -> None:
-    assert not same_failure(crash("x failed", "KeyError"), crash("x failed", "IndexError"))
+    assert not is_same_failure(crash("x failed", "KeyError"), crash("x failed", "IndexError"))
 
 
 def test_a_message_of_user_code_is_no_part_of_the_signature() -> None:
@@ -109,8 +109,8 @@ def test_wrong_values_must_stand_out_from_rounding() -> None:
     clear = sign_assertion("wrong result: eager is off by 1e-07 from float64, compiled by 0.5")
     noise = sign_assertion("wrong result: eager is off by 0.01 from float64, compiled by 0.03")
     assert clear is not None and noise is not None
-    assert same_failure(wanted, clear)
-    assert not same_failure(wanted, noise)
+    assert is_same_failure(wanted, clear)
+    assert not is_same_failure(wanted, noise)
 
 
 def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
@@ -120,10 +120,10 @@ def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
 
 def test_a_kind_never_slips_into_another() -> None:
     seen = sign_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
-    assert seen is not None and not same_failure(Signature(Kind.WRONG_RESULT), seen)
+    assert seen is not None and not is_same_failure(Signature(Kind.WRONG_RESULT), seen)
     metadata = sign_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
     assert metadata is not None and metadata.property == "dtype"
-    assert not same_failure(Signature(Kind.WRONG_METADATA, property="shape"), metadata)
+    assert not is_same_failure(Signature(Kind.WRONG_METADATA, property="shape"), metadata)
 
 
 CLOSE = "Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)"
@@ -166,11 +166,11 @@ def assertion(function: str, is_torch: bool = False) -> Answer:
 
 def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
     wanted = Signature(Kind.WRONG_METADATA, property="requires_grad")
-    assert matcher(wanted)(assertion("<module>")) and matcher(wanted)(
+    assert make_matcher(wanted)(assertion("<module>")) and make_matcher(wanted)(
         assertion("test_wrong_metadata")
     )
-    assert not matcher(wanted)(assertion("fn"))
-    assert not matcher(Signature(Kind.HANG))(assertion("<module>"))
+    assert not make_matcher(wanted)(assertion("fn"))
+    assert not make_matcher(Signature(Kind.HANG))(assertion("<module>"))
     crash = find_failure(assertion("<module>"))
     assert crash is not None and crash.kind == Kind.CRASH
 
@@ -228,9 +228,9 @@ def test_the_frames_of_a_failure_are_torchs_innermost_first_and_at_most_six() ->
         {"file": f"torch/{name}.py", "function": name, "torch": name != "user"}
         for name in "a b user c d e f g".split()
     ]
-    named = frames_of({"frames": [*frames, {"file": "x.py", "function": "f"}]})
+    named = read_torch_frames({"frames": [*frames, {"file": "x.py", "function": "f"}]})
     assert named == tuple(f"torch/{name}.py:{name}" for name in "gfedcb")
-    assert frames_of({}) == ()
+    assert read_torch_frames({}) == ()
 
 
 A, B = "torch/a.py:f", "torch/b.py:g"
@@ -269,14 +269,14 @@ def test_two_crashes_are_compared_by_their_words_and_their_place(
     first, second = (
         Signature(Kind.CRASH, None, "E", message, frames) for message, frames in (one, two)
     )
-    assert same_crash(first, second) is same
-    assert same_crash(second, first) is same
-    assert same_failure(first, second) is same
+    assert is_same_crash(first, second) is same
+    assert is_same_crash(second, first) is same
+    assert is_same_failure(first, second) is same
     kinds = ("crash_on_recompile", "crash_on_recompile")
     later, last = (replace(item, kind=kind) for item, kind in zip((first, second), kinds))
-    assert same_failure(later, last) is same
-    assert not same_failure(first, last) and not same_failure(later, second)
-    assert not same_crash(first, replace(second, exception="F"))
+    assert is_same_failure(later, last) is same
+    assert not is_same_failure(first, last) and not is_same_failure(later, second)
+    assert not is_same_crash(first, replace(second, exception="F"))
 
 
 @pytest.mark.parametrize("kind", ["wrong_result", "wrong_gradient", "stale_graph"])
@@ -286,9 +286,10 @@ def test_two_crashes_are_compared_by_their_words_and_their_place(
 def test_a_wrong_value_stands_out_from_eight_times_on(
     kind: str, ratio: float | None, same: bool
 ) -> None:
-    assert same_failure(Signature(kind), Signature(kind, error_ratio=ratio)) is same
+    assert is_same_failure(Signature(kind), Signature(kind, error_ratio=ratio)) is same
     assert (
-        same_failure(Signature(kind, error_ratio=0.0), Signature(kind, error_ratio=ratio)) is same
+        is_same_failure(Signature(kind, error_ratio=0.0), Signature(kind, error_ratio=ratio))
+        is same
     )
 
 
@@ -306,28 +307,28 @@ def test_a_smaller_program_does_nothing_undefined_that_the_larger_one_did_not(
     wanted: tuple[str, ...], shown: tuple[str, ...], same: bool
 ) -> None:
     larger = Signature(Kind.WRONG_RESULT, undefined=wanted)
-    assert same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown)) is same
+    assert is_same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown)) is same
     assert (
-        same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown, error_ratio=1.0))
+        is_same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown, error_ratio=1.0))
         is False
     )
 
 
 def test_a_death_is_known_by_its_signal_and_metadata_by_their_property() -> None:
-    assert same_failure(
+    assert is_same_failure(
         Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
         Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
     )
-    assert not same_failure(
+    assert not is_same_failure(
         Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
         Signature(Kind.PROCESS_DEATH, signal="SIGSEGV"),
     )
-    assert same_failure(
+    assert is_same_failure(
         Signature(Kind.WRONG_METADATA, property="dtype"),
         Signature(Kind.WRONG_METADATA, property="dtype"),
     )
-    assert same_failure(Signature(Kind.HANG), Signature(Kind.HANG, message="x", error_ratio=1.0))
-    assert same_failure(
+    assert is_same_failure(Signature(Kind.HANG), Signature(Kind.HANG, message="x", error_ratio=1.0))
+    assert is_same_failure(
         Signature(Kind.ACCEPTS_INVALID), Signature(Kind.ACCEPTS_INVALID, undefined=("casts",))
     )
 
@@ -426,6 +427,8 @@ def test_an_internal_assertion_is_torchs_own_whoever_called_the_operator() -> No
     wanted = sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": said})
     other = {**failure, "first_line": "input must have at least 2 dimensions."}
     assert wanted.message is not None
-    assert not same_crash(wanted, sign_crash(Kind.CRASH, Layer.EAGER, other))
+    assert not is_same_crash(wanted, sign_crash(Kind.CRASH, Layer.EAGER, other))
     again = said.replace("/a/b/", "/other/").replace("1613", "1620")
-    assert same_crash(wanted, sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": again}))
+    assert is_same_crash(
+        wanted, sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": again})
+    )

@@ -12,12 +12,12 @@ import pytest
 
 from reporter.cli import shell
 from reporter.core import tokens
-from reporter.core.tokens import without_credentials
+from reporter.core.tokens import remove_credentials
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
 from reporter.store.database import open_store
 from reporter.store.filings import State, move
-from reporter.tracker.error_messages import refusal
+from reporter.tracker.error_messages import describe_refusal
 from tests.support.github.tracker import TOKEN
 
 NAMES = ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"]
@@ -29,8 +29,8 @@ def test_no_way_of_starting_a_process_hands_a_token_on(
 ) -> None:
     monkeypatch.setenv(name, TOKEN)
     monkeypatch.setenv("HF_TOKEN", "the user's own, which a script may need")
-    assert name not in launch.environment() and name not in without_credentials(os.environ)
-    assert "HF_TOKEN" in launch.environment()
+    assert name not in launch.build_environment() and name not in remove_credentials(os.environ)
+    assert "HF_TOKEN" in launch.build_environment()
     child = ask(Path(sys.executable), "import os; answer(names=sorted(os.environ))")["names"]
     assert name not in child and "HF_TOKEN" in child
 
@@ -111,7 +111,9 @@ def test_what_a_server_said_is_cleaned_of_the_token(monkeypatch: pytest.MonkeyPa
     error = github.GithubException(
         500, {"message": f"no such token {TOKEN[:8]} {TOKEN[8:]}", "errors": [TOKEN[:25]]}, {}
     )
-    sentence = str(refusal("github.com", None, "create the issue", error, now=0.0, writes=True))
+    sentence = str(
+        describe_refusal("github.com", None, "create the issue", error, now=0.0, writes=True)
+    )
     assert TOKEN[:8] not in sentence and TOKEN[8:] not in sentence and "<GH_TOKEN>" in sentence
 
 

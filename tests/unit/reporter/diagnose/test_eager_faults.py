@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.eager_faults import may_be_torch, place_of
+from reporter.diagnose.eager_faults import may_be_torch, read_assertion_place
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import DEADLY, EQUAL, raises, recording, verdict
@@ -61,7 +61,7 @@ def test_an_internal_assertion_is_a_crash_in_eager_mode_with_its_file() -> None:
     assert found.reproduced == (3, 3)
     assert "ivalue.h" in found.summary
     assert found.signature is not None and found.signature.exception == "RuntimeError"
-    assert place_of(failing["failure"]) == "aten/src/ATen/core/ivalue.h, line 2170"
+    assert read_assertion_place(failing["failure"]) == "aten/src/ATen/core/ivalue.h, line 2170"
 
 
 def test_an_internal_assertion_that_one_repetition_shows_is_counted() -> None:

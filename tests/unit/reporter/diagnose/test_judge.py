@@ -10,9 +10,9 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
-from reporter.diagnose.explain import command
+from reporter.diagnose.explain import write_command
 from reporter.diagnose.judge import is_tight, judge
-from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.no_finding import did_script_fail
 from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
@@ -434,7 +434,7 @@ def test_what_is_suspicious_is_looked_at_where_a_finding_before_it_was_explained
     [(0, False, False), (None, False, False), (1, False, True), (-9, True, False)],
 )
 def test_when_a_script_has_failed(exit_status: int | None, stopped: bool, failed: bool) -> None:
-    assert script_failed(recording(exit=exit_status, stopped=stopped)) == failed
+    assert did_script_fail(recording(exit=exit_status, stopped=stopped)) == failed
 
 
 def ended_by(name: str, place: str = "", message: str = "no") -> Any:
@@ -543,7 +543,7 @@ def test_rungs_that_are_asked_for_are_measured_beside_the_judgement() -> None:
 
 def test_the_command_of_a_verdict_can_be_typed() -> None:
     options = Options(script=Path("my train.py"), args=("--epochs", "1"))
-    words = shlex.split(command(options, ("eager mode", "custom", "fresh compile")))
+    words = shlex.split(write_command(options, ("eager mode", "custom", "fresh compile")))
     named = words[words.index("--rungs") + 1].split(",")
     assert named == ["eager mode", "fresh compile"] and set(named) <= set(RUNGS)
     assert words[-3:] == ["my train.py", "--epochs", "1"]

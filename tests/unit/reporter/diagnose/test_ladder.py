@@ -9,7 +9,7 @@ import pytest
 
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
-from reporter.diagnose.comparisons import describe, worst_value
+from reporter.diagnose.comparisons import describe, find_worst_value
 from reporter.diagnose.ladder import Climber, Ladder, MeasuredRung
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT, RUNGS
 from reporter.recording.questions import CallQuestion
@@ -301,7 +301,7 @@ def test_a_rung_that_was_not_measured_is_skipped() -> None:
 def test_the_reference_is_named_without_a_word_of_the_program(
     exact: MeasuredRung, text: str
 ) -> None:
-    assert text in ladder.reference(Ladder({EXACT: exact}))
+    assert text in ladder.describe_reference(Ladder({EXACT: exact}))
 
 
 STRIDE = {"where": "output 1", "property": "stride", "eager": "(2, 1)", "compiled": "(1, 2)"}
@@ -367,9 +367,9 @@ def test_a_difference_without_a_number_has_none() -> None:
 def test_the_worst_value_is_the_largest_that_the_rule_minds() -> None:
     minded = value("output 1", max_abs_error=0.1), value("output 2", max_abs_error=0.3)
     large = value("output 0", same=True, max_abs_error=9.0)
-    worst = worst_value(compared(large, *minded))
+    worst = find_worst_value(compared(large, *minded))
     assert worst is not None and worst["where"] == "output 2"
     only = compared(large, value("output 3", same=True, max_abs_error=None))
-    worst = worst_value(only)
+    worst = find_worst_value(only)
     assert worst is not None and worst["where"] == "output 0"
-    assert worst_value(EQUAL) is None
+    assert find_worst_value(EQUAL) is None

@@ -14,10 +14,10 @@ from reporter.diagnose.measuring import (
     climb_from_the_top,
     climb_while_it_hangs,
     describe_frequency,
-    first_bad,
+    find_failing_layer,
     is_never_repeated,
     make_diagnosis,
-    steadiness,
+    measure_steadiness,
 )
 from reporter.diagnose.rungs import UNBOUND
 from reporter.recording.questions import CallQuestion
@@ -106,7 +106,7 @@ def test_the_layer_is_the_lowest_backend_that_shows_it(
 ) -> None:
     asking = climber(MadeUp(dict.fromkeys(bad, raises())), options=options)
     climb(asking)
-    assert first_bad(asking, failed) == layer
+    assert find_failing_layer(asking, failed) == layer
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_failure_is_counted_with_the_scripts_own_call(
     call_session = MadeUp(dict.fromkeys(rungs, raises()))
     asking = climber(call_session, **more)
     climb(asking)
-    assert steadiness(asking, failed) == seen
+    assert measure_steadiness(asking, failed) == seen
     assert len([name for name in call_session.measured() if name.startswith("repeat")]) == repeated
 
 
@@ -136,16 +136,16 @@ def test_a_call_of_the_scripts_own_that_was_stopped_does_not_count() -> None:
     asking = climber(MadeUp({"compiled": raises(), "inductor": raises()}))
     climb(asking)
     asking.own_call_shows_it = False
-    assert steadiness(asking, failed) == (2, 2)
+    assert measure_steadiness(asking, failed) == (2, 2)
 
 
 def test_a_rung_that_was_left_out_does_not_count() -> None:
     asking = climber(MadeUp({"compiled": raises()}))
     asking.measure("compiled")
-    assert steadiness(asking, failed) == (2, 2)
+    assert measure_steadiness(asking, failed) == (2, 2)
     with_gradients = climber(MadeUp({"compiled": raises()}), grads="f.pt")
     with_gradients.measure("compiled")
-    assert steadiness(with_gradients, failed) == (2, 2)
+    assert measure_steadiness(with_gradients, failed) == (2, 2)
 
 
 def test_what_only_the_scripts_own_call_has_shown_was_seen_nowhere_else() -> None:
@@ -191,8 +191,8 @@ def test_no_backend_above_the_lowest_that_hangs_is_asked(
     assert climb_while_it_hangs(asking) == names == tuple(asking.ladder.rungs)
     assert tuple(call_session.measured()) == names
     stuck = asking.ladder["compiled"].outcome
-    assert first_bad(asking, lambda rung: rung.outcome == stuck) == LAYER_OF[lowest]
-    assert steadiness(asking, lambda rung: rung.outcome == stuck)[0] >= 2
+    assert find_failing_layer(asking, lambda rung: rung.outcome == stuck) == LAYER_OF[lowest]
+    assert measure_steadiness(asking, lambda rung: rung.outcome == stuck)[0] >= 2
 
 
 class Slow(MadeUp):
@@ -230,4 +230,4 @@ def test_without_bound_decompositions_the_call_has_to_be_right_for_the_fault_to_
     for outcome, layer in (({"outcome": "ok"}, "decomposition"), (DEADLY, "aot_autograd")):
         asking = climber(MadeUp({**dict.fromkeys(ALL[2:], raises()), UNBOUND: outcome}))
         climb(asking)
-        assert first_bad(asking, failed) == layer
+        assert find_failing_layer(asking, failed) == layer

@@ -11,10 +11,10 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.no_finding import (
+    have_same_ending,
+    judge_without_finding,
     may_fail_elsewhere,
     may_fail_uncompiled,
-    same_ending,
-    without_finding,
 )
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import recording
@@ -52,20 +52,20 @@ def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_co
     ],
 )
 def test_two_runs_end_alike_where_class_place_and_words_agree(other: Any, same: bool) -> None:
-    assert same_ending(ended_by("AssertionError", "3 of 17 differ"), other) == same
+    assert have_same_ending(ended_by("AssertionError", "3 of 17 differ"), other) == same
 
 
 def test_a_script_that_fails_without_the_compiler_too_is_invalid() -> None:
-    found = without_finding(failed(fails_uncompiled=True))
+    found = judge_without_finding(failed(fails_uncompiled=True))
     assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
     assert "in the same way without the compiler: AssertionError in train.py" in found.summary
 
 
 def test_a_script_that_fails_with_the_compiler_alone_is_told_so() -> None:
-    found = without_finding(failed(fails_uncompiled=False))
+    found = judge_without_finding(failed(fails_uncompiled=False))
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert "With TORCHDYNAMO_DISABLE=1 the script does not fail" in found.summary
-    assert "TORCHDYNAMO_DISABLE" not in without_finding(failed()).summary
+    assert "TORCHDYNAMO_DISABLE" not in judge_without_finding(failed()).summary
 
 
 def test_a_script_that_waited_for_other_processes_is_run_without_the_compiler() -> None:
@@ -74,33 +74,33 @@ def test_a_script_that_waited_for_other_processes_is_run_without_the_compiler() 
     assert not may_fail_elsewhere(failed(**{**alone, "waited_for": 0.1}))
     assert not may_fail_elsewhere(failed(**{**alone, "calls": 1}))
     assert not may_fail_elsewhere(failed(**{**alone, "exit": 0, "exception": None}))
-    outside = without_finding(failed(**alone, fails_uncompiled=False))
+    outside = judge_without_finding(failed(**alone, fails_uncompiled=False))
     assert (outside.kind, outside.layer, outside.is_bug) == ("outside", "none", False)
     assert "another process that it starts, which was not looked at" in outside.summary
-    found = without_finding(failed(**alone, fails_uncompiled=True))
+    found = judge_without_finding(failed(**alone, fails_uncompiled=True))
     assert found.kind == "invalid_program" and "fails without the compiler" in found.summary
 
 
 def test_work_of_other_processes_is_said_to_be_unseen() -> None:
-    idle = without_finding(recording(calls=0, compared=0))
-    busy = without_finding(recording(calls=0, compared=0, waited_for=4.0))
+    idle = judge_without_finding(recording(calls=0, compared=0))
+    busy = judge_without_finding(recording(calls=0, compared=0, waited_for=4.0))
     assert "other processes" not in idle.summary and "was not looked at" in busy.summary
 
 
 def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -> None:
     with pytest.raises(CannotJudgeError, match="SIGSEGV, in no call of a torch function"):
-        without_finding(recording(calls=0, compared=0, exit=-signal.SIGSEGV))
+        judge_without_finding(recording(calls=0, compared=0, exit=-signal.SIGSEGV))
 
 
 def test_inputs_that_onnx_runtime_refuses_are_the_scripts_own_error() -> None:
     line = "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type."
     recording = failed(exports=True, exception=ended_by("InvalidArgument", line))
-    found = without_finding(recording)
+    found = judge_without_finding(recording)
     assert (found.kind, found.layer) == ("invalid_program", "onnx")
 
 
 @pytest.mark.parametrize("name", ["FileNotFoundError", "ModuleNotFoundError"])
 def test_what_the_machine_lacks_is_no_result_of_a_compiled_call(name: str) -> None:
-    found = without_finding(failed(exception=ended_by(name)))
+    found = judge_without_finding(failed(exception=ended_by(name)))
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert f"outside of its compiled calls, with {name} in train.py" in found.summary

@@ -52,14 +52,14 @@ def served() -> Iterator[tuple[str, list[str]]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    index.offers.cache_clear()
+    index.fetch_offers.cache_clear()
     yield f"http://127.0.0.1:{server.server_port}/simple", files
     server.shutdown()
     server.server_close()
 
 
 def test_the_versions_with_a_wheel_for_this_machine(served: tuple[str, list[str]]) -> None:
-    found = index.offers(served[0])
+    found = index.fetch_offers(served[0])
     assert [(offer.version, offer.pythons) for offer in found] == [
         ("2.0.1", ((3, 9), (3, 10), (3, 11))),
         ("2.6.0", ((3, 11),)),
@@ -89,9 +89,9 @@ def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:
     with pytest.raises(UsageError, match=r"no torch 2\.9"):
         index.find("2.9", served[0], None)
     with pytest.raises(CannotJudgeError, match="cannot be read"):
-        index.offers("http://127.0.0.1:9/simple")
+        index.fetch_offers("http://127.0.0.1:9/simple")
     with pytest.raises(CannotJudgeError, match="has no torch"):
-        index.offers(served[0].replace("/simple", "/elsewhere/torch/not"))
+        index.fetch_offers(served[0].replace("/simple", "/elsewhere/torch/not"))
 
 
 def test_a_build_that_the_index_no_longer_lists_is_remembered(
@@ -99,17 +99,17 @@ def test_a_build_that_the_index_no_longer_lists_is_remembered(
 ) -> None:
     place, files = served
     with open_store(tmp_path / "s") as store:
-        first = index.remember(store, index.offers(place))
+        first = index.remember(store, index.fetch_offers(place))
         del files[-3]
-        index.offers.cache_clear()
-        assert len(index.offers(place)) == len(first) - 1
-        again = index.remember(store, index.offers(place))
+        index.fetch_offers.cache_clear()
+        assert len(index.fetch_offers(place)) == len(first) - 1
+        again = index.remember(store, index.fetch_offers(place))
     gone = [offer for offer in again if not offer.is_listed]
     assert [replace(offer, is_listed=True) for offer in again] == list(first)
     # a wheel can be installed by its address when the index has stopped to list it
     assert [offer.release() for offer in gone] == [Release(gone[0].version, wheel=gone[0].url)]
     assert gone[0].url.endswith(f"torch-{gone[0].version}-cp311-cp311-{MACHINE}.whl")
-    inside = index.between(first, "2.6.1", "2.7.0")
+    inside = index.select_offers(first, "2.6.1", "2.7.0")
     assert [offer.version for offer in inside] == [
         "2.6.1",
         *(f"2.7.0.dev2025010{day}" for day in (1, 2, 3)),
@@ -130,4 +130,4 @@ PYTHONS = [
 def test_a_python_in_which_it_can_compile(
     version: str, offered: list[tuple[int, int]], best: tuple[int, int]
 ) -> None:
-    assert index.pythons_for(version, offered)[0] == best
+    assert index.select_pythons(version, offered)[0] == best

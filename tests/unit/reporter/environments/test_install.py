@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.environments.install import attempts, numpy_for, reason
+from reporter.environments.install import choose_numpy, find_reason, list_plainer_builds
 from reporter.environments.release import Release
 
 
 def test_numpy_is_one_that_the_release_can_use() -> None:
     wanted = ["2.0.1", "2.2.2", "2.3.0", "2.3.0.dev20240301", "2.13.0", "2.15.0+cpu"]
-    assert [numpy_for(version) for version in wanted] == ["numpy<2"] * 2 + ["numpy"] * 4
+    assert [choose_numpy(version) for version in wanted] == ["numpy<2"] * 2 + ["numpy"] * 4
 
 
 def test_the_build_for_this_machine_is_tried_before_the_plain_one() -> None:
     plain = Release("2.6.0", version="2.6.0")
-    assert [item.backend for item in attempts(plain)] == ["auto", None]
+    assert [item.backend for item in list_plainer_builds(plain)] == ["auto", None]
     named = Release("2.6.0", version="2.6.0", backend="cu124")
-    assert list(attempts(named)) == [named]
+    assert list(list_plainer_builds(named)) == [named]
 
 
 SAID = [
@@ -36,4 +36,4 @@ SAID = [
 
 @pytest.mark.parametrize(("output", "words"), SAID)
 def test_why_an_installation_failed_is_told_in_a_line(output: str, words: str) -> None:
-    assert reason(output).startswith(words) and "\n" not in reason(output)
+    assert find_reason(output).startswith(words) and "\n" not in find_reason(output)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.environments.release import Release, parse, public
+from reporter.environments.release import Release, parse, strip_local_part
 from tests.support.wheels import make_wheels
 
 
@@ -17,7 +17,7 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
     assert parse("2.6.0") == Release("2.6.0", version="2.6.0")
     url = "https://x/torch-2.16.0.dev20261101%2Bcpu-cp311-cp311-linux_x86_64.whl"
     assert parse(url) == Release("2.16.0.dev20261101+cpu", wheel=url)
-    assert public("2.13.0+cpu") == "2.13.0"
+    assert strip_local_part("2.13.0+cpu") == "2.13.0"
     for text in ("torch", "2", "", "2.6.0; rm", "gone.whl"):
         with pytest.raises(UsageError):
             parse(text)

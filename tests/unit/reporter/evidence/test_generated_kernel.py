@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.evidence.generated_kernel import GeneratedKernel, excerpt, kernels
+from reporter.evidence.generated_kernel import GeneratedKernel, choose_excerpt, read_kernels
 from reporter.evidence.interface import Excerpt
 from tests.support.places import DATA
 
@@ -31,10 +31,10 @@ def test_the_kernel_that_matters_or_none(
 ) -> None:
     found = [
         kernel
-        for kernel in kernels(DATA, ["evidence"])
+        for kernel in read_kernels(DATA, ["evidence"])
         if any(f"_{name}_" in kernel.name for name in names)
     ]
-    shown = excerpt(found, error, suspects, gradient=False)
+    shown = choose_excerpt(found, error, suspects, gradient=False)
     if isinstance(shown, Excerpt):
         assert f"`{expected}`" in shown.caption and "#include" not in shown.text
     else:
@@ -46,7 +46,9 @@ def test_a_long_kernel_is_cut_around_the_line_at_fault() -> None:
     kernel = GeneratedKernel(
         "cpp_fused_0", "cpp", "\n".join(["void kernel()", "{", *lines, "}"]), ""
     )
-    shown = excerpt([kernel], " 212 |     auto tmp210 = in_ptr0[210] * 210;\n", (), gradient=False)
+    shown = choose_excerpt(
+        [kernel], " 212 |     auto tmp210 = in_ptr0[210] * 210;\n", (), gradient=False
+    )
     assert isinstance(shown, Excerpt)
     assert len(shown.text.splitlines()) < 40 and lines[210] in shown.text
     assert shown.text.startswith("void kernel()")

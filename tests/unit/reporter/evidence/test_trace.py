@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.evidence import trace
-from reporter.evidence.trace import public_trace
+from reporter.evidence.trace import rebuild_trace
 
 SITE = "/home/ann/env/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py"
 
@@ -24,7 +24,7 @@ def record(payload: str = "", **what: object) -> str:
 
 def rebuilt(tmp_path: Path, *records: str) -> str:
     (tmp_path / "one.log").write_text("".join(records))
-    return public_trace(tmp_path)
+    return rebuild_trace(tmp_path)
 
 
 def test_paths_processes_and_hosts_are_not_in_it(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_long_trace_ends_with_a_whole_record(
 
 
 def test_no_trace_is_an_empty_text(tmp_path: Path) -> None:
-    assert public_trace(tmp_path / "none") == ""
+    assert rebuild_trace(tmp_path / "none") == ""
 
 
 def test_the_version_of_a_torch_built_in_house_is_not_in_it(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import Options
 from reporter.execution import interpreter
-from reporter.pipeline.run import interpreters
+from reporter.pipeline.run import resolve_interpreters
 from reporter.report.captured_call import (
     CapturedCall,
     CapturedVerdict,
@@ -156,12 +156,12 @@ def test_the_others_are_other_environments_each_once(
     here = interpreter.probe(environment("here") / "bin" / "python")
     old = environment("old")
     named = (old, old / "bin" / "python3", environment("new") / "bin" / "python")
-    found = interpreter.others(Options(differs_from=named), here)
+    found = interpreter.probe_others(Options(differs_from=named), here)
     assert [info.path for info in found] == [old / "bin" / "python", named[2]]
-    assert interpreter.others(Options(), here) == ()
+    assert interpreter.probe_others(Options(), here) == ()
     for same in (here.path, here.path.with_name("python3"), here.path.parents[1]):
         options = Options(differs_from=(old, same))
-        message = refusal(lambda options=options: interpreter.others(options, here))
+        message = refusal(lambda options=options: interpreter.probe_others(options, here))
         assert str(same) in message and "nothing can differ" in message
 
 
@@ -172,7 +172,7 @@ def test_the_others_need_a_torch_too(
     here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "", "/x")
 
     def message(path: Path) -> str:
-        return refusal(lambda: interpreter.others(Options(differs_from=(path,)), here))
+        return refusal(lambda: interpreter.probe_others(Options(differs_from=(path,)), here))
 
     assert "needs at least 2.0; choose another with --differs-from" in message(environment("old"))
     assert "there is no interpreter" in message(tmp_path / "gone")
@@ -194,9 +194,9 @@ def test_a_resumed_run_keeps_the_interpreters_it_began_with(
         Surroundings(str(here), differs_from=(str(old),)),
     )
     for given in ((), (old,), (old.parents[1],)):
-        info, others = interpreters(Options(differs_from=given), begun)
+        info, others = resolve_interpreters(Options(differs_from=given), begun)
         assert (info.path, [item.path for item in others]) == (here, [old])
-    message = refusal(lambda: interpreters(Options(differs_from=(new,)), begun))
+    message = refusal(lambda: resolve_interpreters(Options(differs_from=(new,)), begun))
     assert str(old) in message and "start anew without --resume" in message
 
 

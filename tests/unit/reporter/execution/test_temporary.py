@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from reporter.execution.temporary import own_temporary_folder, shared_temporary_folder
+from reporter.execution.temporary import find_shared_temporary_folder, use_own_temporary_folder
 
 ENTERS = """
 import os, sys, tempfile
-from reporter.execution.temporary import own_temporary_folder
-with own_temporary_folder():
+from reporter.execution.temporary import use_own_temporary_folder
+with use_own_temporary_folder():
     print(tempfile.mkdtemp(), flush=True)
     sys.stdin.readline()
     os._exit(9)
@@ -46,13 +46,13 @@ def start(place: Path) -> tuple[subprocess.Popen[str], Path]:
 
 
 def test_files_lie_in_one_folder_that_goes_at_the_end(place: Path) -> None:
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         folder = Path(tempfile.gettempdir())
-        assert folder.parent == place and shared_temporary_folder() == place
+        assert folder.parent == place and find_shared_temporary_folder() == place
         assert Path(tempfile.mkdtemp()).parent == folder
         assert folder.stat().st_mode & 0o777 == 0o700
     assert list(place.iterdir()) == []
-    assert Path(tempfile.gettempdir()) == place == shared_temporary_folder()
+    assert Path(tempfile.gettempdir()) == place == find_shared_temporary_folder()
 
 
 def test_a_path_too_long_for_a_socket_gets_a_short_name(
@@ -61,9 +61,9 @@ def test_a_path_too_long_for_a_socket_gets_a_short_name(
     far = place.joinpath("a" * 100, "b" * 100)
     far.mkdir(parents=True)
     monkeypatch.setattr(tempfile, "tempdir", str(far))
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         folder = Path(tempfile.mkdtemp())
-        assert folder.resolve().is_relative_to(far) and shared_temporary_folder() == far
+        assert folder.resolve().is_relative_to(far) and find_shared_temporary_folder() == far
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(str(folder / "s"))
         alias = folder.parent.parent
@@ -71,7 +71,7 @@ def test_a_path_too_long_for_a_socket_gets_a_short_name(
 
 
 def test_an_exception_leaves_nothing(place: Path) -> None:
-    with pytest.raises(KeyError), own_temporary_folder():
+    with pytest.raises(KeyError), use_own_temporary_folder():
         raise KeyError
     assert list(place.iterdir()) == []
 
@@ -81,10 +81,10 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(place:
     killed, left = start(place)
     killed.communicate("\n")
     assert killed.returncode == 9 and left.exists()
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         assert used.exists() and not left.parent.exists()
     living.communicate("\n")
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         assert not used.parent.exists()
 
 
@@ -97,11 +97,11 @@ def test_a_removal_that_is_interrupted_is_gone_on_with(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shutil, "rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt), own_temporary_folder():
+    with pytest.raises(KeyboardInterrupt), use_own_temporary_folder():
         Path(tempfile.mkdtemp(), "file").write_text("")
     monkeypatch.setattr(shutil, "rmtree", real)
     assert len(list(place.iterdir())) == 1
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         pass
     assert list(place.iterdir()) == []
 
@@ -112,7 +112,7 @@ def test_folders_of_others_stay(place: Path, tmp_path: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "lock").touch()
     (place / "bugreport-link").symlink_to(elsewhere)
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         pass
     assert {path.name for path in place.iterdir()} == {"bugreport-of-somebody", "bugreport-link"}
     assert (elsewhere / "lock").exists()
@@ -125,5 +125,5 @@ def test_without_a_folder_for_them_nothing_changes(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "mkdtemp", full)
-    with own_temporary_folder():
+    with use_own_temporary_folder():
         assert Path(tempfile.gettempdir()) == place

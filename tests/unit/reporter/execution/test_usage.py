@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reporter.core.progress import PlainProgress
-from reporter.execution.usage import Meter, MeteredProgress, StageUsage, table
+from reporter.execution.usage import Meter, MeteredProgress, StageUsage, render_usage
 from reporter.report.sections import StageRow
 
 
@@ -54,6 +54,6 @@ def test_the_table_ends_with_the_sum() -> None:
         "record": StageRow(wall=1.0, cpu=2.0, compilations=3, processes=4),
         "verify": StageRow(wall=10.0),  # of a report of version 1
     }
-    first, *_, last = table(rows)
+    first, *_, last = render_usage(rows)
     assert first.split() == ["stage", "wall", "cpu", "compiled", "processes"]
     assert last.split() == ["all", "11.0", "s", "2.0", "s", "3", "4"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reporter.kernels import generated
-from reporter.kernels.generated import compile_kernels, failing_repro
+from reporter.kernels.generated import compile_kernels, write_failing_repro
 from templates.kernel import TARGETS
 
 KERNEL = """\
@@ -121,10 +121,10 @@ def test_the_texts_are_kept_where_nobody_else_reads_and_a_broken_one_as_a_progra
 
 
 def test_a_kernel_that_a_target_cannot_compile_is_a_program_of_its_own() -> None:
-    text = failing_repro(BROKEN)
+    text = write_failing_repro(BROKEN)
     assert text is not None
     tree = ast.parse(text)
     assert "does not compile for gfx942: no such type" in (ast.get_docstring(tree) or "")
     assert 'GPUTarget("hip", "gfx942", 64)' in text and '"XBLOCK": 128' in text
     assert "import torch\n" not in text
-    assert failing_repro(RIGHT) is None
+    assert write_failing_repro(RIGHT) is None

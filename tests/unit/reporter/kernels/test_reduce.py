@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from reporter.kernels.reduce import KernelCandidate, smallest
+from reporter.kernels.reduce import KernelCandidate, reduce_kernel
 from tests.support.scripts import text
 
 
@@ -21,7 +21,7 @@ def test_reduction_leaves_what_the_failure_needs() -> None:
     def attempt(kernels: Sequence[KernelCandidate]) -> list[bool]:
         return ["tl.arange(0, SIZE1)" in kernel.text for kernel in kernels]
 
-    small = smallest(
+    small = reduce_kernel(
         KernelCandidate(text("kernels/loop_with_a_helper"), "kernel1", launch), attempt
     )
     assert small.statements == 1 and "helper1" not in small.text
@@ -60,5 +60,5 @@ def test_a_chain_of_operations_is_shortened() -> None:
             )
         return found
 
-    small = smallest(KernelCandidate(text("kernels/chain"), "kernel1", launch), attempt)
+    small = reduce_kernel(KernelCandidate(text("kernels/chain"), "kernel1", launch), attempt)
     assert small.statements == 3 and "0.5" not in small.text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reporter.kernels.verdict import judge, same_failure
+from reporter.kernels.verdict import is_same_failure, judge
 
 
 def _answer(outcome: str, target: str = "cuda:80", **more: Any) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def test_the_same_failure_in_other_words() -> None:
     wanted = _answer(
         "raises", exception="RuntimeError", message="'tt.dot' op has 3 operands of tensor<4xf32>"
     )
-    assert same_failure(
+    assert is_same_failure(
         wanted, {**wanted, "message": "'tt.load' op has 7 operands of tensor<8xf16>"}
     )
-    assert not same_failure(wanted, {**wanted, "message": "unrealized cast"})
-    assert not same_failure(wanted, _answer("died", signal="SIGABRT"))
+    assert not is_same_failure(wanted, {**wanted, "message": "unrealized cast"})
+    assert not is_same_failure(wanted, _answer("died", signal="SIGABRT"))

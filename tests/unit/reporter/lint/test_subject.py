@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reporter.lint.subject import program_in, read
+from reporter.lint.subject import find_python_block, read
 
 
 def test_a_program_is_found_in_an_issue() -> None:
-    assert program_in("text\n\n````python\na\n```\nb\n````\n") == "a\n```\nb\n"
-    assert program_in("```\nno language\n```\n") is None
+    assert find_python_block("text\n\n````python\na\n```\nb\n````\n") == "a\n```\nb\n"
+    assert find_python_block("```\nno language\n```\n") is None
 
 
 def test_a_file_alone_is_read_by_its_ending(tmp_path: Path) -> None:

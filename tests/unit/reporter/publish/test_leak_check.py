@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.leakcheck.audit import Identity, private_terms
+from anonymizer.leakcheck.audit import Identity, collect_private_terms
 from reporter.core.errors import LeakError
 from reporter.publish.leak_check import check_outgoing, refuse_leaks
 from templates import charts
@@ -87,12 +87,12 @@ def test_refusal_quotes_nothing_and_says_where_the_list_is(
 
 def test_the_leak_check_reads_the_pictures() -> None:
     source = "def wobble_quorum(x):\n    return x\n"
-    terms = private_terms({"script.py": source}, data.torch_vocabulary(), ())
+    terms = collect_private_terms({"script.py": source}, data.torch_vocabulary(), ())
     who = Identity("/home/someone", "someone", "host")
     clean = check_outgoing({"report.html": page()}, terms, internals=data.INTERNALS, identity=who)
     assert clean.passed, clean.findings
     found = document()["pictures"]["divergence"]
     found["points"][0]["operator"] = "wobble_quorum"
-    picture = {"report.html": charts.divergence(found)}
+    picture = {"report.html": charts.plot_divergence(found)}
     leaky = check_outgoing(picture, terms, internals=data.INTERNALS, identity=who)
     assert "wobble_quorum" in {finding.term for finding in leaky.findings}

@@ -9,10 +9,15 @@ import pytest
 from msgspec import structs
 
 from reporter.core.errors import UsageError
-from reporter.publish.rerender import for_later, in_form, own_form, with_checks
+from reporter.publish.rerender import (
+    build_rerender_files,
+    load_own_form,
+    render_in_form,
+    update_checks,
+)
 from reporter.report.sections import read_report
 from reporter.store.database import open_store
-from reporter.store.reports import key_of
+from reporter.store.reports import compute_key
 from templates import forms
 from tests.support.created import command
 from tests.support.golden import HOME, document, issue
@@ -27,14 +32,14 @@ def report(tmp_path: Path) -> Path:
         (folder / name).write_text((HOME / "crash" / name).read_text("utf-8"), "utf-8")
     text = issue("crash")
     (folder / "issue.md").write_text(text, "utf-8")
-    for name, value in for_later(forms.load("pytorch"), {"issue.md": text}).items():
+    for name, value in build_rerender_files(forms.load("pytorch"), {"issue.md": text}).items():
         (folder / "private" / name).write_text(value, "utf-8")
     return folder
 
 
 def checked(folder: Path, torch: str, outcome: str, hits: int = 3) -> None:
     """A result in the store, as `check` leaves it."""
-    key = key_of((folder / "repro.py").read_text("utf-8"))
+    key = compute_key((folder / "repro.py").read_text("utf-8"))
     with open_store() as store:
         store.execute(
             "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs)"
@@ -47,7 +52,7 @@ def test_releases_that_were_checked_reach_the_issue_and_the_page(report: Path) -
     checked(report, "2.6.0", "fixed", 0)
     checked(report, "2.15.0", "reproduces")
     checked(report, "2.1.0", "cannot_judge", 0)
-    (note,) = with_checks([str(report)])
+    (note,) = update_checks([str(report)])
     assert "have the releases now" in note
     text = (report / "issue.md").read_text("utf-8")
     assert "| 2.6.0 | right |" in text and "| 2.15.0 | fails, 3 of 3 runs |" in text
@@ -56,9 +61,9 @@ def test_releases_that_were_checked_reach_the_issue_and_the_page(report: Path) -
     document = json.loads((report / "report.json").read_text("utf-8"))
     assert document["issue"]["releases"]["2.6.0"] == "right"
     assert "module: regression" in document["labels"] and document["lint"]["clean"]
-    assert with_checks([str(report)]) == ()  # nothing new
+    assert update_checks([str(report)]) == ()  # nothing new
     checked(report, "2.14.0", "reproduces")
-    assert "have the releases now" in with_checks([str(report)])[0]
+    assert "have the releases now" in update_checks([str(report)])[0]
 
 
 def test_an_issue_that_its_owner_has_edited_stays(report: Path) -> None:
@@ -66,25 +71,25 @@ def test_an_issue_that_its_owner_has_edited_stays(report: Path) -> None:
     path.write_text(path.read_text("utf-8").replace("Expected", "EXPECTED"), "utf-8")
     before = path.read_text("utf-8")
     checked(report, "2.6.0", "fixed", 0)
-    (note,) = with_checks([str(report)])
+    (note,) = update_checks([str(report)])
     assert "was edited and stays" in note and path.read_text("utf-8") == before
     assert 'data-chart="releases"' in (report / "report.html").read_text("utf-8")
 
 
 def test_what_is_no_report_is_left_alone(tmp_path: Path, report: Path) -> None:
     (tmp_path / "alone.py").write_text("")
-    assert with_checks([str(tmp_path / "alone.py"), str(tmp_path), "a/b#3"]) == ()
+    assert update_checks([str(tmp_path / "alone.py"), str(tmp_path), "a/b#3"]) == ()
     data = json.loads((report / "report.json").read_text("utf-8"))
     del data["issue"]
     (report / "report.json").write_text(json.dumps(data), "utf-8")
     with pytest.raises(UsageError, match="create it anew"):
-        in_form(report, forms.load("plain"))
+        render_in_form(report, forms.load("plain"))
 
 
-@pytest.mark.parametrize("name", forms.names())
+@pytest.mark.parametrize("name", forms.list_forms())
 def test_in_each_form_it_has_that_forms_headings(report: Path, name: str) -> None:
     form = forms.load(name)
-    text = in_form(report, form)
+    text = render_in_form(report, form)
     for heading in form.headings:
         assert f"\n{heading}\n" in text
     assert (report / "repro.py").read_text("utf-8").strip() in text
@@ -110,13 +115,13 @@ def test_filing_in_a_form_of_ones_own(report: Path, tmp_path: Path) -> None:
 
 def test_the_form_of_a_report_is_remembered(report: Path, tmp_path: Path) -> None:
     written = read_report(document("crash"), "golden")
-    assert own_form(report, written) == forms.load("pytorch")
+    assert load_own_form(report, written) == forms.load("pytorch")
     own = tmp_path / "own"
     own.mkdir()
     (own / "issue.md.j2").write_text("{{ repro }}")
     assert written.issue is not None
     data = structs.replace(written, issue=structs.replace(written.issue, form="own"))
-    assert own_form(report, data) is None
+    assert load_own_form(report, data) is None
     (report / "private" / "template.txt").write_text(str(own))
-    found = own_form(report, data)
+    found = load_own_form(report, data)
     assert found is not None and found.folder == own

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.leakcheck.audit import Terms, surrounding_terms
+from anonymizer.leakcheck.audit import Terms, collect_surrounding_terms
 from reporter.core.kinds import Kind
 from reporter.publish import surroundings
 from reporter.publish.surroundings import find_terms
@@ -115,7 +115,7 @@ def test_an_honest_report_passes_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_everyday_words_of_a_path_are_no_evidence() -> None:
-    terms = surrounding_terms(
+    terms = collect_surrounding_terms(
         ["/usr/local/lib/python3.11/site-packages", "x86_64-linux-gnu", "en_US.UTF-8"]
     )
     assert not [name for name in (*terms.names, *terms.strings) if re.search("python|linux", name)]

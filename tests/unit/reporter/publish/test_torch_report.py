@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.publish.torch_report import short_message
+from reporter.publish.torch_report import shorten_message
 
 _LIST = (
     'Constraints violated (d0)! For more information, run with TORCH_LOGS="+dynamic".\n'
@@ -40,4 +40,4 @@ _FAKE_CALL = (
 )
 def test_a_message_is_what_is_wrong_and_no_advice(message: str, said: str) -> None:
     failure = {"message": message, "first_line": message.split("\n")[0]}
-    assert short_message(failure) == said
+    assert shorten_message(failure) == said

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.recording.entry_points import check_early, entry_point_of
+from reporter.recording.entry_points import check_early, resolve_entry_point
 from tests.support.entry_points import options, write
 from tests.support.notebooks import notebook
 
@@ -38,7 +38,7 @@ def test_a_mistake_gets_a_sentence_before_anything_runs(name: str, tmp_path: Pat
     with pytest.raises(UsageError, match="^.{20,300}$") as caught:
         asked = options(tmp_path, *words)
         check_early(asked)
-        entry_point_of(asked, Path(sys.executable))
+        resolve_entry_point(asked, Path(sys.executable))
     assert phrase in str(caught.value)
 
 
@@ -47,4 +47,4 @@ def test_an_interpreter_without_pytest_is_named(tmp_path: Path) -> None:
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     bare.chmod(0o755)
     with pytest.raises(UsageError, match="has no pytest; install it there"):
-        entry_point_of(options(tmp_path, "-m", "pytest", "test_a.py"), bare)
+        resolve_entry_point(options(tmp_path, "-m", "pytest", "test_a.py"), bare)

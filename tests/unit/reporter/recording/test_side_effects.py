@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.protocol import SIDE_EFFECT, Comparison, MetadataDifference
-from reporter.recording.side_effects import settle, without_state
+from reporter.recording.side_effects import drop_state, settle
 
 EFFECT: MetadataDifference = {
     "where": "Python state 3",
@@ -28,9 +28,9 @@ def comparison(*metadata: MetadataDifference) -> Comparison:
 
 
 def test_without_state_the_rest_is_judged() -> None:
-    assert without_state(comparison(EFFECT))["same"]
-    assert without_state(comparison(EFFECT, STRIDE))["metadata"] == [STRIDE]
-    assert not without_state(comparison(EFFECT, STRIDE))["same"]
+    assert drop_state(comparison(EFFECT))["same"]
+    assert drop_state(comparison(EFFECT, STRIDE))["metadata"] == [STRIDE]
+    assert not drop_state(comparison(EFFECT, STRIDE))["same"]
 
 
 def test_other_runs_are_made_only_for_a_side_effect() -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import matcher
+from reporter.core.candidate import make_matcher
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
@@ -22,8 +22,8 @@ from reporter.report.captured_call import (
     ProgramMaterial,
     Surroundings,
 )
-from reporter.report.sections import ContrastSection, section
-from templates.wording import difference
+from reporter.report.sections import ContrastSection, build_section
+from templates.wording import describe_difference
 from tests.support import outgoing_data as data
 
 WANTED = Signature(Kind.CRASH, exception="KeyError", message="no layout")
@@ -51,7 +51,7 @@ SENTENCES: list[tuple[list[Answer], str]] = [
 @pytest.mark.parametrize(("answers", "said"), SENTENCES)
 def test_why_nothing_differs(answers: list[Answer], said: str) -> None:
     contrasts = [place("2.0.1"), place("2.6.0")]
-    refusals = Refusals(contrasts, matcher(WANTED))
+    refusals = Refusals(contrasts, make_matcher(WANTED))
     assert refusals.sentence() is None
     for answer in answers:
         refusals.add(contrasts[1].name, "text", answer)
@@ -86,11 +86,11 @@ WORDS: list[tuple[list[dict[str, str]], str, str]] = [
 def test_the_documents_say_where_it_passes(
     rows: list[dict[str, str]], word: str, said: str
 ) -> None:
-    others = tuple(section(ContrastSection, row) for row in rows)
+    others = tuple(build_section(ContrastSection, row) for row in rows)
     report = structs.replace(data.crash_report(), torch="2.13.0", differs_from=others)
     document = report.to_json()
     assert document["differs_from"] == rows
-    assert difference(document)[0] == word and said in difference(document)[1]
+    assert describe_difference(document)[0] == word and said in describe_difference(document)[1]
     files = data.files(report, data.text(data.CRASH), "")
     assert f"- **{word}**: fails on torch 2.13.0, {said}" in files["issue.md"]
     assert said in files["report.html"]

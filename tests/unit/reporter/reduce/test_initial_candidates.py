@@ -11,13 +11,13 @@ from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import CaptureWay, ContextState
 from reporter.reduce.initial_candidates import (
-    arguments,
-    config_lines,
-    graph_candidates,
-    onnx_arguments,
-    sequence,
-    settings,
-    slices,
+    build_graph_candidates,
+    fix_constant_sizes,
+    list_slices,
+    write_compile_arguments,
+    write_config_lines,
+    write_onnx_arguments,
+    write_settings,
 )
 from reporter.report.captured_call import CapturedCall
 from tests.support.graphs import call, tensor
@@ -56,7 +56,7 @@ def test_a_switch_that_was_not_at_its_default_becomes_a_statement(
 ) -> None:
     given: Any = {**PLAIN_CONTEXT, **context}
     facts: Any = environment or None
-    assert settings(given, facts) == line
+    assert write_settings(given, facts) == line
 
 
 def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configuration() -> None:
@@ -69,7 +69,7 @@ def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configura
         "torch._dynamo.secret": 3,
         "mylib.config.size": 3,
     }
-    assert config_lines(found, {"torch._functorch.config.choice"}) == (
+    assert write_config_lines(found, {"torch._functorch.config.choice"}) == (
         ("torch._inductor.config.max_autotune", "True"),
         ("torch._inductor.config.cpp.simdlen", "None"),
         ("torch._functorch.config.choice", "'recompute'"),
@@ -96,11 +96,11 @@ def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configura
 def test_arguments_of_compile_are_kept_where_they_are_torchs_own(
     options: dict[str, Any], custom: bool, kept: tuple[tuple[str, str], ...]
 ) -> None:
-    assert arguments(options, custom) == kept
+    assert write_compile_arguments(options, custom) == kept
 
 
 def test_the_whole_graph_comes_first_and_the_backend_that_is_quicker_before_the_users_own() -> None:
-    first, second, *rest = graph_candidates(CAPTURED, ONCE, CHECK, "aot_autograd")
+    first, second, *rest = build_graph_candidates(CAPTURED, ONCE, CHECK, "aot_autograd")
     assert dict(first.check.arguments) == {"backend": "'aot_eager'"} and first.check.double
     assert dict(second.check.arguments) == {}
     assert first.content == second.content and isinstance(first.content, Graph)
@@ -110,7 +110,7 @@ def test_the_whole_graph_comes_first_and_the_backend_that_is_quicker_before_the_
 
 
 def test_a_crash_is_not_looked_for_in_blocks() -> None:
-    found = list(graph_candidates(CAPTURED, ONCE, replace(CHECK, kind="crash"), "inductor"))
+    found = list(build_graph_candidates(CAPTURED, ONCE, replace(CHECK, kind="crash"), "inductor"))
     assert {item.content.statements for item in found if isinstance(item.content, Graph)} == {
         next(iter(found)).content.statements  # type: ignore[union-attr]
     }
@@ -119,13 +119,13 @@ def test_a_crash_is_not_looked_for_in_blocks() -> None:
 
 def test_a_wrong_gradient_is_tried_with_weighted_sums_before_plain_ones() -> None:
     check = replace(CHECK, kind="wrong_gradient", backward="randn")
-    first, second, *_ = graph_candidates(CAPTURED, ONCE, check, "inductor")
+    first, second, *_ = build_graph_candidates(CAPTURED, ONCE, check, "inductor")
     assert (first.check.backward, second.check.backward) == ("randn", "sum")
 
 
 def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
     check = replace(CHECK, arguments=(("dynamic", "False"), ("mode", "'x'")))
-    first = next(graph_candidates(CAPTURED, {"dynamic": True}, check, "inductor"))
+    first = next(build_graph_candidates(CAPTURED, {"dynamic": True}, check, "inductor"))
     assert first.check.arguments == (("mode", "'x'"), ("dynamic", "True"))
 
 
@@ -138,12 +138,12 @@ def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
     ],
 )
 def test_what_cannot_be_read_has_no_candidates(captured: dict[str, Any]) -> None:
-    assert list(graph_candidates(captured, ONCE, CHECK, "inductor")) == []
-    assert list(slices({"unsupported": "x"}, ONCE, CHECK, "inductor")) == []
+    assert list(build_graph_candidates(captured, ONCE, CHECK, "inductor")) == []
+    assert list(list_slices({"unsupported": "x"}, ONCE, CHECK, "inductor")) == []
 
 
 def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
-    graph, made = next(slices(CAPTURED, ONCE, CHECK, "inductor"))
+    graph, made = next(list_slices(CAPTURED, ONCE, CHECK, "inductor"))
     assert made(graph).check.double
     whole = TensorMeta((4,), "int64")
     numbers = replace(graph, inputs=tuple(replace(item, meta=whole) for item in graph.inputs))
@@ -154,14 +154,14 @@ def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
     ("way", "kind"), [({"replay": True}, "wrong_result"), (ONCE, "stale_graph")]
 )
 def test_a_failure_of_several_calls_is_not_cut_into_pieces(way: dict[str, Any], kind: str) -> None:
-    assert list(slices(CAPTURED, way, replace(CHECK, kind=kind), "inductor")) == []
+    assert list(list_slices(CAPTURED, way, replace(CHECK, kind=kind), "inductor")) == []
 
 
 def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:
     item = replace(tensor("x0"), symbols=("s0", "s1"))
     node: Node = call("a", "torch.sinh", Ref("x0"))
     runs = ((("s0", 4), ("s1", 8)), (("s0", 6), ("s1", 8)))
-    graph, calls = sequence(Graph((item,), (node,), (Ref("a"),), runs=runs))
+    graph, calls = fix_constant_sizes(Graph((item,), (node,), (Ref("a"),), runs=runs))
     assert graph.inputs[0].symbols == ("s0", 8)
     assert calls == ((("s0", 4),), (("s0", 6),))
 
@@ -172,5 +172,5 @@ def test_of_the_names_in_a_model_of_onnx_only_words_of_torch_stay() -> None:
         "input_names": ["scan"],
         "optimize": False,
     }
-    made = dict(onnx_arguments(options, {"softmax", "relu"}))
+    made = dict(write_onnx_arguments(options, {"softmax", "relu"}))
     assert made == {"output_names": "['softmax', 'name1']", "optimize": "False"}

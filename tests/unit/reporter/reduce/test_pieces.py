@@ -7,7 +7,7 @@ from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMet
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate
-from reporter.reduce.pieces import Cutter, batch, levels, parts
+from reporter.reduce.pieces import Cutter, list_larger_pieces, list_piece_levels, merge_pieces
 from tests.support.graphs import META, call, chain, tensor
 
 
@@ -55,11 +55,11 @@ def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
 
 def test_equal_pieces_are_equal_wherever_they_stand() -> None:
     graph = deep(20, "torch.sinh", 4)
-    first = next(levels(graph, ()))
+    first = next(list_piece_levels(graph, ()))
     assert first == []  # nothing is named
     cutter = Cutter(graph)
     assert cutter.cut(["n7"]) == cutter.cut(["n13"])
-    kinds = [len(level) for level in levels(graph)]
+    kinds = [len(level) for level in list_piece_levels(graph)]
     assert kinds[3] == 7  # six operations and the culprit
 
 
@@ -70,13 +70,13 @@ def test_a_batch_keeps_its_pieces_apart() -> None:
         (call("n0", "torch.cos", Ref("i0")),),
         (Ref("n0"),),
     )
-    whole = batch([one, two])
+    whole = merge_pieces([one, two])
     assert whole.statements == 2 and len(whole.inputs) == 2 and len(whole.outputs) == 2
     assert len(set(whole.names())) == 4
 
 
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
-    for piece in parts(graph):
+    for piece in list_larger_pieces(graph):
         text = render_harness(emit.emit(piece), ReproCheck("wrong_result"))
         compile(text, "piece", "exec")

@@ -18,7 +18,7 @@ from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
-from reporter.reduce.questions import Questions, Sweep, graph_of
+from reporter.reduce.questions import Questions, Sweep, require_graph
 from reporter.reduce.scheduler import Scheduler, SearchSettings
 from tests.support.graphs import TextPool, call, chain, failing, tensor
 
@@ -35,7 +35,7 @@ def reduce_by(
 def test_one_culprit_is_isolated_wherever_it_is(length: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, length - 1))
     reduced, _ = reduce_by(chain(length, culprit), lambda text: "torch.sinh" in text)
-    assert graph_of(reduced).statements == 1
+    assert require_graph(reduced).statements == 1
 
 
 def test_questions_grow_with_the_logarithm_of_the_graph() -> None:
@@ -57,7 +57,7 @@ def test_two_culprits_that_must_meet_stay_together() -> None:
         (Ref("d"),),
     )
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text and "torch.cosh" in text)
-    assert graph_of(reduced).statements == 2
+    assert require_graph(reduced).statements == 2
 
 
 def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
@@ -76,7 +76,7 @@ def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
         return product == int(made[1]) * int(made[2])
 
     reduced, _ = reduce_by(graph, fails)
-    item = graph_of(reduced).inputs[0]
+    item = require_graph(reduced).inputs[0]
     assert item.meta.shape == (2, 4)  # viewed as (2, 2, 2): one would be a special case of its own
 
 
@@ -86,7 +86,7 @@ def test_regions_become_with_statements_and_vanish_as_pairs() -> None:
     graph = Graph((tensor("x0"),), (enter, call("y", "torch.sinh", Ref("x0")), leave), (Ref("y"),))
     assert 'with torch.autocast("cpu", enabled=False):' in emit.emit(graph).definitions
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert "with" not in emit.emit(graph_of(reduced)).definitions
+    assert "with" not in emit.emit(require_graph(reduced)).definitions
 
 
 def test_the_same_candidate_is_reduced_in_the_same_way() -> None:
@@ -103,7 +103,7 @@ def test_two_culprits_far_apart_are_found_in_few_questions() -> None:
     reduced, asked = reduce_by(
         replace(graph, nodes=nodes), lambda text: "torch.sinh" in text and "torch.cosh" in text
     )
-    assert graph_of(reduced).statements == 2
+    assert require_graph(reduced).statements == 2
     assert asked < 80
 
 
@@ -131,7 +131,7 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
         ReproCheck("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
     )
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    reduced = Sweep((simplify.options,)).run(start, ask)
+    reduced = Sweep((simplify.propose_options,)).run(start, ask)
     assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
@@ -153,7 +153,7 @@ _CUBE = Graph(
 def test_what_needs_nothing_around_it_is_plain_after_one_question() -> None:
     reduced, asked = reduce_by(_CUBE, lambda text: "torch.sinh" in text, _SURROUNDED)
     assert reduced.check == ReproCheck("crash")
-    assert graph_of(reduced).inputs[0].meta.shape == (1,)
+    assert require_graph(reduced).inputs[0].meta.shape == (1,)
     assert asked == 1
 
 
@@ -175,7 +175,7 @@ def test_fewer_dimensions_where_nothing_needs_them() -> None:
         (tensor("x0", shape=(2, 3, 4, 5)),), (call("s", "torch.sinh", Ref("x0")),), (Ref("s"),)
     )
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert len(graph_of(reduced).inputs[0].meta.shape) == 1
+    assert len(require_graph(reduced).inputs[0].meta.shape) == 1
 
 
 def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
@@ -191,7 +191,7 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
         return symbolic is not None and "dynamic=True" in text
 
     reduced, _ = reduce_by(graph, fails, check)
-    assert graph_of(reduced).statements == 1
+    assert require_graph(reduced).statements == 1
     assert "torch.arange(x.size(1) * 2)" in reduced.text()
 
 

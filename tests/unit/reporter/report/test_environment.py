@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from reporter.report.environment import FACTS, list_withheld, public_environment
+from reporter.report.environment import FACTS, build_public_environment, list_withheld
 from reporter.report.public_values import (
-    public_compiler,
-    public_device,
-    public_gcc,
-    public_processor,
-    public_system,
-    public_version,
+    read_public_compiler,
+    read_public_device,
+    read_public_gcc,
+    read_public_processor,
+    read_public_system,
+    read_public_version,
 )
-from templates.versions import versions_block
+from templates.versions import render_versions
 from tests.support.places import ROOT
 from tests.support.surroundings import CANARY, HONEST, canaries
 
@@ -31,7 +31,7 @@ GIT = "cf30153c4c131c8164ee7798e5022d810682e2cb"
     "2.6.0+rocm6.4.1.gitcf30153c",
 ])  # fmt: skip
 def test_a_public_release_of_torch_leaves_as_it_is(version: str) -> None:
-    assert public_version(version, git=GIT) == version
+    assert read_public_version(version, git=GIT) == version
 
 
 @pytest.mark.parametrize("version, left", [
@@ -43,13 +43,13 @@ def test_a_public_release_of_torch_leaves_as_it_is(version: str) -> None:
     ("kestrel", "unknown"),
 ])  # fmt: skip
 def test_a_private_build_of_torch_is_called_local(version: str, left: str) -> None:
-    assert public_version(version, git=GIT) == left
+    assert read_public_version(version, git=GIT) == left
 
 
 def test_a_commit_counts_only_where_torch_reports_it() -> None:
-    assert public_version("2.13.0a0+gitcf30153") == "2.13.0a0+local"
-    assert public_version("3.3.0+git95326d9f", package="pytorch-triton") == "3.3.0+git95326d9f"
-    assert public_version("3.3.0+kestrel", package="pytorch-triton") == "3.3.0+local"
+    assert read_public_version("2.13.0a0+gitcf30153") == "2.13.0a0+local"
+    assert read_public_version("3.3.0+git95326d9f", package="pytorch-triton") == "3.3.0+git95326d9f"
+    assert read_public_version("3.3.0+kestrel", package="pytorch-triton") == "3.3.0+local"
 
 
 @pytest.mark.parametrize("text", [
@@ -57,7 +57,7 @@ def test_a_commit_counts_only_where_torch_reports_it() -> None:
     "Red Hat Enterprise Linux 9.4 (Plow) (Linux 5.14.0)", "macOS 14.5", "Windows 10", "Linux (Linux 6.1)",
 ])  # fmt: skip
 def test_a_known_system_leaves_as_it_is(text: str) -> None:
-    assert public_system(text) == text
+    assert read_public_system(text) == text
 
 
 @pytest.mark.parametrize("text, left", [
@@ -66,7 +66,7 @@ def test_a_known_system_leaves_as_it_is(text: str) -> None:
     ("Kestrel (Linux kestrel)", "another system"),
 ])  # fmt: skip
 def test_of_another_system_only_numbers_leave(text: str, left: str) -> None:
-    assert public_system(text) == left
+    assert read_public_system(text) == left
 
 
 @pytest.mark.parametrize("text", [
@@ -75,7 +75,7 @@ def test_of_another_system_only_numbers_leave(text: str, left: str) -> None:
     "AMD Ryzen Threadripper PRO 5975WX 32-Core Processor",
 ])  # fmt: skip
 def test_a_known_processor_leaves_as_it_is(text: str) -> None:
-    assert public_processor(text) == text
+    assert read_public_processor(text) == text
 
 
 @pytest.mark.parametrize("text", [
@@ -83,20 +83,22 @@ def test_a_known_processor_leaves_as_it_is(text: str) -> None:
     "AMD Instinct MI300X", "NVIDIA RTX A6000", "gfx 90402", "NVIDIA GeForce RTX 4070 Ti SUPER", "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
 ])  # fmt: skip
 def test_a_known_device_leaves_as_it_is(text: str) -> None:
-    assert public_device(text) == text
+    assert read_public_device(text) == text
 
 
 def test_of_a_compiler_its_family_and_its_numbers_leave() -> None:
-    assert public_compiler("g++ 12.2.0") == "g++ 12.2.0"
-    assert public_compiler("falconridge-g++ 12.2.0") == "another compiler 12.2.0"
-    assert public_compiler("MSC v.1938 64 bit (AMD64)") == "MSC v.1938"
-    assert public_gcc("(Debian 12.2.0-14+deb12u1) 12.2.0") == "(Debian 12.2.0-14+deb12u1) 12.2.0"
-    assert public_gcc("(Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0") == "(Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0"  # fmt: skip
-    assert public_gcc("(falconridge build 7) 12.2.0") == "12.2.0"
+    assert read_public_compiler("g++ 12.2.0") == "g++ 12.2.0"
+    assert read_public_compiler("falconridge-g++ 12.2.0") == "another compiler 12.2.0"
+    assert read_public_compiler("MSC v.1938 64 bit (AMD64)") == "MSC v.1938"
+    assert (
+        read_public_gcc("(Debian 12.2.0-14+deb12u1) 12.2.0") == "(Debian 12.2.0-14+deb12u1) 12.2.0"
+    )
+    assert read_public_gcc("(Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0") == "(Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0"  # fmt: skip
+    assert read_public_gcc("(falconridge build 7) 12.2.0") == "12.2.0"
 
 
 def test_the_facts_of_an_honest_machine_leave_as_they_are() -> None:
-    assert public_environment(HONEST) == HONEST
+    assert build_public_environment(HONEST) == HONEST
     assert list_withheld(HONEST) == ()
 
 
@@ -109,11 +111,11 @@ def test_every_fact_of_the_protocol_is_in_the_table() -> None:
 def test_no_canary_leaves_through_a_fact(fact: str) -> None:
     for number, spoilt in enumerate(canaries(HONEST[fact])):
         facts = {**HONEST, fact: spoilt}
-        left = public_environment(facts)
-        told = json.dumps(left) + versions_block(left)
+        left = build_public_environment(facts)
+        told = json.dumps(left) + render_versions(left)
         assert CANARY not in told.lower(), (fact, number, left[fact])
         assert any(CANARY in word for word in list_withheld(facts)), (fact, spoilt)
-        assert public_environment(left) == left
+        assert build_public_environment(left) == left
 
 
 def test_the_page_shows_the_table() -> None:

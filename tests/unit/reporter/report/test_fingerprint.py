@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reporter.core.kinds import Kind, Layer
-from reporter.report.fingerprint import Fingerprint, fingerprint
+from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 
 
 def failure(
@@ -28,19 +28,21 @@ CALL, LOWER, WRAP = (
     "torch/_inductor/lowering.py:cat",
     "torch/_dynamo/eval_frame.py:_fn",
 )
-CRASH = fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", WRAP, CALL, LOWER))
-WRONG = fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat", "torch.any"])
+CRASH = compute_fingerprint(
+    Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", WRAP, CALL, LOWER)
+)
+WRONG = compute_fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat", "torch.any"])
 
 SAME = [
     (
         CRASH,
-        fingerprint(
+        compute_fingerprint(
             Kind.CRASH_ON_RECOMPILE, Layer.INDUCTOR, ["torch.sum"], failure("E", CALL, LOWER)
         ),
     ),
     (
         CRASH,
-        fingerprint(
+        compute_fingerprint(
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
@@ -49,16 +51,18 @@ SAME = [
     ),
     (
         WRONG,
-        fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.any", "torch.cat", "torch.any"]),
+        compute_fingerprint(
+            Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.any", "torch.cat", "torch.any"]
+        ),
     ),
     (
-        fingerprint(
+        compute_fingerprint(
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
             failure("CppCompileError", LOWER, first_line="error: no member 'x1' in 'v2'"),
         ),
-        fingerprint(
+        compute_fingerprint(
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
@@ -67,19 +71,28 @@ SAME = [
     ),
 ]
 DIFFERENT = [
-    (CRASH, fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", CALL, LOWER))),
-    (CRASH, fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("F", CALL, LOWER))),
-    (CRASH, fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", LOWER, CALL))),
-    (WRONG, fingerprint(Kind.WRONG_GRADIENT, Layer.INDUCTOR, ["torch.cat", "torch.any"])),
-    (WRONG, fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat"])),
     (
-        fingerprint(
+        CRASH,
+        compute_fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", CALL, LOWER)),
+    ),
+    (
+        CRASH,
+        compute_fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("F", CALL, LOWER)),
+    ),
+    (
+        CRASH,
+        compute_fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", LOWER, CALL)),
+    ),
+    (WRONG, compute_fingerprint(Kind.WRONG_GRADIENT, Layer.INDUCTOR, ["torch.cat", "torch.any"])),
+    (WRONG, compute_fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat"])),
+    (
+        compute_fingerprint(
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
             failure("CppCompileError", LOWER, first_line="error: no member 'x'"),
         ),
-        fingerprint(
+        compute_fingerprint(
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
@@ -87,16 +100,16 @@ DIFFERENT = [
         ),
     ),
     (
-        fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGSEGV"),
-        fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGFPE"),
+        compute_fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGSEGV"),
+        compute_fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGFPE"),
     ),
 ]
 EMPTY = [
-    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], None),
-    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E")),
-    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("", CALL)),
-    fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", WRAP)),
-    fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, []),
+    compute_fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], None),
+    compute_fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E")),
+    compute_fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("", CALL)),
+    compute_fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", WRAP)),
+    compute_fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, []),
     Fingerprint.from_json(None),
     Fingerprint.from_json({"value": "v0:0123456789abcdef", "parts": ["a"]}),
 ]

@@ -57,7 +57,7 @@ def user(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
 def arguments(bwrap: str, **more: object) -> list[str]:
     given = {"view": View(), "files": {}, "folders": {}, "limits": LIMITS, "environment": {}}
-    return bubblewrap.arguments(bwrap, **{**given, **more})  # type: ignore[arg-type]
+    return bubblewrap.build_arguments(bwrap, **{**given, **more})  # type: ignore[arg-type]
 
 
 def has(words: Sequence[str], *wanted: str) -> bool:
@@ -215,32 +215,32 @@ def test_an_old_kernel_counts_what_the_user_has_already(
     release: str, number: int, limit: int, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(release=release))
-    monkeypatch.setattr(watch, "tasks_of", lambda who: 7 if who == number else 1000)
+    monkeypatch.setattr(watch, "count_tasks", lambda who: 7 if who == number else 1000)
     user(monkeypatch, number)
     assert f"--nproc={limit}" in arguments(str(tools / "bwrap"))
 
 
 def test_a_bubblewrap_that_works_is_used(tools: Path) -> None:
-    assert bubblewrap.program() == str(tools / "bwrap")
+    assert bubblewrap.find_bwrap() == str(tools / "bwrap")
 
 
 def test_without_bubblewrap_it_is_told_how_to_get_on(tools: Path) -> None:
     (tools / "bwrap").unlink()
     with pytest.raises(CannotJudgeError, match="missing; install it .package bubblewrap.*--trust"):
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
 
 
 def test_a_bubblewrap_that_cannot_limit_a_file_system_is_refused(tools: Path) -> None:
     program(tools / "bwrap", "exit 0\n")
     with pytest.raises(CannotJudgeError, match="older than version 0.7"):
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
 
 
 @pytest.mark.parametrize("name", ["prlimit", "setpriv"])
 def test_without_a_program_of_util_linux_it_is_refused(name: str, tools: Path) -> None:
     (tools / name).unlink()
     with pytest.raises(CannotJudgeError, match=f"the program {name} of util-linux is missing"):
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_bubblewrap_that_fails_is_refused_with_its_last_words(
 ) -> None:
     program(tools / "bwrap", f'[ "$1" = --help ] && echo "--size" && exit 0\n{text}')
     with pytest.raises(CannotJudgeError, match=said):
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
 
 
 def test_a_bubblewrap_that_never_answers_is_refused(
@@ -272,5 +272,5 @@ def test_a_bubblewrap_that_never_answers_is_refused(
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(CannotJudgeError, match="timed out"):
-        bubblewrap.program()
+        bubblewrap.find_bwrap()
     assert asked[0][0] == str(tools / "bwrap")

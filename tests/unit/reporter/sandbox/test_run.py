@@ -34,7 +34,7 @@ def runs(*command: str, **more: object) -> SandboxResult:
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A bubblewrap that the tests write: it is given a status, and whatever else."""
     path = tmp_path / "bwrap"
-    monkeypatch.setattr(bubblewrap, "program", lambda: str(path))
+    monkeypatch.setattr(bubblewrap, "find_bwrap", lambda: str(path))
     return path
 
 
@@ -116,9 +116,11 @@ def test_the_watch_ends_what_takes_too_much(
     ending: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch, "usage", lambda pid: usage)
-    monkeypatch.setattr(watch, "proportional", lambda pids: proportional if pids == (5, 6) else 0)
-    monkeypatch.setattr(watch, "machine_is_full", lambda: is_full)
+    monkeypatch.setattr(watch, "measure_usage", lambda pid: usage)
+    monkeypatch.setattr(
+        watch, "measure_proportional_memory", lambda pids: proportional if pids == (5, 6) else 0
+    )
+    monkeypatch.setattr(watch, "is_machine_full", lambda: is_full)
     with prepare(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
         box.limits = Limits(memory=1000, tasks=8)
         monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
@@ -138,10 +140,10 @@ def test_what_is_within_its_limits_is_left_alone(monkeypatch: pytest.MonkeyPatch
         next(looks)
         return full
 
-    monkeypatch.setattr(watch, "usage", usage)
-    monkeypatch.setattr(watch, "proportional", lambda pids: 1000)
-    monkeypatch.setattr(watch, "machine_is_full", lambda: False)
-    monkeypatch.setattr(watch, "disk_is_full", lambda pid, folder: False)
+    monkeypatch.setattr(watch, "measure_usage", usage)
+    monkeypatch.setattr(watch, "measure_proportional_memory", lambda pids: 1000)
+    monkeypatch.setattr(watch, "is_machine_full", lambda: False)
+    monkeypatch.setattr(watch, "is_disk_full", lambda pid, folder: False)
     monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
     read, write = os.pipe()
     box = prepare(
@@ -170,8 +172,8 @@ def test_the_disk_is_that_of_the_innermost_process(monkeypatch: pytest.MonkeyPat
         asked.append((pid, folder))
         return True
 
-    monkeypatch.setattr(watch, "usage", lambda pid: watch.Usage(1, 0, (3, 4, 5)))
-    monkeypatch.setattr(watch, "disk_is_full", disk_is_full)
+    monkeypatch.setattr(watch, "measure_usage", lambda pid: watch.Usage(1, 0, (3, 4, 5)))
+    monkeypatch.setattr(watch, "is_disk_full", disk_is_full)
     result = runs(*FOREVER, limits=Limits(disk=77))
     assert (result.ending, result.detail) == ("disk", "filled the sandbox's disk (77 bytes)")
     assert asked == [(5, "/tmp")]
@@ -252,7 +254,7 @@ def test_trusted_code_has_the_kernels_limits() -> None:
 def test_what_it_leaves_running_is_killed(tmp_path: Path) -> None:
     result = runs("sh", "-c", "sleep 3600 >/dev/null 2>&1 & echo $!")
     pid = int(result.stdout)
-    until(lambda: watch.usage(pid).tasks == 0 or _is_dead(pid), "the end of the child")
+    until(lambda: watch.measure_usage(pid).tasks == 0 or _is_dead(pid), "the end of the child")
 
 
 def _is_dead(pid: int) -> bool:
@@ -346,7 +348,7 @@ def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
     def missing() -> str:
         raise CannotJudgeError("no bubblewrap")
 
-    monkeypatch.setattr(bubblewrap, "program", missing)
+    monkeypatch.setattr(bubblewrap, "find_bwrap", missing)
     with pytest.raises(CannotJudgeError, match="no bubblewrap"):
         prepare([sys.executable])
     box = prepare(["true"], trust=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.execution import interpreter
-from reporter.sandbox.view import View, system, view_interpreter, view_tool
+from reporter.sandbox.view import View, view_interpreter, view_system, view_tool
 from tests.support.places import ROOT
 
 
@@ -120,7 +120,7 @@ def test_what_the_system_shows_anyway_is_not_shown_again() -> None:
 
 
 def test_the_system_is_programs_and_libraries_and_nothing_of_a_person() -> None:
-    view = system()
+    view = view_system()
     assert "/usr" in view.shown
     assert not {"/", "/etc", "/home", "/root", "/var", "/run", "/tmp", "/proc"} & set(view.shown)
     there = [name for name in ("bin", "lib", "lib64") if os.path.lexists(f"/{name}")]
@@ -135,19 +135,19 @@ def test_what_systems_without_usr_keep_and_what_threads_are_placed_by_is_shown_w
 ) -> None:
     """Nix and Guix have their programs in stores; OpenMP asks for processors and their nodes."""
     monkeypatch.setattr(os.path, "exists", lambda path: True)
-    shown = set(system().shown)
+    shown = set(view_system().shown)
     assert {"/nix/store", "/gnu/store"} <= shown
     assert {"/sys/devices/system/cpu", "/sys/devices/system/node"} <= shown
     monkeypatch.setattr(os.path, "exists", lambda path: path == "/usr")
     monkeypatch.setattr(os.path, "isdir", lambda path: False)
-    assert system().shown == ("/usr",)
+    assert view_system().shown == ("/usr",)
 
 
 def test_a_folder_of_programs_that_is_no_link_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "islink", lambda path: path == "/lib")
     monkeypatch.setattr(os, "readlink", lambda path: "usr/lib")
     monkeypatch.setattr(os.path, "isdir", lambda path: path == "/sbin")
-    view = system()
+    view = view_system()
     assert view.links == (("usr/lib", "/lib"),)
     assert "/sbin" in view.shown and "/bin" not in view.shown
 

@@ -37,37 +37,37 @@ def started(program: str) -> Iterator[int]:
 
 def test_processes_and_their_threads_are_counted() -> None:
     with started(THREADS) as pid:
-        until(lambda: watch.usage(pid).tasks == 4, "three threads")
-        assert watch.usage(pid).pids == (pid,)
-        assert pid in watch.usage(os.getpid()).pids
+        until(lambda: watch.measure_usage(pid).tasks == 4, "three threads")
+        assert watch.measure_usage(pid).pids == (pid,)
+        assert pid in watch.measure_usage(os.getpid()).pids
 
 
 def test_children_belong_to_the_tree_and_shared_pages_count_in_each() -> None:
     with started(SHARES) as pid:
-        found = watch.usage(pid)
+        found = watch.measure_usage(pid)
         assert found.pids[0] == pid and len(found.pids) == found.tasks == 2
         assert 64 * MIB <= found.memory < 200 * MIB
-        assert 32 * MIB <= watch.proportional(found.pids) < 64 * MIB
+        assert 32 * MIB <= watch.measure_proportional_memory(found.pids) < 64 * MIB
 
 
 def test_a_process_that_is_gone_takes_nothing() -> None:
     with started(SHARES) as pid:
         pass
-    assert watch.usage(pid) == watch.Usage(0, 0, ())
-    assert watch.proportional((pid,)) == 0
+    assert watch.measure_usage(pid) == watch.Usage(0, 0, ())
+    assert watch.measure_proportional_memory((pid,)) == 0
 
 
 def test_a_users_tasks_are_those_of_nobody_else() -> None:
     with started(SHARES):
-        assert watch.tasks_of(os.getuid()) >= 3
-    assert watch.tasks_of(2**31 - 7) == 0
+        assert watch.count_tasks(os.getuid()) >= 3
+    assert watch.count_tasks(2**31 - 7) == 0
 
 
 def test_a_machine_is_full_below_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "FLOOR", 1.1)
-    assert watch.machine_is_full()
+    assert watch.is_machine_full()
     monkeypatch.setattr(watch, "FLOOR", 0.0)
-    assert not watch.machine_is_full()
+    assert not watch.is_machine_full()
 
 
 def test_the_floor_is_a_small_part_of_the_memory() -> None:
@@ -96,7 +96,7 @@ def test_a_disk_is_full_with_less_than_a_hundredth_free(
         return SimpleNamespace(f_blocks=blocks, f_bavail=free)
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    assert watch.disk_is_full(17, "/tmp") is is_full
+    assert watch.is_disk_full(17, "/tmp") is is_full
     assert asked == ["/proc/17/root/tmp"]
 
 
@@ -105,4 +105,4 @@ def test_a_disk_of_a_process_that_is_gone_is_not_full(monkeypatch: pytest.Monkey
         raise FileNotFoundError(path)
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    assert not watch.disk_is_full(17, "/tmp")
+    assert not watch.is_disk_full(17, "/tmp")

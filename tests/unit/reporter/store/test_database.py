@@ -14,7 +14,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store import database
-from reporter.store.database import open_store, store_path, transaction
+from reporter.store.database import find_store_path, open_store, open_transaction
 from tests.support.places import ROOT
 from tests.support.scripts import script
 
@@ -32,7 +32,7 @@ def test_two_processes_that_decide_on_what_they_read_never_decide_the_same(tmp_p
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path / "s") as store:
-        with pytest.raises(KeyError), transaction(store):
+        with pytest.raises(KeyError), open_transaction(store):
             store.execute("INSERT INTO filings VALUES ('k', 'r', 'sent', 1, '', '', '')")
             raise KeyError
         assert store.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
@@ -53,19 +53,19 @@ def test_the_store_lies_where_its_variable_says_or_in_the_users_data(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "mine"))
-    assert store_path() == tmp_path / "mine"
+    assert find_store_path() == tmp_path / "mine"
     with open_store():
         assert (tmp_path / "mine").exists()
     monkeypatch.setenv("BUGREPORT_STORE", "")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert store_path() == tmp_path / "data" / "bugreport" / "store.sqlite3"
+    assert find_store_path() == tmp_path / "data" / "bugreport" / "store.sqlite3"
 
 
 def test_what_was_said_is_on_the_disk_and_readers_do_not_wait(tmp_path: Path) -> None:
     with open_store(tmp_path / "deep" / "s") as store:
         assert store.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert store.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
-        with transaction(store), open_store(tmp_path / "deep" / "s") as reader:
+        with open_transaction(store), open_store(tmp_path / "deep" / "s") as reader:
             assert reader.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
     assert (tmp_path / "deep").stat().st_mode & 0o777 == 0o700
 

@@ -20,18 +20,18 @@ def store(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection) -> None:
-    assert filings.filing(store, "k", "a/b") is None
+    assert filings.find_filing(store, "k", "a/b") is None
     filings.move(store, "k", "a/b", State.SENT)
     filings.move(store, "k", "c/d", State.PLANNED, number=7, url="u", detail="d")
     filings.move(store, "l", "a/b", State.UNKNOWN)
-    first, second = (filings.filing(store, "k", place) for place in ("a/b", "c/d"))
+    first, second = (filings.find_filing(store, "k", place) for place in ("a/b", "c/d"))
     assert first is not None and second is not None
     assert (first.key, first.address, first.state) == ("k", "a/b", State.SENT)
     assert (first.number, first.url, first.detail) == (None, None, "")
     assert (second.state, second.number, second.url, second.detail) == (State.PLANNED, 7, "u", "d")
-    assert filings.filing(store, "l", "c/d") is None
-    assert {item.address for item in filings.filings(store, "k")} == {"a/b", "c/d"}
-    assert len(filings.filings(store)) == 3 and filings.filings(store, "none") == []
+    assert filings.find_filing(store, "l", "c/d") is None
+    assert {item.address for item in filings.list_filings(store, "k")} == {"a/b", "c/d"}
+    assert len(filings.list_filings(store)) == 3 and filings.list_filings(store, "none") == []
 
 
 def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
@@ -39,29 +39,29 @@ def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
 ) -> None:
     filings.move(store, "k", "a/b", State.SENT, detail="first")
     filings.move(store, "k", "a/b", State.CONFIRMED, number=3, url="u", detail="found")
-    now = filings.filing(store, "k", "a/b")
+    now = filings.find_filing(store, "k", "a/b")
     assert now is not None and (now.state, now.number, now.detail) == (State.CONFIRMED, 3, "found")
-    steps = filings.history(store, "k")
+    steps = filings.list_history(store, "k")
     assert [step[1:] for step in steps] == [("a/b", "sent", "first"), ("a/b", "confirmed", "found")]
-    assert steps[1][0] == now.updated and filings.history(store, "l") == []
+    assert steps[1][0] == now.updated and filings.list_history(store, "l") == []
 
 
 def test_the_oldest_change_comes_first(store: sqlite3.Connection) -> None:
     for place, updated in (("b/b", "2026-01-02"), ("c/c", "2026-01-01"), ("a/a", "2026-01-02")):
         filings.move(store, "k", place, State.SENT)
         store.execute("UPDATE filings SET updated = ? WHERE repository = ?", (updated, place))
-    assert [item.address for item in filings.filings(store)] == ["c/c", "a/a", "b/b"]
+    assert [item.address for item in filings.list_filings(store)] == ["c/c", "a/a", "b/b"]
 
 
 def test_when_a_report_first_left_is_remembered(store: sqlite3.Connection) -> None:
-    assert filings.first_sent(store, "k", "a/b") is None
+    assert filings.find_first_sending(store, "k", "a/b") is None
     filings.move(store, "k", "a/b", State.PLANNED)
-    assert filings.first_sent(store, "k", "a/b") is None
+    assert filings.find_first_sending(store, "k", "a/b") is None
     filings.move(store, "k", "a/b", State.SENT)
     filings.move(store, "k", "a/b", State.UNKNOWN)
     filings.move(store, "k", "a/b", State.SENT)
-    assert filings.first_sent(store, "k", "a/b") == filings.history(store, "k")[1][0]
-    assert filings.first_sent(store, "k", "c/d") is None
+    assert filings.find_first_sending(store, "k", "a/b") == filings.list_history(store, "k")[1][0]
+    assert filings.find_first_sending(store, "k", "c/d") is None
 
 
 def test_what_was_sent_and_not_answered_is_an_open_question() -> None:
@@ -93,5 +93,5 @@ def test_an_issue_is_known_as_the_tracker_last_told_it(store: sqlite3.Connection
 def test_a_place_names_its_project_and_may_be_beside_an_issue(
     place: str, repository: str, beside: bool
 ) -> None:
-    assert filings.repository_of(place) == repository
+    assert filings.name_repository(place) == repository
     assert filings.is_beside(place) is beside

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store import locks
-from reporter.store.locks import lock, lock_beside
+from reporter.store.locks import lock, name_lock_file
 
 
 def never() -> None:
@@ -60,8 +60,8 @@ def test_a_lock_that_cannot_be_made_is_told_with_its_place(tmp_path: Path) -> No
 
 def test_each_subject_has_a_lock_of_its_own_beside_the_store(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite3"
-    one = lock_beside(store, "a", "b")
+    one = name_lock_file(store, "a", "b")
     assert one.parent == tmp_path / "store.sqlite3.locks" and len(one.name) == 16
-    assert one == lock_beside(store, "a", "b")
-    others = [lock_beside(store, *words) for words in (("ab",), ("b", "a"), ("a",), ())]
+    assert one == name_lock_file(store, "a", "b")
+    others = [name_lock_file(store, *words) for words in (("ab",), ("b", "a"), ("a",), ())]
     assert len({one, *others}) == 5

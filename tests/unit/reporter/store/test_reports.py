@@ -53,7 +53,9 @@ def test_a_report_is_described_by_its_document(
         "torch": "2.13.0",
     }
     before = datetime.now(timezone.utc).replace(microsecond=0)
-    row = reports.describe(Path("report"), read_report(document, "report"), "A title", "print()")
+    row = reports.build_stored_report(
+        Path("report"), read_report(document, "report"), "A title", "print()"
+    )
     assert before <= datetime.fromisoformat(row.created) <= datetime.now(timezone.utc)
     assert replace(row, created="") == StoredReport(
         key=hashlib.sha256(b"print()").hexdigest()[:16],
@@ -71,7 +73,7 @@ def test_a_report_is_described_by_its_document(
 
 def test_what_a_report_does_not_say_is_left_empty() -> None:
     only = Report(Verdict(Kind.HANG, Layer.DYNAMO, True, "It does not end."))
-    row = reports.describe(Path("/f"), only, "T", "r")
+    row = reports.build_stored_report(Path("/f"), only, "T", "r")
     assert (row.kind, row.layer) == ("hang", "dynamo")
     assert (row.signature, row.fingerprint, row.torch) == ("", "", "")
 
@@ -80,18 +82,18 @@ def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(
     path: Path, store: sqlite3.Connection
 ) -> None:
     reports.record(ONE, path)
-    assert reports.reports(store) == [ONE]
+    assert reports.list_reports(store) == [ONE]
     again = StoredReport(
         "aa11", "2027", "/g", "U", Kind.HANG, Layer.DYNAMO, "t", "v1:y", "2.14", "r"
     )
     reports.record(again, path)
-    assert reports.reports(store) == [replace(again, created=ONE.created)]
+    assert reports.list_reports(store) == [replace(again, created=ONE.created)]
 
 
 def test_the_newest_report_comes_first(path: Path, store: sqlite3.Connection) -> None:
     for key, created in (("b", "2026-01-02"), ("c", "2026-01-01"), ("a", "2026-01-02")):
         reports.record(replace(ONE, key=key, created=created), path)
-    assert [report.key for report in reports.reports(store)] == ["a", "b", "c"]
+    assert [report.key for report in reports.list_reports(store)] == ["a", "b", "c"]
 
 
 def test_reports_are_found_by_the_beginning_of_their_key(
@@ -109,8 +111,8 @@ def test_reports_with_the_same_fingerprint_are_alike_and_none_is_like_itself(
 ) -> None:
     for key, value in (("a", "v1:x"), ("b", "v1:x"), ("c", "v1:y"), ("d", ""), ("e", "")):
         reports.record(replace(ONE, key=key, fingerprint=value), path)
-    assert [report.key for report in reports.alike(store, replace(ONE, key="a"))] == ["b"]
-    assert reports.alike(store, replace(ONE, key="d", fingerprint="")) == []
+    assert [report.key for report in reports.find_alike(store, replace(ONE, key="a"))] == ["b"]
+    assert reports.find_alike(store, replace(ONE, key="d", fingerprint="")) == []
 
 
 def test_a_row_with_a_kind_of_another_version_is_named(
@@ -119,6 +121,6 @@ def test_a_row_with_a_kind_of_another_version_is_named(
     reports.record(ONE, path)
     store.execute("UPDATE reports SET kind = 'slowness'")
     with pytest.raises(UsageError, match="the report aa11 of the store .*'slowness' is no Kind"):
-        reports.reports(store)
+        reports.list_reports(store)
     store.execute("UPDATE reports SET kind = '', layer = ''")
-    assert [(row.kind, row.layer) for row in reports.reports(store)] == [(None, None)]
+    assert [(row.kind, row.layer) for row in reports.list_reports(store)] == [(None, None)]

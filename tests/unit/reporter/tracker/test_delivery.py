@@ -20,8 +20,8 @@ import pytest
 from reporter.core.errors import UsageError
 from reporter.store.database import open_store
 from reporter.store.filings import State
-from reporter.store.locks import lock, lock_beside
-from reporter.store.reports import key_of
+from reporter.store.locks import lock, name_lock_file
+from reporter.store.reports import compute_key
 from reporter.tracker import delivery
 from reporter.tracker.delivery import Arrival
 from reporter.tracker.outcome import FilingResult
@@ -304,7 +304,7 @@ def test_an_attempt_of_long_ago_cannot_be_under_way_any_more(
 
 def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, report: Path) -> None:
     user = RecordedPrompt(is_there=False)
-    key = key_of((report / "repro.py").read_text())
+    key = compute_key((report / "repro.py").read_text())
     with contextlib.ExitStack() as first:
 
         class Released(RecordedPrompt):
@@ -313,7 +313,7 @@ def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, rep
                 if "another process" in str(line) or line is None:
                     first.close()
 
-        path = lock_beside(report.parent / "store.sqlite3", key, "pytorch/pytorch")
+        path = name_lock_file(report.parent / "store.sqlite3", key, "pytorch/pytorch")
         first.enter_context(lock([path], lambda: None))
         filed = run_file(report, Released(is_there=False), yes=True, summary=WORDS)
     assert isinstance(filed, FilingResult) and filed.action == "filed"
@@ -425,7 +425,7 @@ def test_two_machines_within_the_same_second_are_told(
     look and our request.
     """
     tracker.index_lags = True
-    key = key_of((report / "repro.py").read_text())
+    key = compute_key((report / "repro.py").read_text())
     send = IssuePost.send
 
     def late(post: IssuePost) -> Arrival:

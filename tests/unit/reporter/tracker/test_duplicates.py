@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.tracker.duplicates import queries
+from reporter.tracker.duplicates import build_queries
 from reporter.tracker.outcome import FilingResult, PreviewResult
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import read_submission
@@ -138,6 +138,6 @@ def test_a_query_fits_the_search(report: Path) -> None:
         f"torch.ops.aten.operator_number_{'x' * 60}{n}" for n in range(9)
     ]
     (report / "report.json").write_text(json.dumps(document))
-    asked = queries(TORCH, read_submission(report).failure)
+    asked = build_queries(TORCH, read_submission(report).failure)
     assert len(asked) == 3 and all(len(query) <= 256 for query in asked)
     assert all("repo:pytorch/pytorch is:issue" in query for query in asked)

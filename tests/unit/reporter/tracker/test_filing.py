@@ -12,19 +12,19 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from anonymizer.leakcheck.audit import private_terms
+from anonymizer.leakcheck.audit import collect_private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
 from reporter.core.settings import Options
 from reporter.publish.leak_check import AllowList
-from reporter.store.reports import key_of
+from reporter.store.reports import compute_key
 from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file
-from reporter.tracker.manual_form import form
+from reporter.tracker.manual_form import build_form
 from reporter.tracker.outcome import FilingResult, PreviewResult
 from reporter.tracker.repository import Repository
-from reporter.tracker.submission import read_submission, with_words
-from templates import own_text
-from templates.text import size
+from reporter.tracker.submission import add_words, read_submission
+from templates import collect_own_text
+from templates.text import count_bytes
 from tests.support.created import command
 from tests.support.github.submitter import WORDS, RecordedPrompt, copied, run_file
 from tests.support.github.tracker import TOKEN, Fault, Repo, Tracker
@@ -59,7 +59,9 @@ def test_a_person_reads_writes_a_sentence_says_yes_and_gets_an_address(
         "no person has added words" not in issue["body"]
         and "wrote the second paragraph" in issue["body"]
     )
-    assert f"<!-- bugreport-key: {key_of((report / 'repro.py').read_text())} -->" in issue["body"]
+    assert (
+        f"<!-- bugreport-key: {compute_key((report / 'repro.py').read_text())} -->" in issue["body"]
+    )
     # an author without rights: the labels were dropped without an error, and that is said
     assert filed.labels.dropped == ("module: inductor", "oncall: pt2")
     assert any(
@@ -215,7 +217,7 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
     shown = run_file(report, user, web=True, summary=WORDS)
     assert isinstance(shown, PreviewResult) and tracker.log == []
     (url,) = user.opened
-    assert size(url) < 8192 and shown.summary_lines()[0] == url
+    assert count_bytes(url) < 8192 and shown.summary_lines()[0] == url
     query = parse_qs(urlsplit(url).query)
     assert query["template"] == ["pt2-bug-report.yml"] and query["title"] == [issue_of(report)[0]]
     assert shown.form is not None
@@ -232,7 +234,7 @@ def test_an_address_stays_short_whatever_the_title(report: Path) -> None:
     long = replace(draft, text=replace(draft.text, title="ü" * 5000))
     for repository in ("pytorch/pytorch", "a/b"):
         owner, _, name = repository.partition("/")
-        assert size(form(Repository("github.com", owner, name), long).url) < 8192
+        assert count_bytes(build_form(Repository("github.com", owner, name), long).url) < 8192
 
 
 def test_a_report_that_is_edited_is_sent_as_it_is_now(tracker: Tracker, report: Path) -> None:
@@ -286,7 +288,9 @@ def test_the_allow_list_is_the_one_that_the_report_passed(tracker: Tracker, repo
     terms out.
     """
     script = {"/home/me/secret_lab/train.py": "class QuorumGlazer:\n    width = 48271\n"}
-    allowing = AllowList(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
+    allowing = AllowList(
+        collect_private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,)
+    )
     (report / "private" / "gate.json").write_text(allowing.dumps())
     assert AllowList.load(report / "private" / "gate.json") == allowing
     for words in ("Seen with our quorum glazer here.", "It needs 48271 columns to fail."):
@@ -317,7 +321,9 @@ def test_a_log_that_does_not_fit_becomes_the_first_comment(tracker: Tracker, rep
     filed = run_file(report)
     assert isinstance(filed, FilingResult) and filed.log_url is not None, filed.to_json()
     (issue,) = tracker.repo.issues
-    assert size(issue["body"]) <= 65_536 and "The log is in the first comment." in issue["body"]
+    assert (
+        count_bytes(issue["body"]) <= 65_536 and "The log is in the first comment." in issue["body"]
+    )
     assert (report / "repro.py").read_text().strip() in issue["body"]
     (comment,) = issue["comments"]
     assert log in comment["body"] and not tracker.gists
@@ -384,13 +390,15 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
     """The text that `create --summary` writes and the one that `file --summary` makes of it are the
     same.
     """
-    before = with_words(read_submission(report), WORDS).text.body
+    before = add_words(read_submission(report), WORDS).text.body
     assert (
-        with_words(read_submission(report), WORDS).text.body
-        == with_words(with_words(read_submission(report), WORDS), WORDS).text.body
+        add_words(read_submission(report), WORDS).text.body
+        == add_words(add_words(read_submission(report), WORDS), WORDS).text.body
     )
     # the disclosure is the templates' and has two endings; with words it has to get the other one
-    assert submission._NO_WORDS in own_text() and submission._WITH_WORDS in own_text()
+    assert (
+        submission._NO_WORDS in collect_own_text() and submission._WITH_WORDS in collect_own_text()
+    )
     assert (
         submission._NO_WORDS in read_submission(report).text.body
         and submission._WITH_WORDS in before
@@ -419,4 +427,4 @@ def test_another_projects_form_takes_the_whole_body(tracker: Tracker, tmp_path: 
     shown = run_file(report, RecordedPrompt(is_there=False), web=True, repo="a/b")
     assert isinstance(shown, PreviewResult) and shown.form is not None
     assert [heading for heading, _ in shown.form.sections] == [""]
-    assert "body=" in shown.form.url or size(shown.form.sections[0][1]) > 2000
+    assert "body=" in shown.form.url or count_bytes(shown.form.sections[0][1]) > 2000

@@ -11,7 +11,7 @@ import pytest
 from reporter.core.errors import AuthenticationError, UsageError
 from reporter.store.database import open_store
 from reporter.tracker.outcome import PreviewResult
-from reporter.tracker.overview import listing, show, sync
+from reporter.tracker.overview import build_listing, show, sync
 from tests.support.created import command
 from tests.support.github.submitter import RecordedPrompt, copied, other_report, run_file
 from tests.support.github.tracker import Fault, Tracker
@@ -25,7 +25,7 @@ def test_nothing_is_a_sentence(tmp_path: Path) -> None:
 
 def test_a_filed_report_is_followed_until_it_is_closed(tracker: Tracker, report: Path) -> None:
     run_file(report)
-    (known,) = listing().known
+    (known,) = build_listing().known
     assert known.filings[0].name == "pytorch/pytorch#1" and known.filings[0].status == "open"
     issue = tracker.repo.issues[0]
     issue.update(
@@ -36,7 +36,7 @@ def test_a_filed_report_is_followed_until_it_is_closed(tracker: Tracker, report:
     assert "pytorch/pytorch#1: open → closed (completed)" in result.changes
     assert "pytorch/pytorch#1: labels added: fixed, module: inductor" in result.changes
     assert sync().changes == ("1 of 1 filings asked about, 0 changed",)
-    table = "\n".join(listing().summary_lines())
+    table = "\n".join(build_listing().summary_lines())
     assert (
         "closed completed" in table
         and "pytorch/pytorch#1" in table
@@ -55,7 +55,7 @@ def test_show_takes_a_folder_a_key_or_its_beginning(
     tracker: Tracker, report: Path, tmp_path: Path
 ) -> None:
     run_file(report)
-    key = listing().known[0].report.key
+    key = build_listing().known[0].report.key
     for name in (str(report), key, key[:5]):
         assert show(name).known.report.key == key
     steps = [(row[1], row[2]) for row in show(key).known.history]
@@ -75,14 +75,14 @@ def test_show_takes_a_folder_a_key_or_its_beginning(
 
 def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> None:
     run_file(report)
-    key = listing().known[0].report.key
+    key = build_listing().known[0].report.key
     with open_store() as store:
         for time, outcome in (("2026-01-01", "reproduces"), ("2026-02-01", "fixed")):
             store.execute(
                 "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds) VALUES (?, ?, 'r', ?, '2.15.0', '2.15.0', '3.11', ?, '', 1)",
                 (time, time, key, outcome),
             )
-    assert "2.15.0 fixed" in "\n".join(listing().summary_lines())
+    assert "2.15.0 fixed" in "\n".join(build_listing().summary_lines())
 
 
 def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: Path) -> None:
@@ -94,7 +94,7 @@ def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: P
     assert (
         sync().changes[0] == "pytorch/pytorch#1: found, https://github.com/pytorch/pytorch/issues/1"
     )
-    assert listing().known[0].filings[0].name == "pytorch/pytorch#1"
+    assert build_listing().known[0].filings[0].name == "pytorch/pytorch#1"
 
 
 def test_trouble_with_one_issue_does_not_hide_the_others(
@@ -116,6 +116,6 @@ def test_a_folder_that_is_gone_is_said_to_be_gone(tracker: Tracker, tmp_path: Pa
     folder = copied("foobar", tmp_path / "gone")
     run_file(folder)
     shutil.rmtree(folder)
-    key = listing().known[0].report.key
+    key = build_listing().known[0].report.key
     assert "(no longer there)" in "\n".join(show(key).summary_lines())
     assert show(key).to_json()["folder_exists"] is False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.tracker.plain_text import plain, plain_line
+from reporter.tracker.plain_text import clean_line, clean_text
 
 SHOWN = [
     ("a\x1b[31mred\x1b[0m", "ared"),
@@ -19,9 +19,9 @@ SHOWN = [
 
 @pytest.mark.parametrize(("text", "expected"), SHOWN)
 def test_what_strangers_wrote_cannot_command_a_terminal(text: str, expected: str) -> None:
-    assert plain(text) == expected
+    assert clean_text(text) == expected
 
 
 def test_a_line_of_theirs_is_one_line() -> None:
-    assert plain_line("a\n\x1b[2Jb   c") == "a b c"
-    assert plain_line("x" * 200, 10) == "x" * 9 + "…"
+    assert clean_line("a\n\x1b[2Jb   c") == "a b c"
+    assert clean_line("x" * 200, 10) == "x" * 9 + "…"

@@ -9,7 +9,7 @@ from reporter.core.errors import AuthenticationError, UsageError
 from reporter.tracker.repository import (
     IssueAddress,
     Repository,
-    api_url,
+    build_api_url,
     find_token,
     need_token,
     parse_issue,
@@ -83,11 +83,11 @@ def test_gh_host_is_the_host_that_is_not_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_api_of_each_kind_of_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert api_url("github.com") == "https://api.github.com"
-    assert api_url("git.example.com") == "https://git.example.com/api/v3"
-    assert api_url("octo.ghe.com") == "https://api.octo.ghe.com"
+    assert build_api_url("github.com") == "https://api.github.com"
+    assert build_api_url("git.example.com") == "https://git.example.com/api/v3"
+    assert build_api_url("octo.ghe.com") == "https://api.octo.ghe.com"
     monkeypatch.setenv("BUGREPORT_GITHUB_API", "http://127.0.0.1:8080/")
-    assert api_url("github.com") == "http://127.0.0.1:8080"
+    assert build_api_url("github.com") == "http://127.0.0.1:8080"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_token_is_never_sent_to_an_address_of_the_environment_elsewhere(
 ) -> None:
     monkeypatch.setenv("BUGREPORT_GITHUB_API", address)
     with pytest.raises(UsageError, match="only name this machine"):
-        api_url("github.com")
+        build_api_url("github.com")
 
 
 def test_each_host_gets_its_own_token_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

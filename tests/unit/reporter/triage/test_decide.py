@@ -10,19 +10,19 @@ import pytest
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.attempt import Attempt, Attempts
-from reporter.triage.decide import best, decide
-from reporter.triage.reading.blocks import blocks
+from reporter.triage.decide import choose_best_run, decide
+from reporter.triage.reading.blocks import parse_blocks
 from reporter.triage.reading.extract import Repro
 from reporter.triage.reading.stated import (
     StatedException,
     StatedFailure,
     compare,
-    exceptions,
+    find_exceptions,
     read_stated,
 )
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.suggestions import ALLOWED, comment, suggest_labels
+from reporter.triage.suggestions import ALLOWED, render_comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
@@ -139,12 +139,14 @@ def test_the_same_failure(
 def test_the_newest_torch_in_which_it_fails_as_stated_is_gone_on_with(
     found: list[Attempts], chosen: int
 ) -> None:
-    assert best(found) == chosen
+    assert choose_best_run(found) == chosen
 
 
 def test_what_a_compiler_complained_of_is_the_message() -> None:
     log = "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\nOutput:\nx.cpp:3:4: error: no matching function\n"
-    assert exceptions(log) == (StatedException("CppCompileError", "error: no matching function"),)
+    assert find_exceptions(log) == (
+        StatedException("CppCompileError", "error: no matching function"),
+    )
 
 
 TORCHS_FRAME = '  File "/x/site-packages/torch/_inductor/lowering.py", line 7, in pool\n    assert dilation == 1\n'
@@ -243,23 +245,23 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
         minimal=Minimal("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
         duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
     )
-    text = comment(result)
+    text = render_comment(result)
     # without its code, fenced or in spans, nothing of the stranger's is left
-    for block in blocks(text):
+    for block in parse_blocks(text):
         text = text.replace(block.text, "")
     text = re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", text)
     for word in ("Heading", "everyone", "onerror", "evil", "bugreport-key"):
         assert word not in text
     assert "written by the tool bugreport" in text and "- #7" in text
-    rows = [line for line in comment(result).split("\n") if line.startswith("| `2.13.0`")]
+    rows = [line for line in render_comment(result).split("\n") if line.startswith("| `2.13.0`")]
     assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == 6
 
 
 def test_there_is_a_comment_only_where_there_is_something_to_say() -> None:
-    assert comment(triaged(status="cannot_judge")) == ""
-    assert "does not fail here" in comment(triaged(status="not_reproduced", runs=(PASSES,)))
+    assert render_comment(triaged(status="cannot_judge")) == ""
+    assert "does not fail here" in render_comment(triaged(status="not_reproduced", runs=(PASSES,)))
     # both sides refuse by now: the program fails, but not as the issue says
-    assert "What the issue states does not show" in comment(triaged(status="not_reproduced"))
+    assert "What the issue states does not show" in render_comment(triaged(status="not_reproduced"))
 
 
 @pytest.mark.parametrize(

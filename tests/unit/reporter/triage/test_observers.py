@@ -14,7 +14,7 @@ from reporter.triage.reading.stated import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
-from reporter.triage.suggestions import comment
+from reporter.triage.suggestions import render_comment
 from reporter.triage.verdict import Account, CommandVerdict, read
 
 WRONG = StatedFailure("wrong")
@@ -81,20 +81,20 @@ def triaged(verdict: CommandVerdict | None, control: Attempts | None, **more: ob
 
 
 def test_the_comment_says_which_of_two_measurements_compares_what() -> None:
-    text = comment(triaged(judged(), runs(0)))
+    text = render_comment(triaged(judged(), runs(0)))
     assert "2 of 2 calls were compared, and none differs" in text
     assert "With `TORCHDYNAMO_DISABLE=1` it passes." in text
     assert "not_reproduced" not in text
-    text = comment(triaged(judged(), runs(1)))
+    text = render_comment(triaged(judged(), runs(1)))
     assert "it fails in the same way, so without the compiler" in text
-    assert "Measured verdict: **crash** in **inductor**" in comment(triaged(CRASH, runs(0)))
+    assert "Measured verdict: **crash** in **inductor**" in render_comment(triaged(CRASH, runs(0)))
 
 
 def test_a_comment_says_that_code_ran_only_if_some_did() -> None:
-    assert "the code of the issue ran in a sandbox" in comment(triaged(CRASH, None))
-    assert "ran without a sandbox" in comment(triaged(CRASH, None, contained=False))
+    assert "the code of the issue ran in a sandbox" in render_comment(triaged(CRASH, None))
+    assert "ran without a sandbox" in render_comment(triaged(CRASH, None, contained=False))
     refusal = Refusal("no_code", "there is no code")
-    text = comment(
+    text = render_comment(
         triaged(None, None, runs=(), repro=None, refusal=refusal, status="not_actionable")
     )
     assert "no code was run" in text and "sandbox" not in text

@@ -14,8 +14,8 @@ from reporter.triage.reading.extract import Repro, extract
 from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
-from reporter.triage.similar_issues import operators_of, with_duplicates
-from reporter.triage.suggestions import comment
+from reporter.triage.similar_issues import add_duplicates, list_called_operators
+from reporter.triage.suggestions import render_comment
 from reporter.triage.verdict import CommandVerdict
 from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
@@ -56,7 +56,7 @@ def address():  # type: ignore[no-untyped-def]
 
 def looked(result: Triage) -> Triage:
     with TrackerSession("github.com", token_needed=False) as session:
-        return with_duplicates(result, session, None)
+        return add_duplicates(result, session, None)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_like_of_a_judged_issue_is_found(
     assert (first.number, first.is_likely) == (2, True), found.duplicates
     assert any(because in reason for reason in first.reasons), first.reasons
     assert all(item.number != 1 for item in found.duplicates)  # an issue is no duplicate of itself
-    assert "- #2" in comment(found) and "- #3" not in comment(found)
+    assert "- #2" in render_comment(found) and "- #3" not in render_comment(found)
 
 
 def test_a_search_that_fails_costs_the_list_and_is_told(tracker: Tracker) -> None:
@@ -91,12 +91,12 @@ def test_a_search_that_fails_costs_the_list_and_is_told(tracker: Tracker) -> Non
 
 
 def test_a_posted_program_tells_its_operators_before_it_is_reduced() -> None:
-    assert operators_of(PROGRAM) == ("torch.special.zeta", "cummax", "t")
+    assert list_called_operators(PROGRAM) == ("torch.special.zeta", "cummax", "t")
     text = "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return self.helper(x).sin()\n    def helper(self, x):\n        return torch.fft.rfft(x)\nprint(M()(torch.ones(2)).shape)\n"
-    assert operators_of(text) == ("sin", "torch.fft.rfft")
+    assert list_called_operators(text) == ("sin", "torch.fft.rfft")
 
 
 def test_a_thread_from_a_file_has_no_tracker_to_ask() -> None:
     thread = Thread("x.md", "t", ())
     result = Triage(thread, "reproduces", "", read_stated(thread), judged=CRASH)
-    assert with_duplicates(result, None, None) == result
+    assert add_duplicates(result, None, None) == result

@@ -10,7 +10,7 @@ from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
 from reporter.diagnose.rungs import UNBOUND
 from reporter.report.sections import RungRow
-from reporter.verify.ablation import lower_layer, variants
+from reporter.verify.ablation import find_lower_layer, list_variants
 
 BELOW = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
@@ -27,7 +27,7 @@ def test_the_row_of_the_repros_own_backend_changes_nothing(
     arguments: tuple[tuple[str, str], ...], own: str
 ) -> None:
     check = ReproCheck("wrong_result", arguments=arguments)
-    rows = dict(variants(check, Layer.INDUCTOR, Kind.WRONG_RESULT))
+    rows = dict(list_variants(check, Layer.INDUCTOR, Kind.WRONG_RESULT))
     assert rows[own] == Variation("control").message() == {"fresh": True}
     others = [name for name in (*BELOW, "inductor") if name != own]
     assert all(rows[name] == {"fresh": True, "backend": name} for name in others)
@@ -35,22 +35,22 @@ def test_the_row_of_the_repros_own_backend_changes_nothing(
 
 def test_the_caches_stay_on_in_each_row_where_the_failure_is_theirs() -> None:
     check = ReproCheck("stale_graph", config=(CACHED,))
-    rows = dict(variants(check, Layer.INDUCTOR, Kind.STALE_GRAPH))
+    rows = dict(list_variants(check, Layer.INDUCTOR, Kind.STALE_GRAPH))
     assert len(rows) > 4 and not any(row["fresh"] for row in rows.values())
 
 
 def test_dynamic_is_varied_under_the_top_backend_and_named_where_it_is_another() -> None:
-    rows = dict(variants(ReproCheck("crash"), Layer.INDUCTOR, Kind.CRASH))
+    rows = dict(list_variants(ReproCheck("crash"), Layer.INDUCTOR, Kind.CRASH))
     assert set(rows) == {*BELOW, "inductor", "inductor, dynamic=True", "inductor, dynamic=False"}
     assert rows["inductor, dynamic=True"] == {"fresh": True, "dynamic": True}
     below = ReproCheck("crash", arguments=(("backend", "'eager'"),))
-    shown = dict(variants(below, Layer.DYNAMO, Kind.CRASH))["inductor, dynamic=False"]
+    shown = dict(list_variants(below, Layer.DYNAMO, Kind.CRASH))["inductor, dynamic=False"]
     assert shown == {"fresh": True, "backend": "inductor", "dynamic": False}
 
 
 def test_a_backend_of_the_programs_own_has_a_row_beside_dynamo() -> None:
     check = ReproCheck("crash", arguments=(("backend", "custom_backend"),))
-    rows = dict(variants(check, Layer.BACKEND, Kind.CRASH))
+    rows = dict(list_variants(check, Layer.BACKEND, Kind.CRASH))
     assert rows["eager"] == {"fresh": True, "backend": "eager"}
     assert rows["custom"] == {"fresh": True}
 
@@ -87,4 +87,4 @@ def test_a_repro_that_fails_below_the_scripts_layer_is_of_the_lower_one(
     kind: Kind, layer: Layer, rows: list[RungRow], found: Layer | None
 ) -> None:
     wanted = Signature(kind, exception="RuntimeError", layer=layer)
-    assert lower_layer(rows, wanted) == found
+    assert find_lower_layer(rows, wanted) == found

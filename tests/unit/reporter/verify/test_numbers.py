@@ -12,10 +12,10 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.numbers import (
-    generic_numbers,
-    numbers_left,
-    numbers_of,
-    with_generic_numbers,
+    collect_numbers,
+    list_generic_numbers,
+    list_needed_numbers,
+    replace_private_numbers,
 )
 
 BODY = ReproBody(
@@ -42,7 +42,7 @@ class Workers:
 
 def searched(fails: str, private: set[float]) -> tuple[ReproBody, frozenset[float], int]:
     workers = Workers(fails)
-    found = with_generic_numbers(
+    found = replace_private_numbers(
         (BODY, CHECK), frozenset(private), cast(WorkerPool, workers), lambda a: a.outcome == "fails"
     )
     (body, _), needed = found
@@ -59,7 +59,7 @@ def test_a_number_goes_everywhere_at_once_where_a_generic_one_does() -> None:
 def test_a_number_that_the_failure_needs_stays_and_is_listed() -> None:
     body, needed, asked = searched("211", {211.0, 0.0173})
     assert "211" in body.definitions and "0.0173" not in body.definitions and asked > 3
-    assert needed == {211.0} and numbers_left(body.definitions, needed) == (211,)
+    assert needed == {211.0} and list_needed_numbers(body.definitions, needed) == (211,)
 
 
 def test_numbers_that_are_everybodys_are_not_asked_for() -> None:
@@ -70,9 +70,9 @@ def test_numbers_that_are_everybodys_are_not_asked_for() -> None:
     "value, wanted", [(211.0, {128, 255, 256, 200}), (1289.0, {1024, 2048, 1000})]
 )
 def test_generic_numbers_are_near_and_everybodys(value: float, wanted: set[int]) -> None:
-    found: Any = generic_numbers(value)
+    found: Any = list_generic_numbers(value)
     assert wanted <= set(found) and value not in found
 
 
 def test_numbers_are_read_from_program_and_inputs() -> None:
-    assert {211.0, 0.0173, 2.0} <= numbers_of(BODY)
+    assert {211.0, 0.0173, 2.0} <= collect_numbers(BODY)

@@ -16,7 +16,7 @@ from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.source_candidates import Rewritten
-from reporter.whole_model.source_model import generic_numbers
+from reporter.whole_model.source_model import replace_private_numbers
 from tests.support.graphs import TextPool, failing
 
 DEFINITIONS = """
@@ -33,7 +33,7 @@ def rewritten(fails: Callable[[str], bool], definitions: str = DEFINITIONS) -> t
     program = SourceProgram(ast.parse(definitions), "repro", ast.parse(INPUTS))
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = generic_numbers(Candidate(Rewritten(program), ReproCheck("crash")), ask)
+    found = replace_private_numbers(Candidate(Rewritten(program), ReproCheck("crash")), ask)
     return found.text(), len(pool.asked)
 
 
@@ -79,4 +79,4 @@ def test_numbers_of_everybody_ask_nothing(values: str) -> None:
     pool = TextPool(failing(lambda _: True))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
     seed = Candidate(Rewritten(program), ReproCheck("crash"))
-    assert generic_numbers(seed, ask) is seed and pool.asked == []
+    assert replace_private_numbers(seed, ask) is seed and pool.asked == []

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from anonymizer.source.objects.tensors import (
-    storage_expression,
-    tensor_expression,
-    view_expression,
+    write_flat_storage,
+    write_tensor,
+    write_view,
 )
 from tests.support.gathered import handmade
 
@@ -33,7 +33,7 @@ from tests.support.gathered import handmade
 def test_a_tensor_is_made_in_its_layout_dtype_and_range(
     changes: dict[str, Any], expected: str
 ) -> None:
-    assert tensor_expression({**handmade("def f(x): pass")["tensors"]["t0"], **changes}) == expected
+    assert write_tensor({**handmade("def f(x): pass")["tensors"]["t0"], **changes}) == expected
 
 
 @pytest.mark.parametrize(("is_leaf", "is_written"), [(True, True), (False, False), (False, True)])
@@ -41,9 +41,9 @@ def test_a_result_that_may_be_changed_in_place_is_no_leaf(is_leaf: bool, is_writ
     spec = {**handmade("def f(x): pass")["tensors"]["t0"], "stride": [6, 1], "offset": 0}
     spec.update(requires_grad=True, is_leaf=is_leaf)
     is_copied = is_written and not is_leaf
-    made = tensor_expression(spec, is_written=is_written)
+    made = write_tensor(spec, is_written=is_written)
     assert made == "torch.randn(2, 6, requires_grad=True)" + (".clone()" if is_copied else "")
-    base = storage_expression([spec], is_written)
+    base = write_flat_storage([spec], is_written)
     assert base == "torch.randn(12)" + (".requires_grad_().clone()" if is_copied else "")
-    view = view_expression(spec, "base", is_written)
+    view = write_view(spec, "base", is_written)
     assert view.endswith(".requires_grad_()") is not is_copied

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import Abilities, Trial, Variation
-from reporter.diagnose.details.switches import applicable
+from reporter.diagnose.details.switches import select_switches
 from reporter.report.sections import CulpritSection
 
 Rule = Callable[[Variation], "bool | None"]
@@ -136,7 +136,7 @@ def test_time_is_kept_and_what_was_not_tried_is_said() -> None:
     assert compiler.most <= 3
     assert culprit.stable and culprit.runs <= 5 + 3
     assert culprit.not_tried and len(culprit.switches) + len(culprit.not_tried) >= len(
-        applicable("inductor", "cpu", None)
+        select_switches("inductor", "cpu", None)
     )
 
 

@@ -18,8 +18,8 @@ from reporter.diagnose.details.divergence import (
     Effort,
     PrefixSettings,
     describe,
-    profile,
-    with_finite_numbers,
+    drop_nonfinite_numbers,
+    find_divergence,
 )
 from reporter.recording.questions import CallQuestion
 from reporter.report.sections import DivergencePoint, DivergenceSection
@@ -87,7 +87,9 @@ def profiled(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> DivergenceSection:
-    found = profile(call_session, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock)
+    found = find_divergence(
+        call_session, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock
+    )
     assert found is not None
     return found
 
@@ -155,7 +157,7 @@ def test_a_number_without_a_value_becomes_null() -> None:
         same=False,
     )
     found = DivergenceSection(points=(point,), first=3, of=9, operator="torch.exp", complete=True)
-    document = with_finite_numbers(found).to_json()
+    document = drop_nonfinite_numbers(found).to_json()
     assert document["points"][0]["max_abs_error"] is None
     assert document["points"][0]["error_vs_fp64"] is None
     assert document["first"] == 3

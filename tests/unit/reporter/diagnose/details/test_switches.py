@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from reporter.diagnose.details.switches import SWITCHES, applicable
+from reporter.diagnose.details.switches import SWITCHES, select_switches
 
 FUSION = "torch._inductor.config.epilogue_fusion"
 ORDER = "torch._inductor.config.pick_loop_orders"
 
 
 def test_switches_that_change_nothing_are_not_tried() -> None:
-    found = applicable("inductor", "cpu", {FUSION: False, ORDER: True})
+    found = select_switches("inductor", "cpu", {FUSION: False, ORDER: True})
     assert [switch.setting for switch in found if switch.config] == [ORDER + " = False"]
-    assert not any("triton" in switch.setting for switch in applicable("inductor", "cpu", None))
+    assert not any(
+        "triton" in switch.setting for switch in select_switches("inductor", "cpu", None)
+    )
 
 
 def test_every_layer_has_switches_and_no_setting_twice() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.core.safety import TABLE, dangers
-from reporter.triage.cpu_port import on_cpu
-from reporter.triage.reading.blocks import Block, blocks
-from reporter.triage.reading.code import program
-from reporter.triage.reading.extract import Refusal, Repro, devices, extract
-from reporter.triage.reading.safety import flags
+from reporter.core.safety import TABLE, find_dangers
+from reporter.triage.cpu_port import replace_devices
+from reporter.triage.reading.blocks import Block, parse_blocks
+from reporter.triage.reading.code import parse_program
+from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
+from reporter.triage.reading.safety import find_flags
 from reporter.triage.reading.stated import read_stated
 from reporter.triage.reading.thread import Post, Thread, read_file, read_text
 from tests.support.places import DATA
@@ -47,7 +47,7 @@ def test_the_repro_is_found_or_why_there_is_none(name: str) -> None:
         assert found.author == wanted.get("author", thread.author)
         assert found.post == wanted.get("post", 0)
         assert sorted({flag.kind for flag in found.flags}) == wanted.get("flags", [])
-        assert list(devices(found.text)) == wanted.get("devices", [])
+        assert list(find_devices(found.text)) == wanted.get("devices", [])
     says = read_stated(thread)
     assert says.sort == wanted.get("sort", says.sort)
     assert says.torch == wanted.get("torch", says.torch)
@@ -172,12 +172,15 @@ def test_a_commenters_quotation_is_not_a_repro() -> None:
 
 def test_the_section_of_a_block() -> None:
     text = f"### Versions\n\n{FENCE}\ntorch 2\n{FENCE}\n\nBug\n---\n\n{FENCE}py\nx\n{FENCE}\n"
-    assert [(b.section, b.language) for b in blocks(text)] == [("versions", ""), ("bug", "py")]
+    assert [(b.section, b.language) for b in parse_blocks(text)] == [
+        ("versions", ""),
+        ("bug", "py"),
+    ]
 
 
 @pytest.mark.parametrize("language", ["cpp", "diff", "console", "json"])
 def test_other_languages_are_no_python(language: str) -> None:
-    assert program(Block("import torch\nprint(torch.ones(1))\n", language)) is None
+    assert parse_program(Block("import torch\nprint(torch.ones(1))\n", language)) is None
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_other_languages_are_no_python(language: str) -> None:
     ],
 )
 def test_the_safety_list(text: str, kind: str) -> None:
-    assert kind in {flag.kind for flag in flags(text)}
+    assert kind in {flag.kind for flag in find_flags(text)}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +220,7 @@ def test_the_safety_list(text: str, kind: str) -> None:
     ],
 )
 def test_what_is_not_on_the_safety_list(text: str) -> None:
-    assert flags(text) == ()
+    assert find_flags(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -232,14 +235,14 @@ def test_what_is_not_on_the_safety_list(text: str) -> None:
     ],
 )
 def test_what_a_repro_of_ours_may_not_do_is_no_warning_about_a_strangers(text: str) -> None:
-    assert flags(text) == () and dangers(ast.parse(text), text)
+    assert find_flags(text) == () and find_dangers(ast.parse(text), text)
 
 
 def test_whatever_is_told_of_a_strangers_program_is_refused_in_ours() -> None:
     """Both read one table: there is no flag that the lint lacks."""
     text = "import socket, pickle\nfrom os import popen as p\np('ls')\neval('1')\n"
-    refused = {(item.kind, item.line) for item in dangers(ast.parse(text), text)}
-    told = {(flag.kind, flag.line) for flag in flags(text)}
+    refused = {(item.kind, item.line) for item in find_dangers(ast.parse(text), text)}
+    told = {(flag.kind, flag.line) for flag in find_flags(text)}
     assert told and told <= refused and {kind for kind, _ in refused} <= set(TABLE)
 
 
@@ -283,4 +286,4 @@ def test_the_text_of_gh_issue_view() -> None:
     ],
 )
 def test_a_program_moves_to_the_cpu_or_stays(text: str, moved: str | None) -> None:
-    assert on_cpu(text) == moved
+    assert replace_devices(text) == moved
