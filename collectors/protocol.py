@@ -636,6 +636,8 @@ class Overrides(CallVariation, total=False):
     disable: bool
     #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
     control: bool
+    #: Memory that is handed out unwritten holds NaN.
+    fill: bool
     #: Where a C++ compiler would start, the candidate has passed.
     end: Literal["compiler"]
 

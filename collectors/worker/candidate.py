@@ -50,6 +50,8 @@ _BROKEN = (SyntaxError, NameError, ImportError)
 #: other flags than the warm-up's that takes five times as long as the one kernel.
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
+#: What overrides say of the process, and not to `torch.compile`.
+_OF_THE_PROCESS = ("config", "control", "end", "fill")
 #: Overrides that `bisection` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
 
@@ -144,13 +146,15 @@ def run(request: CandidateRequest, folder: str) -> int:
                 {"folder": os.path.join(out, "found"), "tools": request["tools"]}
             )
             tools.start()
-        counter = _apply(request.get("overrides") or {})
+        overrides = request.get("overrides") or {}
+        counter = _apply(overrides)
         if request.get("measure"):
             importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
                 request, path, os.path.join(out, "measurements.jsonl")
             )
         else:
-            _execute(request["text"], path)
+            with _fill_memory() if overrides.get("fill") else contextlib.nullcontext():
+                _execute(request["text"], path)
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except early_end.CompilerReached:
         answer = {"outcome": "passes", "failure": None, "exit": 0}
@@ -192,6 +196,10 @@ def _execute(text: str, path: str) -> None:
     sys.path.insert(0, os.path.dirname(path))
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def _fill_memory() -> Any:
+    return importlib.import_module(_COLLECTORS + ".call.probe").FillMemoryMode()
 
 
 def _of_values(account: Failure | None) -> bool:
@@ -294,7 +302,7 @@ def _apply(overrides: Overrides) -> Any:
     arguments = {
         key: value
         for key, value in overrides.items()
-        if key not in ("config", "end", "control") and key not in variation
+        if key not in _OF_THE_PROCESS and key not in variation
     }
     if arguments:
         import torch

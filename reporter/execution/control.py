@@ -19,6 +19,8 @@ from reporter.execution.fresh_process import run_cold
 #: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
 DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
 WITHOUT_COMPILER: Overrides = {"control": True}
+#: The same where no value that nobody wrote may count.
+WITHOUT_COMPILER_FILLED: Overrides = {"control": True, "fill": True}
 _COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
 _IS_EXPORTED = re.compile(r"\btorch\.(?:onnx\.)?export\b|\bfrom torch import .*\bexport\b")
 

@@ -245,7 +245,9 @@ class PlainSearch:
             return None
         asked = [(self.pool.submit(text), self.shows)]
         if control.needs_control(text):
-            asked.append((self.pool.submit(text, overrides=control.WITHOUT_COMPILER), passes))
+            filled = check.kind == Kind.WRONG_METADATA  # which values cannot excuse
+            alone = control.WITHOUT_COMPILER_FILLED if filled else control.WITHOUT_COMPILER
+            asked.append((self.pool.submit(text, overrides=alone), passes))
         asked += [(contrast.pool.submit(text), passes) for contrast in self.contrasts]
         return _Question(tuple(asked))
 

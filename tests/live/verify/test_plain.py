@@ -86,6 +86,17 @@ def test_a_program_that_writes_to_its_input_gets_copies(pool: WorkerPool) -> Non
     assert text is not None and "expected = fn(x.clone())" in text
 
 
+def test_values_that_nobody_wrote_are_not_compared(pool: WorkerPool) -> None:
+    one_row = OFF_BY_ONE.replace("[0] + 1]", "[0][:1]]")
+    check = ReproCheck("wrong_metadata", BACKEND, prelude=one_row, property="shape")
+    wanted = Signature(Kind.WRONG_METADATA, property="shape")
+    made = candidate("def repro(x):\n    return torch.empty(x.size())", "torch.rand(2, 3)", check)
+    text = find(pool, made, wanted)
+    assert text is not None and "assert_close" not in text and ".shape" in text
+    written = candidate("def repro(x):\n    return x + 1", "torch.rand(2, 3)", check)
+    assert "assert_close" in (find(pool, written, wanted) or "")
+
+
 def test_a_tolerance_that_eager_does_not_keep_is_none(pool: WorkerPool) -> None:
     """What rounds in eager mode too is compared with float64, not within a tolerance."""
     rough = "def repro(x):\n    return (x + 1e7) - 1e7"
