@@ -75,6 +75,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check $(LINTED)
 	$(BIN)/black --check $(LINTED)
 	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict $(wildcard bench/*.py)
 	$(BIN)/lint-imports
 
 $(VENV)/docs-installed: $(VENV)/installed

@@ -27,12 +27,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Local
-from reporter.check.subject import CheckSubject, compute_key
+from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task, TaskRunner
+from reporter.core.kinds import CheckOutcome, Kind
 from reporter.core.settings import Options
 from reporter.core.signature import Signature
-from reporter.environments.release import Release, build_interpreter_release
+from reporter.environments.release import Release
 from reporter.execution.fresh_process import run_cold
+from reporter.store.reports import compute_key
 
 TEXT = """
 import torch
@@ -63,10 +65,10 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
                 number=number + 2, width=16 * (number % 32 + 1), wrong=wrong, backend=backend
             )
             subject = CheckSubject(
-                f"r{number}", compute_key(text), text, Signature("wrong_result"), (3, 3)
+                f"r{number}", compute_key(text), text, Signature(Kind.WRONG_RESULT), (3, 3)
             )
-            expected = "reproduces" if wrong else "fixed"
-            found.append(Task(subject, release, expected=expected))  # type: ignore[arg-type]
+            expected: CheckOutcome = "reproduces" if wrong else "fixed"
+            found.append(Task(subject, release, expected=expected))
     return found
 
 
@@ -112,7 +114,7 @@ def seconds_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
     """
 
     def run(task: Task) -> None:
-        python = bench.environments.place(task.release).python
+        python = bench.environments.provide(task.release).python
         run_cold(python, task.subject.text, 600, warm=bench.pools.warm(python))
 
     started = time.monotonic()
@@ -200,8 +202,7 @@ def main() -> None:
     options = parser.parse_args()
     pythons = options.python or [Path(sys.executable)] * 2
     releases = [
-        build_interpreter_release(path, f"{path} ({number})")
-        for number, path in enumerate(pythons, 1)
+        Release(f"{path} ({number})", python=str(path)) for number, path in enumerate(pythons, 1)
     ]
     parts = options.part or ["warm", "scaling", "cluster"]
     if "warm" in parts:

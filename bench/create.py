@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Created:
         """Wall seconds of stages; a checkout before schema version 2 told no more than these."""
         timing = self.document.get("timing") or {}
         rows = [timing[name] for name in stages if name in timing]
-        return sum(row["wall"] if isinstance(row, dict) else row for row in rows)
+        return sum(float(row["wall"] if isinstance(row, dict) else row) for row in rows)
 
     @property
     def recorded(self) -> float:
@@ -116,7 +116,7 @@ def _summary(name: str, runs: list[tuple[float, Created]]) -> None:
         f"\n{name}: the whole is {whole:.1f} x plain and {recorded:.1f} x recorded at the median;"
     )
     print(f"  the verdict comes {late:+.1f} s after the end of a plain run")
-    stages: Counter[str] = Counter()
+    stages: defaultdict[str, float] = defaultdict(float)
     for _, one in runs:
         for stage, row in (one.document.get("timing") or {}).items():
             stages[stage] += (row.get("cpu") or 0.0) if isinstance(row, dict) else 0.0

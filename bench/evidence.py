@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from reporter.core.kinds import Kind, Layer  # noqa: E402
 from reporter.evidence.repro import (  # noqa: E402
     TOOLS,
     ReproEvidence,
@@ -53,7 +54,7 @@ def measure(python: Path, backend: str, tools: tuple[str, ...]) -> ReproEvidence
         return collect_evidence(
             python,
             text,
-            ShownFailure("crash", "dynamo"),
+            ShownFailure(Kind.CRASH, Layer.DYNAMO),
             budget=900,
             tools=tools,
             keep=Path(folder) / "kept",

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from reporter.execution.interpreter import InterpreterInfo, probe
+from reporter.triage.attempt import RunLimits
 from reporter.triage.verdict import CommandVerdict, judge
 
 HOME = Path(__file__).parent / "strangers"
-#: Seconds for one process, and for one run of the tool.
-TIMEOUT, LIMIT = 120.0, 900.0
+#: Of one run of the tool: seconds and GiB for each process.
+LIMITS = RunLimits(timeout=120.0, memory=4, jobs=2)
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Row:
 def run(folder: Path, truth: Mapping[str, Any], python: InterpreterInfo, create: bool) -> Row:
     """Runs the tool on one program, all of it in the sandbox."""
     program = (folder / "program.py").read_text(encoding="utf-8")
-    verb = "create" if create and truth["is_bug"] else "diagnose"
-    said = judge(verb, python, program, jobs=2, timeout=TIMEOUT, memory=4, limit=LIMIT, trust=False)
+    goes_on = create and truth["is_bug"]
+    said = judge("create" if goes_on else "diagnose", python, program, LIMITS)
     return Row(
         int(folder.name),
         bool(truth["is_bug"]),

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -47,6 +48,10 @@ def measure(run: Callable[[str], Future[Answer]], texts: list[str]) -> float:
     return len(texts) / (time.monotonic() - started)
 
 
+def _run_cold(threads: ThreadPoolExecutor, python: Path, text: str) -> Future[Answer]:
+    return threads.submit(run_cold, python, text, 600.0)
+
+
 def main() -> None:
     """Measure and print one row per backend."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -65,14 +70,9 @@ def main() -> None:
                 started = time.monotonic()
                 pool.submit("pass").result()
                 start = time.monotonic() - started
-                warm = measure(lambda text, pool=pool: pool.submit(text, 600), texts)
+                warm = measure(partial(pool.submit, timeout=600.0), texts)
             with ThreadPoolExecutor(options.jobs) as threads:
-                cold = measure(
-                    lambda text, threads=threads: threads.submit(
-                        run_cold, options.python, text, 600.0
-                    ),
-                    texts,
-                )
+                cold = measure(partial(_run_cold, threads, options.python), texts)
             print(
                 f"{backend:<12}{start:>9.1f}{warm:>9.2f}{cold:>9.2f}{warm / cold:>7.1f}x",
                 flush=True,

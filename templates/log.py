@@ -27,6 +27,8 @@ _HINT = re.compile(
     r"(?:\n    (?:import torch\._dynamo|torch\._dynamo\.config\.suppress_errors).*)*\n?",
     re.MULTILINE,
 )
+#: Where all of Dynamo's exceptions are raised, for the caller.
+_RAISES_FOR_OTHERS = "torch/_dynamo/exc.py"
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
 #: Files of ours that run a repro: they are no part of what failed.
 _RUNNERS = ("candidate.py", "worker.py", "worker_main.py")
@@ -126,8 +128,10 @@ def find_raising_frame(text: str) -> tuple[str, str] | None:
     """File and function of torch that raised what a log ends in; None where that was not in torch,
     or no log says so.
     """
-    frames = _PLACE.findall(text)
-    return (frames[-1][0], frames[-1][1]) if frames and frames[-1][0].startswith("torch/") else None
+    frames: list[tuple[str, str]] = _PLACE.findall(text)
+    while frames and frames[-1][0] == _RAISES_FOR_OTHERS:
+        frames.pop()
+    return frames[-1] if frames and frames[-1][0].startswith("torch/") else None
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

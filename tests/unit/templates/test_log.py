@@ -49,6 +49,8 @@ def test_a_long_message_loses_its_middle() -> None:
 
 def test_where_an_exception_was_raised() -> None:
     assert find_raising_frame(LOG) == ("torch/_dynamo/x.py", "f29")
+    raised = '\n  File "torch/_dynamo/exc.py", line 7, in unimplemented\n    raise Unsupported(msg)'
+    assert find_raising_frame(frames(2) + raised) == ("torch/_dynamo/x.py", "f1")
     assert find_raising_frame(OWN) is None and find_raising_frame("") is None
 
 
