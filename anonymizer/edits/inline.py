@@ -1,5 +1,5 @@
 """Edits that take a level away: helpers into their calls, variables into their readers, a block for
-the whole.
+the whole, a list in the place of what makes it.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,10 @@ from anonymizer.source.locations import (
     put_at,
 )
 from anonymizer.source.program import SourceProgram
+
+#: How long a list is written out.
+_FEW = 4
+_RANGE = re.compile(r"range\(\d+\)")
 
 
 def inline(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -97,6 +102,42 @@ class _Replace(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.by.get(node.id, node))
+
+
+def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write the elements of a list in the place of a comprehension over few values."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (location, values)
+            for location in find_expressions(each, ast.ListComp)
+            if (values := _list_values(location[3]))
+        ]
+
+    def change(location: Any) -> None:
+        place, values = location
+        made = place[3]
+        name = made.generators[0].target.id
+        written = [_Replace({name: value}).visit(copy.deepcopy(made.elt)) for value in values]
+        put_at(place, ast.List(written, ast.Load()))
+
+    yield from change_each(program, locate, change)
+
+
+def _list_values(node: ast.ListComp) -> list[ast.expr]:
+    """What the variable of a comprehension is in turn; empty where that is not written there, or is
+    more than a reader wants to see.
+    """
+    made = node.generators[0]
+    if len(node.generators) > 1 or made.ifs or not isinstance(made.target, ast.Name):
+        return []
+    values: list[ast.expr] = []
+    if isinstance(made.iter, (ast.List, ast.Tuple)):
+        values = made.iter.elts
+    elif _RANGE.fullmatch(text := ast.unparse(made.iter)):
+        values = [ast.Constant(number) for number in range(int(text[len("range(") : -1]))]
+    is_plain = all(isinstance(value, (ast.Constant, ast.Name)) for value in values)
+    return values if is_plain and len(values) <= _FEW else []
 
 
 def fold(program: SourceProgram) -> Iterator[SourceProgram]:

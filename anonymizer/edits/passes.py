@@ -12,7 +12,14 @@ from anonymizer.edits.expressions import (
     reuse_earlier_values,
     simplify,
 )
-from anonymizer.edits.inline import fold, fold_class_attributes, inline, promote, propagate
+from anonymizer.edits.inline import (
+    fold,
+    fold_class_attributes,
+    inline,
+    promote,
+    propagate,
+    write_out,
+)
 from anonymizer.edits.signatures import (
     drop_fields,
     drop_function_arguments,
@@ -45,6 +52,7 @@ PASSES: tuple[Edit, ...] = (
     drop_fields,
     inline,
     propagate,
+    write_out,
     fold,
     fold_class_attributes,
     drop_parameters,

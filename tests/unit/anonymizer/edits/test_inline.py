@@ -1,0 +1,16 @@
+"""What a level less of a program looks like."""
+
+from __future__ import annotations
+
+import ast
+
+from anonymizer.edits.inline import write_out
+from tests.support.gathered import program_of
+
+
+def test_a_list_of_few_values_is_written_out() -> None:
+    texts = [made.definitions_text() for made in write_out(program_of("inline/comprehensions"))]
+    few, named = sorted(texts, key=lambda text: "in (1, 3)" not in text)
+    assert "torch.tensor([0.5, 0.5])" in few and "for step in (1, 3)" in few
+    assert "named = [x + 1, x + 3]" in named and "for step in range(2)]" in named
+    assert all(text.count("for step") == 4 for text in (few, named)) and ast.parse(few)
