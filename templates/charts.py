@@ -211,6 +211,12 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
+def load() -> None:
+    """Imports matplotlib, which takes a second or more, before it is needed."""
+    import matplotlib.backends.backend_svg
+    import matplotlib.figure  # noqa: F401
+
+
 @contextmanager
 def _figure(height: float) -> Iterator[tuple[Figure, Axes]]:
     """A figure of the page's width and `height` inches, drawn with our settings whatever the user's

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from reporter.core.progress import Progress
@@ -16,11 +17,12 @@ T = TypeVar("T")
 
 
 class Extras:
-    """Measures what is wanted, one thing after another, and keeps the names of what it left out.
+    """Measures what is wanted, and keeps the names of what it left out.
 
     Args:
         wanted: whether anything is measured at all.
         end: the time by the `clock`, in seconds, after which nothing more begins.
+        at_once: how many of those that are only begun run side by side.
     """
 
     def __init__(
@@ -29,12 +31,14 @@ class Extras:
         wanted: bool = True,
         end: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        at_once: int = 1,
     ) -> None:
         self.left_out: list[str] = []
         self._progress = progress
         self._wanted = wanted
         self._end = end
         self._clock = clock
+        self._threads = ThreadPoolExecutor(max_workers=at_once)
 
     def measure(self, name: str, detail: str, ask: Callable[[], T], otherwise: T) -> T:
         """What `ask` returns; `otherwise` where there is no time for it or Ctrl-C ends it.
@@ -42,16 +46,49 @@ class Extras:
         Args:
             name: of the stage, as a report names what it left out.
         """
-        if not self._wanted or self._end is not None and self._clock() >= self._end:
+        if not self._may_begin():
             self.left_out.append(name)
             return otherwise
-        try:
-            self._progress.stage(name, detail)
-            return ask()
-        except KeyboardInterrupt:
-            self._wanted = False
+        self.enter_stage(name, detail)
+        return self._wait(name, ask, otherwise)
+
+    def enter_stage(self, name: str, detail: str) -> None:
+        """Says what is begun next."""
+        if self._wanted:
+            try:
+                self._progress.stage(name, detail)
+            except KeyboardInterrupt:
+                self._stop()
+
+    def begin(self, name: str, ask: Callable[[], T], otherwise: T) -> Callable[[], T]:
+        """Begins a measurement of the stage that goes on; what is returned waits for it, and
+        returns what `measure` would.
+        """
+        if not self._may_begin():
             self.left_out.append(name)
-            self._progress.note(
-                "interrupted: the report is written with what is known (Ctrl-C again: no report)"
-            )
-            return otherwise
+            return lambda: otherwise
+        begun = self._threads.submit(ask)
+        return lambda: self._wait(name, begun.result, otherwise)
+
+    def close(self) -> None:
+        """Nothing more is begun; what runs ends with the workers that it asks."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _may_begin(self) -> bool:
+        return self._wanted and (self._end is None or self._clock() < self._end)
+
+    def _wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
+        """What `ask` returns; after Ctrl-C nothing more is waited for."""
+        if self._wanted:
+            try:
+                return ask()
+            except KeyboardInterrupt:
+                self._stop()
+        self.left_out.append(name)
+        return otherwise
+
+    def _stop(self) -> None:
+        self._wanted = False
+        self._progress.note(
+            "interrupted: the report is written with what is known (Ctrl-C again: no report)"
+        )

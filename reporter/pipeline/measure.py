@@ -5,6 +5,7 @@ final text.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,8 +36,8 @@ from reporter.verify.numbers import list_needed_numbers
 CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
 #: most so many.
-_SHARE_OF_NEIGHBOURS = 0.2
-_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
+_SHARE_OF_NEIGHBOURS = 0.3
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 15.0, 45.0
 
 
 class Measurement:
@@ -68,20 +69,19 @@ class Measurement:
         lower = find_lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
         if lower is not None:
             self._move_to(lower)
-        culprit = extras.measure(
-            "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
-        )
-        near = self._neighbours(extras)
         summary = write_public_summary(self.captured, verified.cold.answers, check.compiler)
-        shown = extras.measure(
-            "test and pictures", "from the final text", lambda: self._measurements(summary), None
-        )
+        # each of them waits for its own last answer most of the time, so they go on side by side
+        extras.enter_stage("details", "culprit, neighbours, regression test and pictures")
+        culprit = extras.begin("culprit", lambda: self._culprit(harness, check), None)
+        near = self._neighbours(extras)
+        shown = extras.begin("test and pictures", lambda: self._measurements(summary), None)
+        details = ReproDetails(rows, culprit(), near(), shown(), self._eager_error())
         return BuiltRepro(
             verified.reduced.candidate,
             verified.program,
             verified.cold,
             self._search_result(self._other_findings(extras)),
-            ReproDetails(rows, culprit, near, shown, self._eager_error()),
+            details,
             summary,
             verified.differs_from,
             list_needed_numbers(text, verified.needed),
@@ -97,15 +97,14 @@ class Measurement:
             nothing,
         )
 
-    def _neighbours(self, extras: Extras) -> tuple[NeighbourResult, ...]:
-        """The programs next to the repro."""
+    def _neighbours(self, extras: Extras) -> Callable[[], tuple[NeighbourResult, ...]]:
+        """Waits for the programs next to the repro: other dtypes, sizes, layouts and operators."""
         nothing: tuple[NeighbourResult, ...] = ()
         if not self._has_neighbours():
-            return nothing
+            return lambda: nothing
         shows, repro = make_matcher(self.wanted), self.verified.program
-        return extras.measure(
+        return extras.begin(
             "neighbours",
-            "other dtypes, sizes, layouts and operators",
             lambda: tuple(find_neighbours(self.pool, shows, repro, self._for_neighbours())),
             nothing,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +42,11 @@ from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
 from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
+from templates import charts
 from templates.diagnosis import render_ladder, render_verdict
+
+#: Measurements on the final text that are under way together.
+_SIDE_BY_SIDE = 3
 
 
 @contextlib.contextmanager
@@ -144,11 +149,14 @@ class TorchProgram:
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes. Raises CannotJudgeError."""
+        threading.Thread(target=charts.load, daemon=True).start()  # others compute meanwhile
         return Verification(reduced.captured, self.run, self.workers).verify(reduced)
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        extras = Extras(self.run.progress, not self.run.work.quick, self.run.end)
+        at_once = _SIDE_BY_SIDE if self.run.work.jobs > 1 else 1
+        extras = Extras(self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once)
+        self._open.callback(extras.close)
         measurement = Measurement(verified, self.run, self.workers)
         built = measurement.measure(extras)
         verified = replace(

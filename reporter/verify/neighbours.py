@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.neighbours import build_neighbours
+from anonymizer.plain.neighbours import Neighbour, build_neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import passes
@@ -54,24 +54,32 @@ def find_neighbours(
     body, check = repro.parts
     end = clock() + seconds
     chosen = list(itertools.islice(build_neighbours(body, check), MOST))
-    asked: list[Future[Answer]] = [pool.submit(render_harness(near.body, check)) for near in chosen]
-    plain: list[Future[Answer] | None] = []
-    for near, future in zip(chosen, asked):
-        answer = _wait(future, end - clock())
-        text = repro.with_body(near.body) if answer is not None and passes(answer) else None
-        plain.append(pool.submit(text) if text is not None else None)
-    told: set[str] = set()
-    for near, future, checked in zip(chosen, asked, plain):
-        answer = _wait(future, end - clock())
+
+    def is_failing(near: Neighbour) -> bool | None:
+        """None where that cannot be judged, or not in time."""
+        answer = ask(render_harness(near.body, check))
         if answer is None or not (shows(answer) or passes(answer)):
-            continue
+            return None
         # a NaN in the float64 reference excuses all; what is filed fails with it
-        if checked is not None and not _has_passed(_wait(checked, end - clock())):
-            continue
-        if near.what not in told:
-            told.add(near.what)
-            yield NeighbourResult(near.what, near.own, True)
-        yield NeighbourResult(near.what, near.to, shows(answer))
+        text = repro.with_body(near.body) if passes(answer) else None
+        if text is not None and not _has_passed(ask(text)):
+            return None
+        return shows(answer)
+
+    def ask(text: str) -> Answer | None:
+        left = end - clock()
+        return _wait(pool.submit(text), left) if left > 0 else None
+
+    told: set[str] = set()
+    # one worker is left to whoever asks one question after another
+    with ThreadPoolExecutor(max_workers=max(1, pool.jobs - 1)) as threads:
+        for near, fails in zip(chosen, threads.map(is_failing, chosen)):
+            if fails is None:
+                continue
+            if near.what not in told:
+                told.add(near.what)
+                yield NeighbourResult(near.what, near.own, True)
+            yield NeighbourResult(near.what, near.to, fails)
 
 
 def _wait(future: Future[Answer], seconds: float) -> Answer | None:

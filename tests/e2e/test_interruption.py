@@ -59,7 +59,12 @@ def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stage", "left_out"), [("ablation", "ablation"), ("details", "test and pictures")]
+)
+def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(
+    stage: str, left_out: str, tmp_path: Path
+) -> None:
     program = tmp_path / "script.py"
     program.write_text(text("toy"))
     folder = tmp_path / "report"
@@ -74,14 +79,14 @@ def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(tmp_
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if "] ablation: " in line:
+            if f"] {stage}: " in line:
                 process.send_signal(signal.SIGINT)
                 break
         _, talk = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, talk
     report = json.loads((folder / "report.json").read_text())
-    assert report["repro"]["verified_cold"] and "ablation" in report["not_measured"]
-    assert "Not measured: ablation" in (folder / "issue.md").read_text()
+    assert report["repro"]["verified_cold"] and left_out in report["not_measured"]
+    assert left_out in (folder / "issue.md").read_text().partition("Not measured: ")[2]
 
 
 @pytest.mark.slow

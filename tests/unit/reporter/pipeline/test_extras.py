@@ -28,6 +28,19 @@ def test_ctrl_c_ends_this_measurement_and_all_that_come_after() -> None:
     assert "the report is written" in talk.getvalue()
 
 
+def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
+    extras = Extras(PlainProgress(io.StringIO()), at_once=3)
+    begun = [
+        extras.begin("culprit", lambda: "found", "none"),
+        extras.begin("neighbours", _interrupted, "none"),
+        extras.begin("test", lambda: "shown", "none"),
+    ]
+    assert [wait() for wait in begun] == ["found", "none", "none"]
+    assert extras.left_out == ["neighbours", "test"]
+    assert extras.begin("evidence", lambda: "found", "none")() == "none"
+    extras.close()
+
+
 def test_nothing_begins_after_the_end_of_the_budget() -> None:
     seconds = iter((1.0, 9.0, 11.0))
     extras = Extras(PlainProgress(io.StringIO()), end=10.0, clock=lambda: next(seconds))
