@@ -64,11 +64,14 @@ class Extras:
         """Begins a measurement of the stage that goes on; what is returned waits for it, and
         returns what `measure` would.
         """
-        if not self._may_begin():
-            self.left_out.append(name)
-            return lambda: otherwise
-        begun = self._threads.submit(ask)
-        return lambda: self._wait(name, begun.result, otherwise)
+        if self._may_begin():
+            try:
+                begun = self._threads.submit(ask)
+                return lambda: self._wait(name, begun.result, otherwise)
+            except KeyboardInterrupt:
+                self._stop()
+        self.left_out.append(name)
+        return lambda: otherwise
 
     def close(self) -> None:
         """Nothing more is begun; what runs ends with the workers that it asks."""
