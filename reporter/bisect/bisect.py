@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from reporter.bisect.arguments import BisectArguments
-from reporter.bisect.narrowing import PointChecks, Search, What, describe
+from reporter.bisect.narrowing import Change, PointChecks, Search, describe
 from reporter.bisect.search import find_bracket, find_turns, list_unjudged
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, open_local
@@ -47,7 +47,7 @@ class BisectResult:
     """
 
     subject: CheckSubject
-    what: What
+    what: Change
     before: CheckResult | None
     after: CheckResult | None
     points: tuple[CheckResult, ...]
@@ -92,7 +92,7 @@ class BisectResult:
         if self.code != FOUND or self.before is None or self.after is None:
             return [*told, self.reason, *self.remarks, f"again: {self.command}"]
         last, first = (
-            ("last bad", "first fixed") if self.what == "fixed" else ("last good", "first bad")
+            ("last bad", "first fixed") if self.what == Change.FIXED else ("last good", "first bad")
         )
         told.append(f"{last}:  torch {_build(self.before)}")
         told.append(f"{first}: torch {_build(self.after)}")
@@ -151,7 +151,7 @@ class _Bisection:
         """
         if len(points) < 2:
             raise UsageError("a search needs two ends; give --good and --bad, or several --python")
-        what: What = "fixed" if self.asked.find_fix else "broke"
+        what = Change.FIXED if self.asked.find_fix else Change.BROKE
         plan = [subject.key, what, *(point.label for point in points)]
         with runs.begin(self.store, find_store_path(), plan, "bisect") as run:
             keeper = StoredResultSink(self.store, run)

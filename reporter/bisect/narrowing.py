@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from reporter.bisect.search import Mark, choose_probes, find_bracket
 from reporter.check.engine import Engine
@@ -17,10 +16,16 @@ from reporter.check.result_sink import ResultSink
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import CheckOutcome, Word
 from reporter.core.progress import Progress
 from reporter.environments.release import Release
 
-What = Literal["broke", "fixed"]
+
+class Change(Word):
+    """What a search looks for: the release that broke the repro, or the one that fixed it."""
+
+    BROKE = "broke"
+    FIXED = "fixed"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Search:
     """One search over one list of releases, oldest first, with what is known so far."""
 
     def __init__(
-        self, subject: CheckSubject, releases: Sequence[Release], what: What, how: PointChecks
+        self, subject: CheckSubject, releases: Sequence[Release], what: Change, how: PointChecks
     ) -> None:
         self.subject = subject
         self.releases = releases
@@ -65,17 +70,17 @@ class Search:
         if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:
             return ""
         if self.known[0] is self.known[last]:
-            word = "fails" if final.outcome == "reproduces" else "is right"
+            word = "fails" if final.outcome == CheckOutcome.REPRODUCES else "is right"
             return (
                 f"it {word} on torch {first.torch} and on torch {final.torch}, so nothing changed"
                 " between them"
             )
         order = (
             "fails on the later and is right on the earlier"
-            if self.what == "fixed"
+            if self.what == Change.FIXED
             else ("is right on the later and fails on the earlier")
         )
-        way = "leave out" if self.what == "fixed" else "add"
+        way = "leave out" if self.what == Change.FIXED else "add"
         return f"it {order} of torch {first.torch} and torch {final.torch}; {way} --find-fix"
 
     def narrow(self) -> None:
@@ -113,9 +118,11 @@ class Search:
 
     def _mark(self, check: CheckResult) -> Mark:
         fails, right = (
-            (Mark.BEFORE, Mark.AFTER) if self.what == "fixed" else (Mark.AFTER, Mark.BEFORE)
+            (Mark.BEFORE, Mark.AFTER) if self.what == Change.FIXED else (Mark.AFTER, Mark.BEFORE)
         )
-        return {"reproduces": fails, "fixed": right}.get(check.outcome, Mark.UNKNOWN)
+        return {CheckOutcome.REPRODUCES: fails, CheckOutcome.FIXED: right}.get(
+            check.outcome, Mark.UNKNOWN
+        )
 
     def _learn(self) -> None:
         """A repro without a report has to show what it showed first; then nothing else counts."""
@@ -123,8 +130,8 @@ class Search:
             first = next(
                 (
                     c.signature
-                    for _, c in sorted(self.checks.items(), reverse=self.what == "broke")
-                    if c.outcome == "reproduces" and c.signature is not None
+                    for _, c in sorted(self.checks.items(), reverse=self.what == Change.BROKE)
+                    if c.outcome == CheckOutcome.REPRODUCES and c.signature is not None
                 ),
                 None,
             )

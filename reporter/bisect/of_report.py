@@ -11,6 +11,7 @@ from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
 from reporter.check.releases import add_releases
+from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import Options
 from reporter.environments.release import strip_local_part
 from reporter.publish.result import RunResult
@@ -41,8 +42,10 @@ def _shortest_search(folder: str, report: Report) -> BisectArguments:
     """
     own = Version(strip_local_part(report.torch))
     seen = {Version(strip_local_part(row.torch)): row.outcome for row in report.releases or ()}
-    right = sorted(version for version, outcome in seen.items() if outcome == "fixed")
-    fails = sorted({own, *(version for version in seen if seen[version] == "reproduces")})
+    right = sorted(version for version, outcome in seen.items() if outcome == CheckOutcome.FIXED)
+    fails = sorted(
+        {own, *(version for version in seen if seen[version] == CheckOutcome.REPRODUCES)}
+    )
     before = [version for version in right if version < own]
     after = [version for version in right if version > own]
     if not before and after:

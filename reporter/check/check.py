@@ -21,6 +21,7 @@ from reporter.check.runs import Cell
 from reporter.check.subject import CheckSubject, read_stored_subjects, read_subjects
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
+from reporter.core.kinds import CheckOutcome
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection, select_releases
@@ -157,7 +158,7 @@ def find_changes(
         OutcomeChange(before[check.cell].outcome, check)
         for check in results
         if check.cell in before
-        and check.outcome not in ("cannot_judge", before[check.cell].outcome)
+        and check.outcome not in (CheckOutcome.CANNOT_JUDGE, before[check.cell].outcome)
     )
 
 

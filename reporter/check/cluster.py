@@ -22,6 +22,7 @@ from reporter.check.judging import Decision
 from reporter.check.runs import Cell
 from reporter.check.work import CheckResult, Task, build_result, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import WorkOptions
 
 #: Seconds for a scheduler to come, or to come back.
@@ -151,7 +152,7 @@ class Cluster:
             return self._again(client, flight, cell)
         task = flight.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
-        keep(build_result(task, None, Decision("cannot_judge", why)))
+        keep(build_result(task, None, Decision(CheckOutcome.CANNOT_JUDGE, why)))
         return True
 
     def _again(self, client: Any, flight: _Flight, cell: Cell) -> bool:

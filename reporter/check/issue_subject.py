@@ -24,12 +24,12 @@ from reporter.store.reports import compute_key
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
 from reporter.tracker.session import TrackerSession
-from reporter.triage.attempt import Attempts, RunLimits, run
+from reporter.triage.attempt import AttemptOutcome, Attempts, RunLimits, run
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decide import decide
 from reporter.triage.flow import find_missing_modules
 from reporter.triage.reading.extract import Refusal, extract, find_devices
-from reporter.triage.reading.stated import StatedFailure, read_stated
+from reporter.triage.reading.stated import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
 from reporter.triage.service import show
@@ -38,12 +38,12 @@ from reporter.triage.verdict import CommandVerdict, judge
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")
 OUTCOMES: dict[Status, CheckOutcome] = {
-    "reproduces": "reproduces",
-    "not_reproduced": "fixed",
-    "different": "different",
-    "no_bug": "cannot_judge",
-    "not_actionable": "cannot_judge",
-    "cannot_judge": "cannot_judge",
+    Status.REPRODUCES: CheckOutcome.REPRODUCES,
+    Status.NOT_REPRODUCED: CheckOutcome.FIXED,
+    Status.DIFFERENT: CheckOutcome.DIFFERENT,
+    Status.NO_BUG: CheckOutcome.CANNOT_JUDGE,
+    Status.NOT_ACTIONABLE: CheckOutcome.CANNOT_JUDGE,
+    Status.CANNOT_JUDGE: CheckOutcome.CANNOT_JUDGE,
 }
 
 
@@ -123,7 +123,7 @@ def judge_issue(
         raise CannotJudgeError(str(error)) from None
     if missing:
         return Decision(
-            "cannot_judge", f"it needs packages that are not there: {', '.join(missing)}"
+            CheckOutcome.CANNOT_JUDGE, f"it needs packages that are not there: {', '.join(missing)}"
         )
     needed, text = find_devices(subject.text), subject.text
     is_moved = bool(needed) and not (limits.trust and info.has_cuda and needed == ("cuda",))
@@ -131,14 +131,16 @@ def judge_issue(
         on_this = replace_devices(text)
         if on_this is None:
             return Decision(
-                "cannot_judge",
+                CheckOutcome.CANNOT_JUDGE,
                 f"it needs {', '.join(needed)}, and the sandbox shows no such device",
             )
         text = on_this
     runs, verdict = _run_and_judge(text, origin.stated, info, limits, stopped)
     status, sentence = decide(origin.stated, [runs], verdict)
-    if is_moved and status != "reproduces":
-        return Decision("cannot_judge", f"it needs {', '.join(needed)}; on the CPU: {sentence}")
+    if is_moved and status != Status.REPRODUCES:
+        return Decision(
+            CheckOutcome.CANNOT_JUDGE, f"it needs {', '.join(needed)}; on the CPU: {sentence}"
+        )
     return _decision(status, sentence, runs)
 
 
@@ -157,8 +159,8 @@ def _run_and_judge(
         raise CancelledError
     shown = runs.decisive
     # an assertion may compare what may differ, such as roundings in half precision
-    enough = shown.match == "same" and not shown.failure.startswith("AssertionError")
-    if enough or shown.outcome in ("stopped", "cannot_judge"):
+    enough = shown.match == Match.SAME and not shown.failure.startswith("AssertionError")
+    if enough or shown.outcome in (AttemptOutcome.STOPPED, AttemptOutcome.CANNOT_JUDGE):
         return runs, None
     verdict = judge("diagnose", info, text, limits)
     if stopped():
@@ -168,7 +170,10 @@ def _run_and_judge(
 
 def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     outcome = OUTCOMES[status]
-    counted = {"reproduces": runs.same or runs.failed, "different": runs.failed}
+    counted = {
+        CheckOutcome.REPRODUCES: runs.same or runs.failed,
+        CheckOutcome.DIFFERENT: runs.failed,
+    }
     hits = counted.get(outcome, runs.of - runs.failed)
     failure = runs.decisive.failure if hits and outcome in counted else ""
     # where no run failed and the verdict alone tells, that is one run which showed it

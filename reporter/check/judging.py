@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from collectors.protocol import FailureFrame
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
-from reporter.core.kinds import CheckOutcome, Kind, assert_never
+from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome, Kind, assert_never
 from reporter.core.signature import Signature, is_same_failure
 
 #: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
@@ -77,14 +77,19 @@ def observe(
 ) -> Observation:
     """What a run shows of the `wanted` failure; without one any failure of the compiler counts."""
     match answer.outcome:
-        case "passes":
-            return Observation("fixed", cold=cold)
-        case "cannot_judge":
+        case CandidateOutcome.PASSES:
+            return Observation(CheckOutcome.FIXED, cold=cold)
+        case CandidateOutcome.CANNOT_JUDGE:
             said = _last_line(answer) or "the repro says so (exit code 125)"
-            return Observation("cannot_judge", said, cold=cold)
-        case "cancelled":
-            return Observation("cannot_judge", "the run was cancelled", cold=cold)
-        case "fails" | "died" | "timeout" | "broken":
+            return Observation(CheckOutcome.CANNOT_JUDGE, said, cold=cold)
+        case CandidateOutcome.CANCELLED:
+            return Observation(CheckOutcome.CANNOT_JUDGE, "the run was cancelled", cold=cold)
+        case (
+            CandidateOutcome.FAILS
+            | CandidateOutcome.DIED
+            | CandidateOutcome.TIMEOUT
+            | CandidateOutcome.BROKEN
+        ):
             return _observe_failure(answer, wanted, limit, cold)
     assert_never(answer.outcome)
 
@@ -95,12 +100,12 @@ def _observe_failure(
     found = find_failure(answer, wanted)
     why = _excuse(answer, wanted, found, limit)
     if why is not None:
-        return Observation("cannot_judge", why, cold=cold)
+        return Observation(CheckOutcome.CANNOT_JUDGE, why, cold=cold)
     if wanted is None:
-        return Observation("reproduces", describe(answer, found), found, cold)
+        return Observation(CheckOutcome.REPRODUCES, describe(answer, found), found, cold)
     if found is not None and shows_wanted_failure(wanted, found):
-        return Observation("reproduces", describe(answer, found), found, cold)
-    return Observation("different", describe(answer, found), found, cold)
+        return Observation(CheckOutcome.REPRODUCES, describe(answer, found), found, cold)
+    return Observation(CheckOutcome.DIFFERENT, describe(answer, found), found, cold)
 
 
 def _excuse(
@@ -113,7 +118,7 @@ def _excuse(
         return None
     if answer.out_of_memory:
         return "it ran out of memory"
-    if answer.outcome == "timeout":
+    if answer.outcome == CandidateOutcome.TIMEOUT:
         return f"no end within {limit:g} s"
     if _NO_DEVICE.search(everything):
         return f"missing device ({_short(said)})"
@@ -123,7 +128,11 @@ def _excuse(
         answer.exception == "AttributeError" and _LACKS.search(answer.first_line)
     )
     alone = answer.exception in _NOT_THERE and _NO_PACKAGE.search(answer.first_line)
-    needs = answer.outcome == "broken" or alone or (lacks and _is_from_the_text(answer.frames))
+    needs = (
+        answer.outcome == CandidateOutcome.BROKEN
+        or alone
+        or (lacks and _is_from_the_text(answer.frames))
+    )
     if not needs:
         return None
     lacking = "environment" if alone else "torch"
@@ -160,7 +169,7 @@ def describe(answer: Answer, found: Signature | None) -> str:
         return _short(answer.error_line())
     if answer.signal:
         return f"killed by {answer.signal}"
-    if answer.outcome == "timeout":
+    if answer.outcome == CandidateOutcome.TIMEOUT:
         return "no end in time"
     return found.text() if found is not None else f"exit code {answer.exit}"
 
@@ -185,9 +194,9 @@ def settle(
     first = observations[0]
     if len(observations) == 1:
         is_enough = (
-            first.outcome == expected != "different"
-            or (first.outcome == "reproduces" and (first.cold or is_known))
-            or (first.outcome == "cannot_judge" and first.cold)
+            first.outcome == expected != CheckOutcome.DIFFERENT
+            or (first.outcome == CheckOutcome.REPRODUCES and (first.cold or is_known))
+            or (first.outcome == CheckOutcome.CANNOT_JUDGE and first.cold)
         )
         return _decision(first, observations) if is_enough else None
     if all(_alike(first, item) for item in observations):
@@ -197,10 +206,10 @@ def settle(
     if all(_alike(cold[0], item) for item in cold):
         return _decision(cold[0], cold)
     counts = Counter(item.outcome for item in cold)
-    told_of = next((item for item in cold if item.outcome in ("reproduces", "different")), cold[0])
-    hits = counts["reproduces"]
+    told_of = next((item for item in cold if item.outcome in STILL_FAILING), cold[0])
+    hits = counts[CheckOutcome.REPRODUCES]
     detail = f"flaky: fails in {hits} of {len(cold)} fresh processes ({told_of.detail})"
-    return Decision("cannot_judge", detail, told_of.signature, (hits, len(cold)))
+    return Decision(CheckOutcome.CANNOT_JUDGE, detail, told_of.signature, (hits, len(cold)))
 
 
 def _decide_flaky(
@@ -209,7 +218,7 @@ def _decide_flaky(
     """A failure that was flaky from the start: one sight is enough, and its absence needs enough
     runs.
     """
-    hit = next((item for item in observations if item.outcome == "reproduces"), None)
+    hit = next((item for item in observations if item.outcome == CheckOutcome.REPRODUCES), None)
     if hit is not None:
         return _decision(hit, observations)
     if len(cold) < count_needed_passes(reported):
@@ -232,7 +241,7 @@ def count_needed_passes(reported: tuple[int, int]) -> int:
 def _alike(one: Observation, two: Observation) -> bool:
     if one.outcome != two.outcome:
         return False
-    if one.outcome != "different" or one.signature is None or two.signature is None:
+    if one.outcome != CheckOutcome.DIFFERENT or one.signature is None or two.signature is None:
         return True
     return shows_wanted_failure(one.signature, two.signature)
 

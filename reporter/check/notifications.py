@@ -30,7 +30,7 @@ from templates import render
 
 #: What somebody said this long ago is not recent any more.
 LATELY = timedelta(days=14)
-_TOLD = ("reproduces", "fixed")
+_TOLD = (CheckOutcome.REPRODUCES, CheckOutcome.FIXED)
 _MARK = re.compile(r"<!-- bugreport-state: \S+ \d+ (?P<outcome>\w+) -->")
 _QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -198,7 +198,7 @@ def confirms(text: str, outcome: CheckOutcome) -> bool:
     is_gone = _GONE.search(own) is not None
     is_there = _STILL.search(_GONE.sub(" ", own)) is not None
     # who says both ("works on 2.5, fails on 2.6") has not confirmed either
-    return is_gone != is_there and is_gone == (outcome == "fixed")
+    return is_gone != is_there and is_gone == (outcome == CheckOutcome.FIXED)
 
 
 def _due(
@@ -209,7 +209,11 @@ def _due(
         return None
     standing = tracker.read_standing(address, number, datetime.now(timezone.utc) - LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
-    before = said["outcome"] if said else "fixed" if standing.is_closed else "reproduces"
+    before = (
+        said["outcome"]
+        if said
+        else CheckOutcome.FIXED if standing.is_closed else CheckOutcome.REPRODUCES
+    )
     comment = Comment(
         check.key, address, number, check, said["said"] if said else 0, before, standing.is_closed
     )

@@ -16,6 +16,7 @@ from reporter.check.runs import Cell, find_first_failure
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import UsageError
+from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
 from reporter.environments.release import Release
 from reporter.store.database import format_now
@@ -62,7 +63,7 @@ class Plan:
             replace(check, time=format_now())
             for (_, label), check in before.items()
             if label in finals
-            and check.outcome in ("reproduces", "fixed")
+            and check.outcome in (CheckOutcome.REPRODUCES, CheckOutcome.FIXED)
             and finals[label].backend in (None, check.build.partition("+")[2])
         ]
 
@@ -115,10 +116,14 @@ def compare(
     reference: dict[str, Signature] = {}
     told: list[CheckResult] = []
     for check in checks:
-        if check.key in plain and check.outcome == "reproduces" and check.signature is not None:
+        if (
+            check.key in plain
+            and check.outcome == CheckOutcome.REPRODUCES
+            and check.signature is not None
+        ):
             first = reference.setdefault(check.key, check.signature)
             if not shows_wanted_failure(first, check.signature):
-                check = replace(check, outcome="different")
+                check = replace(check, outcome=CheckOutcome.DIFFERENT)
         told.append(check)
     return tuple(told)
 

@@ -26,13 +26,18 @@ from reporter.report.sections import (
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 
-WORDS = {
-    "reproduces": "reproduces",
-    "fixed": "fixed",
-    "different": "another failure",
-    "cannot_judge": "cannot judge",
+WORDS: Mapping[CheckOutcome, str] = {
+    CheckOutcome.REPRODUCES: CheckOutcome.REPRODUCES,
+    CheckOutcome.FIXED: CheckOutcome.FIXED,
+    CheckOutcome.DIFFERENT: "another failure",
+    CheckOutcome.CANNOT_JUDGE: "cannot judge",
 }
-SHORT = {"reproduces": "fails", "fixed": "-", "different": "other", "cannot_judge": "?"}
+SHORT: Mapping[CheckOutcome, str] = {
+    CheckOutcome.REPRODUCES: "fails",
+    CheckOutcome.FIXED: "-",
+    CheckOutcome.DIFFERENT: "other",
+    CheckOutcome.CANNOT_JUDGE: "?",
+}
 _FEW = 8
 
 
@@ -75,9 +80,13 @@ class CheckSummary:
     def exit_code(self) -> int:
         """1, 0 or 125, by the rule of the class."""
         found = {check.outcome for check in self.results}
-        if "reproduces" in found or "different" in found and not self.bisecting:
+        if (
+            CheckOutcome.REPRODUCES in found
+            or CheckOutcome.DIFFERENT in found
+            and not self.bisecting
+        ):
             return REMAINS
-        return GONE if "fixed" in found else UNKNOWN
+        return GONE if CheckOutcome.FIXED in found else UNKNOWN
 
     def to_json(self) -> Json:
         """The document of `check --json`."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from reporter.check.work import CheckResult
+from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
 from reporter.store.database import format_now, open_transaction
 
@@ -170,4 +171,5 @@ def find_first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
 def _check(row: sqlite3.Row) -> CheckResult:
     shown = Signature.from_json(json.loads(row["shown"])) if row["shown"] else None
     plain = {name: row[name] for name in _PLAIN}
+    plain["outcome"] = CheckOutcome(row["outcome"])
     return CheckResult(**plain, runs=(row["hits"], row["runs"]), signature=shown)

@@ -16,6 +16,7 @@ import msgspec
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
+from reporter.core.kinds import CheckOutcome
 
 
 def merge(files: Sequence[Path]) -> CheckSummary:
@@ -34,7 +35,7 @@ def merge(files: Sequence[Path]) -> CheckSummary:
 
 
 def _rank(check: CheckResult) -> tuple[bool, str]:
-    return check.outcome != "cannot_judge", check.time
+    return check.outcome != CheckOutcome.CANNOT_JUDGE, check.time
 
 
 def _sort(checks: Iterable[CheckResult]) -> list[CheckResult]:

@@ -25,7 +25,7 @@ from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import CheckOutcome
+from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, find_cache_folder
@@ -145,7 +145,7 @@ class TaskRunner:
         environment: Environment | None = None
         origin = task.subject.origin
         if origin is not None and origin.problem:  # which takes no environment to know
-            decision = Decision("cannot_judge", origin.problem)
+            decision = Decision(CheckOutcome.CANNOT_JUDGE, origin.problem)
             return build_result(task, None, decision)
         try:
             environment = self.environments.provide(task.release)
@@ -163,7 +163,7 @@ class TaskRunner:
                 environment = self.environments.provide(task.release, again=True)
                 decision = self._decide(replace(task, fresh=True), environment)
         except (CannotJudgeError, OSError) as error:
-            decision = Decision("cannot_judge", str(error))
+            decision = Decision(CheckOutcome.CANNOT_JUDGE, str(error))
         return build_result(task, environment, decision, time.monotonic() - started)
 
     def _decide(self, task: Task, environment: Environment) -> Decision:
@@ -187,16 +187,16 @@ class TaskRunner:
     def _apply_control(self, task: Task, environment: Environment, found: Decision) -> Decision:
         """The decision, unless the repro fails there without the compiler too."""
         text = task.subject.text
-        if found.outcome not in ("reproduces", "different") or not needs_control(text):
+        if found.outcome not in STILL_FAILING or not needs_control(text):
             return found
         control = run_control(
             environment.python, text, task.timeout, self.pools.warm(environment.python)
         )
-        if control.outcome == "passes":
+        if control.outcome == CandidateOutcome.PASSES:
             return found
         if self._stopped.is_set():
             raise CancelledError
-        return Decision("cannot_judge", describe_control(control), runs=found.runs)
+        return Decision(CheckOutcome.CANNOT_JUDGE, describe_control(control), runs=found.runs)
 
     def _warm(self, task: Task, environment: Environment) -> Observation:
         with self.pools.borrow(environment.python) as pool:

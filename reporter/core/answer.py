@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast, get_args
+from typing import Any
 
-from collectors.protocol import BisectCount, CandidateOutcome, Failure, FailureFrame
+from collectors.protocol import BisectCount, Failure, FailureFrame
+from reporter.core.kinds import CandidateOutcome
 from reporter.core.plain import Json
-
-_OUTCOMES: tuple[str, ...] = get_args(CandidateOutcome)
 
 #: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
 _NO_MEMORY = re.compile(
@@ -46,7 +45,11 @@ class Answer:
         """Whether the program raised, died or did not end; None of the other outcomes tells
         anything of a failure.
         """
-        return self.outcome in ("fails", "died", "timeout")
+        return self.outcome in (
+            CandidateOutcome.FAILS,
+            CandidateOutcome.DIED,
+            CandidateOutcome.TIMEOUT,
+        )
 
     @property
     def exception(self) -> str | None:
@@ -80,7 +83,7 @@ class Answer:
         Such an answer tells about the limit and nothing about a bug, though the process may die of
         it by the same signal.
         """
-        if self.outcome == "passes":
+        if self.outcome == CandidateOutcome.PASSES:
             return False
         if self.failure:
             return is_about_memory(f"{self.exception}: {self.message}")
@@ -96,10 +99,12 @@ class Answer:
 
         Raises KeyError, TypeError; ValueError for an outcome that is none.
         """
-        if data["outcome"] not in _OUTCOMES:
-            raise ValueError(f"{data['outcome']!r} is no outcome of a run")
+        try:
+            outcome = CandidateOutcome(data["outcome"])
+        except ValueError:
+            raise ValueError(f"{data['outcome']!r} is no outcome of a run") from None
         return cls(
-            outcome=cast(CandidateOutcome, data["outcome"]),
+            outcome=outcome,
             failure=data.get("failure"),
             signal=data.get("signal"),
             exit=int(data.get("exit", 0)),

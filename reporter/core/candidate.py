@@ -19,7 +19,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
-from reporter.core.kinds import EXPORTERS, SILENT, Kind, assert_never
+from reporter.core.kinds import EXPORTERS, SILENT, CandidateOutcome, Kind, assert_never
 from reporter.core.signature import Signature, is_same_failure, sign_assertion, sign_crash
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
@@ -105,13 +105,18 @@ def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature |
     which failure that is the `wanted` one tells.
     """
     match answer.outcome:
-        case "died":
+        case CandidateOutcome.DIED:
             return Signature(Kind.PROCESS_DEATH, signal=answer.signal)
-        case "timeout":
+        case CandidateOutcome.TIMEOUT:
             return Signature(Kind.HANG)
-        case "fails":
+        case CandidateOutcome.FAILS:
             return _from_exception(answer, answer.failure, wanted) if answer.failure else None
-        case "passes" | "cannot_judge" | "broken" | "cancelled":
+        case (
+            CandidateOutcome.PASSES
+            | CandidateOutcome.CANNOT_JUDGE
+            | CandidateOutcome.BROKEN
+            | CandidateOutcome.CANCELLED
+        ):
             return None
     assert_never(answer.outcome)
 

@@ -7,7 +7,7 @@ They are `Word`s: each member is also its text. What it is, and what made the ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from anonymizer.kinds import BUGS as BUGS
 from anonymizer.kinds import CRASHES as CRASHES
@@ -21,7 +21,7 @@ from anonymizer.kinds import WRONG_OUTPUTS as WRONG_OUTPUTS
 from anonymizer.kinds import WRONG_VALUES as WRONG_VALUES
 from anonymizer.kinds import Compiler as Compiler
 from anonymizer.kinds import Kind as Kind
-from anonymizer.kinds import Word
+from anonymizer.kinds import Word as Word
 from reporter.core.errors import UsageError
 
 _W = TypeVar("_W", bound=Word)
@@ -147,8 +147,40 @@ class Symptom(Word):
     SUSPICIOUS = "suspicious"
 
 
-#: What a check of a repro on one release says.
-CheckOutcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
+class CandidateOutcome(Word):
+    """How one run of a candidate ended; the words of `collectors.protocol.CandidateOutcome`."""
+
+    #: It ran to its end.
+    PASSES = "passes"
+    #: It raised an exception, which may be that of its own check.
+    FAILS = "fails"
+    #: It says itself that it cannot judge here (exit code 125).
+    CANNOT_JUDGE = "cannot_judge"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It failed in something else than what was to be compiled, so it says nothing.
+    BROKEN = "broken"
+    #: Nobody waited for its end.
+    CANCELLED = "cancelled"
+
+
+class CheckOutcome(Word):
+    """What a check of a repro on one release says."""
+
+    #: It fails as it was reported.
+    REPRODUCES = "reproduces"
+    #: It passes.
+    FIXED = "fixed"
+    #: It fails in another way.
+    DIFFERENT = "different"
+    #: The runs say nothing of the compiler, or not the same.
+    CANNOT_JUDGE = "cannot_judge"
+
+
+#: The repro fails, as it was reported or otherwise.
+STILL_FAILING = frozenset({CheckOutcome.REPRODUCES, CheckOutcome.DIFFERENT})
 
 
 def assert_never(value: NoReturn) -> NoReturn:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from collectors.protocol import CandidateEnding, CandidateRequest, ToolFinding
-from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
+from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import choose_excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import read_kernels
@@ -138,7 +138,10 @@ def collect_evidence(
                 "timeout": budget,
                 "tools": list(tools),
             }
-            if run_fresh(python, request, warm, into=folder).answer.outcome == "timeout":
+            if (
+                run_fresh(python, request, warm, into=folder).answer.outcome
+                == CandidateOutcome.TIMEOUT
+            ):
                 late = f"not done within {budget:g} s"
         found = folder / "found"
         collected = read_answer(_read(folder, late or "the process died", tools), found)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from collectors.protocol import EXPORTS_AS_MODULES, Overrides
 from reporter.core.answer import Answer
+from reporter.core.kinds import CandidateOutcome
 from reporter.execution.fresh_process import run_cold
 
 #: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
@@ -67,7 +68,7 @@ def build_control_command(text: str) -> list[str] | None:
 
 def describe_control(control: Answer) -> str:
     """Why a failure says nothing of the compiler, in one sentence."""
-    if control.outcome == "timeout":
+    if control.outcome == CandidateOutcome.TIMEOUT:
         return "without the compiler it does not end either"
     said = (
         control.error_line(120)

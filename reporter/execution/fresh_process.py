@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CandidateOutcome, CandidateRequest, MeasurementLine
+from collectors.protocol import CandidateRequest, MeasurementLine
 from reporter.core.answer import Answer
+from reporter.core.kinds import CandidateOutcome
 from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
@@ -30,7 +31,10 @@ from reporter.execution.usage import METER
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
 _RUNNING: set[int] = set()
-_ENDINGS: dict[int, CandidateOutcome] = {0: "passes", 125: "cannot_judge"}
+_ENDINGS: dict[int, CandidateOutcome] = {
+    0: CandidateOutcome.PASSES,
+    125: CandidateOutcome.CANNOT_JUDGE,
+}
 
 
 @dataclass(frozen=True)
@@ -185,17 +189,15 @@ def _answer(out: Path, code: int | None, started: float) -> Answer:
     }
     stack = read_tail(out / "stack")
     if code is None:
-        ending = {"outcome": "timeout", "detail": stack, "exit": -signal.SIGKILL}
+        ending = {"outcome": CandidateOutcome.TIMEOUT, "detail": stack, "exit": -signal.SIGKILL}
         return Answer.from_json({**ending, **texts})
     if code < 0:
-        name = name_signal(-code)
-        return Answer.from_json(
-            {"outcome": "died", "signal": name, "exit": code, "detail": stack, **texts}
-        )
+        ending = {"outcome": CandidateOutcome.DIED, "detail": stack, "exit": code}
+        return Answer.from_json({**ending, "signal": name_signal(-code), **texts})
     try:
         written = json.loads((out / "answer.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        written = {"outcome": _ENDINGS.get(code, "fails"), "exit": code}
+        written = {"outcome": _ENDINGS.get(code, CandidateOutcome.FAILS), "exit": code}
     METER.add(compilations=written.get("compilations", 0))
     return Answer.from_json({**written, **texts})
 

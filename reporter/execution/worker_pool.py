@@ -25,7 +25,7 @@ from pathlib import Path
 from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerRequest
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import Backend
+from reporter.core.kinds import Backend, CandidateOutcome
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
@@ -91,7 +91,7 @@ class WorkerSettings:
 
 
 #: Endings that another run of the same candidate would have, too.
-_LASTING = ("passes", "fails", "died", "cannot_judge", "broken")
+_LASTING = frozenset(CandidateOutcome) - {CandidateOutcome.TIMEOUT, CandidateOutcome.CANCELLED}
 
 
 class WorkerPool:
@@ -372,7 +372,7 @@ class WorkerPool:
         process.cpu += message["cpu"]
         answer = Answer.from_json(message)
         job = self._flying.pop(message["id"])
-        if self.first_seconds is None and answer.outcome not in ("cancelled", "timeout"):
+        if self.first_seconds is None and answer.outcome in _LASTING:
             self.first_seconds = answer.seconds
         if self._remembers and answer.outcome in _LASTING:
             with self._lock:
@@ -397,7 +397,10 @@ class WorkerPool:
             job.deaths += 1
             if job.deaths > 1:
                 _resolve(
-                    job.future, Answer("died", detail="the worker died with it twice\n" + reason)
+                    job.future,
+                    Answer(
+                        CandidateOutcome.DIED, detail="the worker died with it twice\n" + reason
+                    ),
                 )
             else:
                 again.append(job)

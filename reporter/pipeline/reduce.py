@@ -13,7 +13,15 @@ from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import INDUCTOR_LAYERS, SILENT, WRONG_OUTPUTS, Compiler, Kind, Layer
+from reporter.core.kinds import (
+    INDUCTOR_LAYERS,
+    SILENT,
+    WRONG_OUTPUTS,
+    CandidateOutcome,
+    Compiler,
+    Kind,
+    Layer,
+)
 from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
@@ -364,7 +372,7 @@ class ProgramSearch:
             if check.compiler == Compiler.EAGER or not is_compared:
                 return True
             control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
-            return control.result().outcome == "passes"
+            return control.result().outcome == CandidateOutcome.PASSES
 
         return self.ask.first_accepted(candidates, passes_alone)
 

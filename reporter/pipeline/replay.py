@@ -8,7 +8,7 @@ fresh process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from anonymizer.graph.expressions import NotPublic
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
+from reporter.core.kinds import CandidateOutcome, CheckOutcome
 from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter
@@ -26,6 +27,12 @@ from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING, write_private
 
 _MOST = 6
+#: What a program says that does not show the failure.
+_OTHERWISE: Mapping[CandidateOutcome, CheckOutcome] = {
+    CandidateOutcome.PASSES: CheckOutcome.FIXED,
+    CandidateOutcome.FAILS: CheckOutcome.DIFFERENT,
+    CandidateOutcome.DIED: CheckOutcome.DIFFERENT,
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,9 @@ class ReplayResult:
     def exit_code(self) -> int:
         """1: the failure shows, 0: it does not, 125: it cannot be told."""
         outcomes = {row["outcome"] for row in self.rows}
-        return 1 if "reproduces" in outcomes else 0 if outcomes & {"fixed", "different"} else 125
+        if CheckOutcome.REPRODUCES in outcomes:
+            return 1
+        return 0 if outcomes & {CheckOutcome.FIXED, CheckOutcome.DIFFERENT} else 125
 
     def to_json(self) -> Json:
         """The document of --json."""
@@ -69,11 +78,9 @@ def replay(report: Path, options: Options) -> ReplayResult:
         write_private(path, text)
         answer = run_cold(python, text, options.timeout, describe=True)
         outcome = (
-            "reproduces"
+            CheckOutcome.REPRODUCES
             if interesting(answer)
-            else {"passes": "fixed", "fails": "different", "died": "different"}.get(
-                answer.outcome, "cannot_judge"
-            )
+            else _OTHERWISE.get(answer.outcome, CheckOutcome.CANNOT_JUDGE)
         )
         rows.append(
             {
@@ -82,7 +89,7 @@ def replay(report: Path, options: Options) -> ReplayResult:
                 "detail": (answer.first_line or answer.outcome)[:120],
             }
         )
-        if outcome == "reproduces":
+        if outcome == CheckOutcome.REPRODUCES:
             break
     if not rows:
         raise UsageError(

@@ -17,7 +17,7 @@ from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetA
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
@@ -308,9 +308,11 @@ class TritonProgram:
     def _shows(self, answer: Answer) -> bool:
         """Whether a fresh process failed, with what the compiler said before."""
         if self.wanted["outcome"] == "died":
-            return answer.outcome == "died" and answer.signal == self.wanted["signal"]
+            return (
+                answer.outcome == CandidateOutcome.DIED and answer.signal == self.wanted["signal"]
+            )
         said = self.wanted["exception"] or ""
-        return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
+        return answer.outcome == CandidateOutcome.FAILS and said.rpartition(".")[2] in answer.stderr
 
     def _text(self, render: Any, kernel: KernelCandidate) -> str:
         return format_program(

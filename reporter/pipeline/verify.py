@@ -12,7 +12,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Backend, Compiler, Kind
+from reporter.core.kinds import Backend, CandidateOutcome, Compiler, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
@@ -78,7 +78,7 @@ class Verification:
         verified = self._verify(reduced)
         if verified.cold.hits:
             return verified
-        if all(answer.outcome == "timeout" for answer in verified.cold.answers):
+        if all(answer.outcome == CandidateOutcome.TIMEOUT for answer in verified.cold.answers):
             raise CannotJudgeError(
                 f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
                 " program is not reported; give them longer with --timeout"
@@ -133,7 +133,7 @@ class Verification:
     def _fresh(self, text: str) -> ColdRuns:
         """What fresh processes showed of a text; no hit where its control run does not pass."""
         answers, control = self._cold(text)
-        if control is not None and control.outcome != "passes":
+        if control is not None and control.outcome != CandidateOutcome.PASSES:
             return ColdRuns(answers, 0)
         return ColdRuns(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from reporter.core.atomic import write_atomically
 from reporter.core.errors import BugreportError, UsageError
-from reporter.core.kinds import assert_never
+from reporter.core.kinds import CheckOutcome, assert_never
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
@@ -162,7 +162,7 @@ def _checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
     last = {str(row["torch"]): row for row in rows}
     return [
         (
-            ReleaseRow(torch=torch, outcome=row["outcome"], git=row["git"]),
+            ReleaseRow(torch=torch, outcome=CheckOutcome(row["outcome"]), git=row["git"]),
             (row["hits"], row["runs"]),
         )
         for torch, row in last.items()
@@ -173,13 +173,13 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
     """The same in words that `templates.releases` reads, with the first digits of the commit."""
     commit = f" (commit {row.git[:_COMMIT]})" if row.git else ""
     match row.outcome:
-        case "reproduces":
+        case CheckOutcome.REPRODUCES:
             return f"fails, {runs[0]} of {runs[1]} runs{commit}"
-        case "fixed":
+        case CheckOutcome.FIXED:
             return f"right{commit}"
-        case "different":
+        case CheckOutcome.DIFFERENT:
             return f"another failure{commit}"
-        case "cannot_judge":
+        case CheckOutcome.CANNOT_JUDGE:
             return "cannot be judged"
     assert_never(row.outcome)
 

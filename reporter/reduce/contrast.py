@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import CandidateOutcome
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.worker_pool import WorkerPool
@@ -52,7 +53,7 @@ class ContrastInterpreter:
 
 def passes(answer: Answer) -> bool:
     """Whether a candidate is right: exit code 0 and nothing else."""
-    return answer.outcome == "passes"
+    return answer.outcome == CandidateOutcome.PASSES
 
 
 class Refusals:
@@ -100,7 +101,7 @@ def _failure_words(answer: Answer) -> str:
         return answer.error_line(120)
     if answer.signal:
         return answer.signal
-    if answer.outcome == "timeout":
+    if answer.outcome == CandidateOutcome.TIMEOUT:
         return "no end in time"
     return (answer.stdout.strip().splitlines() or ["exit code 125"])[-1][:120]
 

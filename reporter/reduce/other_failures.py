@@ -16,7 +16,7 @@ from anonymizer.source.program import is_simple
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import CandidateOutcome, Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
@@ -106,7 +106,10 @@ class Others:
             if again is None or not is_same_failure(other.signature, again):
                 continue
             is_eager = self.wanted.layer == Layer.EAGER
-            if is_eager or run_control(python, other.text, limit, warm).outcome == "passes":
+            if (
+                is_eager
+                or run_control(python, other.text, limit, warm).outcome == CandidateOutcome.PASSES
+            ):
                 kept.append(other)
         return tuple(kept)
 

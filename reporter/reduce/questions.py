@@ -15,6 +15,7 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Overrides
 from reporter.core.candidate import Candidate
+from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.scheduler import Counts, Scheduler
 
 T = TypeVar("T")
@@ -152,7 +153,7 @@ class Questions:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         text = write_candidate(candidate)
         answer = self.scheduler.answer(text, self.overrides) if text is not None else None
-        return answer is not None and answer.outcome == "passes"
+        return answer is not None and answer.outcome == CandidateOutcome.PASSES
 
 
 def _apply(change: Change, candidate: Candidate) -> Candidate | None:

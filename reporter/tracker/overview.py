@@ -275,7 +275,8 @@ def _overview(
         (report.key,),
     )
     checks = tuple(
-        LastCheck(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows
+        LastCheck(row["release"], row["torch"], CheckOutcome(row["outcome"]), row["time"])
+        for row in rows
     )
     return ReportOverview(
         report, found, checks, tuple(list_history(store, report.key)) if with_history else ()

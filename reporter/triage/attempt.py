@@ -9,9 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from reporter.core.kinds import assert_never
+from reporter.core.kinds import Word, assert_never
 from reporter.core.plain import Json
 from reporter.execution.compiler_cache import HEADERS, link_headers, name_warm_folder, prefill
 from reporter.execution.control import DISABLING_VARIABLE
@@ -21,19 +20,40 @@ from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.reading.stated import (
     Match,
+    Sort,
     StatedFailure,
     compare,
     find_exceptions,
     pick_exception,
 )
 
-AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
+
+class AttemptOutcome(Word):
+    """What one run of a posted program showed."""
+
+    #: Exit code 0.
+    PASSES = "passes"
+    #: Another exit code.
+    FAILS = "fails"
+    #: A signal ended it.
+    DIES = "dies"
+    #: It was stopped after its time.
+    HANGS = "hangs"
+    #: Another limit of the sandbox ended it.
+    STOPPED = "stopped"
+    #: It says so itself (exit code 125).
+    CANNOT_JUDGE = "cannot_judge"
+
+
+#: Ends that are a failure; and those of them that a program comes to by itself.
+FAILED = frozenset({AttemptOutcome.FAILS, AttemptOutcome.DIES, AttemptOutcome.HANGS})
+FAILED_BY_ITSELF = FAILED - {AttemptOutcome.HANGS}
 #: Seconds for one run of what was posted, by the receiving side's rules, where it is to hang.
 RUN_SECONDS = 120.0
 #: GiB that torch itself takes.
 _FOR_TORCH = 4
 #: Ends after which nothing more is run, as one as stated: a limit is met again.
-_ENOUGH = ("stopped", "cannot_judge")
+_ENOUGH = (AttemptOutcome.STOPPED, AttemptOutcome.CANNOT_JUDGE)
 SEED = "/seed"
 #: Lends the run what a warm-up found out about the C++ compiler; the cache stays its own.
 _LEND = """
@@ -68,7 +88,7 @@ class Attempt:
     @property
     def rank(self) -> int:
         """Its place among the runs to show: one that failed as stated is the first."""
-        return ("same", "unclear", "different", None).index(self.match)
+        return (Match.SAME, Match.UNCLEAR, Match.DIFFERENT, None).index(self.match)
 
 
 @dataclass(frozen=True)
@@ -87,12 +107,12 @@ class Attempts:
     @property
     def same(self) -> int:
         """The number of runs that failed as the issue states."""
-        return sum(attempt.match == "same" for attempt in self.attempts)
+        return sum(attempt.match == Match.SAME for attempt in self.attempts)
 
     @property
     def failed(self) -> int:
         """The number of runs that failed, died or did not end, as stated or otherwise."""
-        return sum(attempt.outcome in ("fails", "dies", "hangs") for attempt in self.attempts)
+        return sum(attempt.outcome in FAILED for attempt in self.attempts)
 
     @property
     def decisive(self) -> Attempt:
@@ -143,8 +163,8 @@ def run(
 
     Raises CannotJudgeError if there is no sandbox.
     """
-    tells = says.sort in ("raises", "dies", "hangs") or "assert" in text or "raise" in text
-    seconds = min(limits.timeout, RUN_SECONDS) if says.sort == "hangs" else limits.timeout
+    tells = says.sort in (Sort.RAISES, Sort.DIES, Sort.HANGS) or "assert" in text or "raise" in text
+    seconds = min(limits.timeout, RUN_SECONDS) if says.sort == Sort.HANGS else limits.timeout
     attempts: list[Attempt] = []
     with tempfile.TemporaryDirectory(prefix="lent-") as name:
         lent, warm = Path(name), name_warm_folder(info.path)
@@ -163,9 +183,9 @@ def run(
         ) as sandbox:
             for _ in range(times if tells else 1):
                 attempts.append(_attempt(sandbox.run(), says, sandbox.contents.view.shown))
-                if attempts[0].match == "same" or attempts[0].outcome in _ENOUGH:
+                if attempts[0].match == Match.SAME or attempts[0].outcome in _ENOUGH:
                     break
-                if attempts[0].outcome == "hangs" and len(attempts) > 1:
+                if attempts[0].outcome == AttemptOutcome.HANGS and len(attempts) > 1:
                     break
     return Attempts(info.torch, info.version, tuple(attempts))
 
@@ -176,11 +196,11 @@ def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str])
     )
     outcome = _outcome(result)
     match: Match | None = None
-    if outcome in ("fails", "dies", "hangs"):
-        match = compare(wanted, result.signal, outcome == "hangs", stderr)
+    if outcome in FAILED:
+        match = compare(wanted, result.signal, outcome == AttemptOutcome.HANGS, stderr)
     last = pick_exception(find_exceptions(stderr)) or next(iter(find_exceptions(stderr)[-1:]), None)
     failure = result.signal or ""
-    if outcome == "fails":
+    if outcome == AttemptOutcome.FAILS:
         failure = (
             f"{last.name}: {last.message}".rstrip(": ") if last else f"exit code {result.exit}"
         )
@@ -203,13 +223,13 @@ def _placeless(text: str, shown: Sequence[str]) -> str:
 def _outcome(result: SandboxResult) -> AttemptOutcome:
     match result.ending:
         case "timeout":
-            return "hangs"
+            return AttemptOutcome.HANGS
         case "signal":
-            return "dies"
+            return AttemptOutcome.DIES
         case "memory" | "tasks" | "disk" | "cpu" | "flood":
-            return "stopped"
+            return AttemptOutcome.STOPPED
         case "exited":
             if result.exit == 0:
-                return "passes"
-            return "cannot_judge" if result.exit == 125 else "fails"
+                return AttemptOutcome.PASSES
+            return AttemptOutcome.CANNOT_JUDGE if result.exit == 125 else AttemptOutcome.FAILS
     assert_never(result.ending)

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
-from reporter.triage.attempt import Attempts
+from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.observers import find_disagreement
-from reporter.triage.reading.stated import Sort, StatedFailure
+from reporter.triage.reading.stated import Match, Sort, StatedFailure
 from reporter.triage.result import Status
 from reporter.triage.verdict import CommandVerdict
 
 _FAILURES: Mapping[Sort, frozenset[Kind]] = {
-    "raises": CRASHES,
-    "wrong": SILENT,
-    "dies": frozenset({Kind.PROCESS_DEATH}),
-    "hangs": frozenset({Kind.HANG}),
+    Sort.RAISES: CRASHES,
+    Sort.WRONG: SILENT,
+    Sort.DIES: frozenset({Kind.PROCESS_DEATH}),
+    Sort.HANGS: frozenset({Kind.HANG}),
 }
 #: Verdicts that say nothing against the issue: the failure just did not show.
 _NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED, Kind.OUTSIDE}
@@ -39,7 +39,7 @@ def decide(
     ran = runs[choose_best_run(runs)]
     doubt = find_disagreement(ran, control, judged)
     if doubt is not None:
-        return "cannot_judge", f"With torch {ran.torch} {doubt}."
+        return Status.CANNOT_JUDGE, f"With torch {ran.torch} {doubt}."
     verdict = judged if judged is not None and judged.kind else None
     found = _by_verdict(says, ran, verdict) if verdict is not None else None
     found = found or _by_run(says, ran)
@@ -47,7 +47,7 @@ def decide(
         return found
     if verdict is None and judged is not None:
         return (
-            "cannot_judge",
+            Status.CANNOT_JUDGE,
             (
                 f"With torch {ran.torch} the repro ends without an error, and there is no verdict:"
                 f" {judged.trouble}."
@@ -55,7 +55,7 @@ def decide(
         )
     everywhere = ", ".join(item.torch for item in runs)
     return (
-        "not_reproduced",
+        Status.NOT_REPRODUCED,
         f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
     )
 
@@ -66,19 +66,22 @@ def _by_verdict(
     """What the verdict decides, whatever the program says of itself."""
     with_torch = f"With torch {ran.torch}"
     if says.accepts and verdict.kind == Kind.INVALID_PROGRAM:
-        return "not_reproduced", f"{with_torch} the compiled call refuses what eager refuses."
+        return Status.NOT_REPRODUCED, f"{with_torch} the compiled call refuses what eager refuses."
     if not verdict.is_bug:
         if verdict.kind in _NOTHING_SEEN:
             return None
         # the posted program fails, and what it fails of is measured to be no bug
-        return "no_bug", f"{with_torch} the tool's verdict is {verdict.kind}: {verdict.summary}"
-    if ran.decisive.match == "same":
+        return (
+            Status.NO_BUG,
+            f"{with_torch} the tool's verdict is {verdict.kind}: {verdict.summary}",
+        )
+    if ran.decisive.match == Match.SAME:
         return None
     finds = f"{verdict.kind} in {verdict.layer}"
-    if says.sort == "unknown" or verdict.kind in _FAILURES.get(says.sort, ()):
-        return "reproduces", f"{with_torch} the tool finds {finds}: {verdict.summary}"
+    if says.sort == Sort.UNKNOWN or verdict.kind in _FAILURES.get(says.sort, ()):
+        return Status.REPRODUCES, f"{with_torch} the tool finds {finds}: {verdict.summary}"
     return (
-        "different",
+        Status.DIFFERENT,
         (
             f"The issue states: {says.text()}. {with_torch} the tool finds {finds} instead:"
             f" {verdict.summary}"
@@ -89,24 +92,24 @@ def _by_verdict(
 def _by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
     """What the posted program showed; None if it ended well."""
     shown, with_torch = ran.decisive, f"With torch {ran.torch}"
-    if shown.match == "same":
+    if shown.match == Match.SAME:
         flaky = f" in {ran.same} of {ran.of} runs" if ran.same < ran.of else ""
-        return "reproduces", f"{with_torch} it fails as stated{flaky}."
+        return Status.REPRODUCES, f"{with_torch} it fails as stated{flaky}."
     match shown.outcome:
-        case "passes":
+        case AttemptOutcome.PASSES:
             return None
-        case "stopped":
-            return "cannot_judge", f"{with_torch} the repro {shown.detail}."
-        case "hangs":
+        case AttemptOutcome.STOPPED:
+            return Status.CANNOT_JUDGE, f"{with_torch} the repro {shown.detail}."
+        case AttemptOutcome.HANGS:
             said = "did not end in time, and the issue states no hang"
-            return "cannot_judge", f"{with_torch} the repro {said}."
-        case "cannot_judge":
-            return "cannot_judge", f"{with_torch} the repro says that it cannot judge here."
-        case "fails" | "dies":
+            return Status.CANNOT_JUDGE, f"{with_torch} the repro {said}."
+        case AttemptOutcome.CANNOT_JUDGE:
+            return Status.CANNOT_JUDGE, f"{with_torch} the repro says that it cannot judge here."
+        case AttemptOutcome.FAILS | AttemptOutcome.DIES:
             fails = f"{with_torch} it fails with {shown.failure}"
-            if shown.match == "unclear":
-                return "reproduces", f"{fails}; the issue does not say enough to compare."
-            return "different", f"The issue states: {says.text()}. {fails} instead."
+            if shown.match == Match.UNCLEAR:
+                return Status.REPRODUCES, f"{fails}; the issue does not say enough to compare."
+            return Status.DIFFERENT, f"The issue states: {says.text()}. {fails} instead."
     assert_never(shown.outcome)
 
 

@@ -16,14 +16,21 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
-from reporter.triage.attempt import Attempts, RunLimits, run
+from reporter.triage.attempt import (
+    FAILED,
+    FAILED_BY_ITSELF,
+    AttemptOutcome,
+    Attempts,
+    RunLimits,
+    run,
+)
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decide import choose_best_run, decide
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
-from reporter.triage.reading.stated import StatedFailure, read_stated
+from reporter.triage.reading.stated import Sort, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
-from reporter.triage.result import Minimal, Triage
+from reporter.triage.result import Minimal, Status, Triage
 from reporter.triage.similar_issues import add_duplicates
 from reporter.triage.suggestions import render_comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, judge
@@ -95,7 +102,7 @@ def triage(
     found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
         why = f"{_capital(found.reason)}."
-        return _answer(Triage(thread, "not_actionable", why, says, refusal=found))
+        return _answer(Triage(thread, Status.NOT_ACTIONABLE, why, says, refusal=found))
     for flag in found.flags:
         user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
@@ -109,7 +116,7 @@ def triage(
         thread, status, sentence, says, found, None, tuple(runs), judged, contained=not wanted.trust
     )
     result = replace(result, control=control)
-    if lacking is not None and status != "reproduces":
+    if lacking is not None and status != Status.REPRODUCES:
         return _answer(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
@@ -136,7 +143,7 @@ def _verdict(
     program.
     """
     number = choose_best_run(runs)
-    if runs[number].decisive.outcome == "stopped":
+    if runs[number].decisive.outcome == AttemptOutcome.STOPPED:
         return None
     verb: Literal["diagnose", "create"] = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
@@ -163,7 +170,7 @@ def _observe(
             more = run(info, repro.text, says, wanted.limits, 1)
             attempts = (*found[number].attempts, *more.attempts)
             found[number] = replace(found[number], attempts=attempts)
-    if found[number].decisive.outcome not in ("fails", "dies"):
+    if found[number].decisive.outcome not in FAILED_BY_ITSELF:
         return found, None
     user.say(f"running the repro with torch {info.torch}, without the compiler")
     control = run(info, repro.text, says, wanted.limits, 1, compiled=False)
@@ -177,7 +184,7 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
     said = result.sentence
     reason = f"{lacking.reason}; on the CPU {said[:1].lower()}{said[1:].rstrip('.')}"
     return replace(
-        result, status="not_actionable", sentence=f"{_capital(reason)}.", refusal=lacking
+        result, status=Status.NOT_ACTIONABLE, sentence=f"{_capital(reason)}.", refusal=lacking
     )
 
 
@@ -226,10 +233,14 @@ def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minim
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = run(info, judged.repro, StatedFailure("unknown"), wanted.limits, 1).decisive
-        words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
-        seen[info.torch] = words.get(shown.outcome, "cannot_judge")
-    if "fails" not in seen.values():
+        shown = run(info, judged.repro, StatedFailure(Sort.UNKNOWN), wanted.limits, 1).decisive
+        if shown.outcome in FAILED:
+            seen[info.torch] = AttemptOutcome.FAILS
+        elif shown.outcome == AttemptOutcome.PASSES:
+            seen[info.torch] = AttemptOutcome.PASSES
+        else:
+            seen[info.torch] = AttemptOutcome.CANNOT_JUDGE
+    if AttemptOutcome.FAILS not in seen.values():
         return None
     return Minimal(judged.repro, judged.statements, judged.operators, seen)
 

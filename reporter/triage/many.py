@@ -21,7 +21,7 @@ from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.triage.flow import Says, TriageRequest, triage
 from reporter.triage.reading.thread import fetch
-from reporter.triage.result import SCHEMA_VERSION
+from reporter.triage.result import SCHEMA_VERSION, Status
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TriagedSearch:
     @property
     def exit_code(self) -> int:
         """0: each was triaged; 125: at least one could not be judged here."""
-        judged = all(document.get("status") != "cannot_judge" for document in self.documents)
+        judged = all(document.get("status") != Status.CANNOT_JUDGE for document in self.documents)
         return 0 if judged else CannotJudgeError.exit_code
 
     def to_json(self) -> Json:
@@ -113,7 +113,7 @@ def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, 
 def _failure(address: IssueAddress, error: BugreportError) -> Json:
     return {
         "issue": {"name": str(address), "title": "", "url": address.url},
-        "status": "cannot_judge",
+        "status": Status.CANNOT_JUDGE,
         "error": str(error),
     }
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise
-from reporter.triage.attempt import Attempts
+from reporter.triage.attempt import FAILED_BY_ITSELF, AttemptOutcome, Attempts
 from reporter.triage.verdict import CommandVerdict
 
-_FAILED = ("fails", "dies")
 #: Layers that the variable which switches the compiler off takes out of the way.
 _SWITCHED_OFF = frozenset(
     {Layer.DYNAMO, Layer.AOT_AUTOGRAD, Layer.DECOMPOSITION, Layer.INDUCTOR, Layer.BACKEND}
@@ -49,7 +48,7 @@ def ends_otherwise(ran: Attempts, judged: CommandVerdict) -> bool:
 
 def fails_without(ran: Attempts, control: Attempts | None) -> bool:
     """Whether the program fails in the same way without the compiler."""
-    if control is None or control.decisive.outcome not in _FAILED:
+    if control is None or control.decisive.outcome not in FAILED_BY_ITSELF:
         return False
     return normalise(ran.decisive.failure) == normalise(control.decisive.failure)
 
@@ -77,10 +76,10 @@ def _end(code: int | None) -> str:
 
 def _other_cause(ran: Attempts, control: Attempts | None, judged: CommandVerdict) -> str | None:
     """Where the verdict blames, or excuses, the compiler against what the runs without it show."""
-    if control is None or ran.decisive.outcome not in _FAILED:
+    if control is None or ran.decisive.outcome not in FAILED_BY_ITSELF:
         return None
     without = control.decisive.outcome
-    if judged.kind == Kind.INVALID_PROGRAM and without == "passes":
+    if judged.kind == Kind.INVALID_PROGRAM and without == AttemptOutcome.PASSES:
         return (
             "its recorder says that the program fails without the compiler, too, and with"
             " TORCHDYNAMO_DISABLE=1 it passes"

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Word
 from reporter.core.plain import Json
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import clean_line
-from reporter.triage.attempt import Attempts
+from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.reading.extract import Refusal, Repro
-from reporter.triage.reading.stated import StatedFailure
+from reporter.triage.reading.stated import Match, StatedFailure
 from reporter.triage.reading.thread import Thread
 from reporter.triage.verdict import CommandVerdict
 
-Status = Literal[
-    "reproduces", "not_reproduced", "different", "no_bug", "not_actionable", "cannot_judge"
-]
+
+class Status(Word):
+    """What came out of triage; `WORDS` says it in words."""
+
+    REPRODUCES = "reproduces"
+    NOT_REPRODUCED = "not_reproduced"
+    DIFFERENT = "different"
+    NO_BUG = "no_bug"
+    NOT_ACTIONABLE = "not_actionable"
+    CANNOT_JUDGE = "cannot_judge"
+
+
 SCHEMA_VERSION = 1
 WORDS: Mapping[Status, str] = {
-    "reproduces": "it fails as the issue states",
-    "not_reproduced": "it does not fail here as the issue states",
-    "different": "it fails here, but not as the issue states",
-    "no_bug": "what it shows is no bug of the compiler",
-    "not_actionable": "there is nothing to run",
-    "cannot_judge": "it could not be judged here",
+    Status.REPRODUCES: "it fails as the issue states",
+    Status.NOT_REPRODUCED: "it does not fail here as the issue states",
+    Status.DIFFERENT: "it fails here, but not as the issue states",
+    Status.NO_BUG: "what it shows is no bug of the compiler",
+    Status.NOT_ACTIONABLE: "there is nothing to run",
+    Status.CANNOT_JUDGE: "it could not be judged here",
 }
 
 
@@ -39,7 +48,7 @@ class Minimal:
     text: str
     statements: int
     operators: tuple[str, ...]
-    seen: Mapping[str, str]
+    seen: Mapping[str, AttemptOutcome]
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Triage:
     @property
     def exit_code(self) -> int:
         """0: triaged, whatever came out; 125: it could not be judged here."""
-        return CannotJudgeError.exit_code if self.status == "cannot_judge" else 0
+        return CannotJudgeError.exit_code if self.status == Status.CANNOT_JUDGE else 0
 
     def to_json(self) -> Json:
         """The document of --json."""
@@ -157,17 +166,14 @@ class Triage:
 def _describe(runs: Attempts) -> str:
     shown = runs.decisive
     words = {
-        "passes": "passes",
-        "fails": "fails",
-        "dies": "dies",
-        "hangs": "does not end",
-        "stopped": shown.detail,
-        "cannot_judge": "says that it cannot judge",
-    }[shown.outcome]
+        AttemptOutcome.HANGS: "does not end",
+        AttemptOutcome.STOPPED: shown.detail,
+        AttemptOutcome.CANNOT_JUDGE: "says that it cannot judge",
+    }.get(shown.outcome, shown.outcome)
     if runs.of > 1:
         words += f" ({runs.failed} of {runs.of} runs failed)"
-    return words + {"same": ", as stated", "different": ", not as stated"}.get(
-        shown.match or "", ""
+    return words + {Match.SAME: ", as stated", Match.DIFFERENT: ", not as stated"}.get(
+        shown.match or Match.UNCLEAR, ""
     )
 
 

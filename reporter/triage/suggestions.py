@@ -13,9 +13,11 @@ from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
 from reporter.report.labels import choose_labels
 from reporter.tracker.plain_text import clean_text
+from reporter.triage.attempt import FAILED, AttemptOutcome
 from reporter.triage.decide import choose_best_run, parse_version_numbers
 from reporter.triage.observers import fails_without
-from reporter.triage.result import Triage
+from reporter.triage.reading.stated import Match
+from reporter.triage.result import Status, Triage
 from reporter.triage.verdict import MARK
 from templates import render
 from templates.text import shorten, tidy_log
@@ -49,7 +51,7 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
         judged is None
         or judged.kind is None
         or not judged.is_bug
-        or result.status not in ("reproduces", "different")
+        or result.status not in (Status.REPRODUCES, Status.DIFFERENT)
     ):
         return ()
     found = [label for label in judged.labels if label in ALLOWED]
@@ -63,14 +65,14 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
 
 def _is_regression(result: Triage) -> bool:
     """An earlier release was run and is right, a later one is not."""
-    rows: list[tuple[tuple[int, ...], str]] = []
+    rows: list[tuple[tuple[int, ...], AttemptOutcome]] = []
     for runs in result.runs:
-        outcome: str = runs.decisive.outcome
+        outcome = runs.decisive.outcome
         if result.minimal is not None:
-            outcome = result.minimal.seen.get(runs.torch, "cannot_judge")
+            outcome = result.minimal.seen.get(runs.torch, AttemptOutcome.CANNOT_JUDGE)
         rows.append((parse_version_numbers(runs.torch), outcome))
-    right = [release for release, outcome in rows if outcome == "passes"]
-    wrong = [release for release, outcome in rows if outcome in ("fails", "dies", "hangs")]
+    right = [release for release, outcome in rows if outcome == AttemptOutcome.PASSES]
+    wrong = [release for release, outcome in rows if outcome in FAILED]
     return bool(right and wrong) and min(right) < max(wrong)
 
 
@@ -86,14 +88,14 @@ def _explanation(result: Triage) -> str:
     where that is not so.
     """
     judged = result.judged
-    if result.status != "reproduces" or judged is None or judged.kind is None or judged.is_bug:
+    if result.status != Status.REPRODUCES or judged is None or judged.kind is None or judged.is_bug:
         return ""
     if fails_without(result.runs[choose_best_run(result.runs)], result.control):
         return "With `TORCHDYNAMO_DISABLE=1` it fails in the same way, so without the compiler."
     compared = f"{judged.account.compared} of {judged.account.calls}"
     alone = (
         " With `TORCHDYNAMO_DISABLE=1` it passes."
-        if result.control is not None and result.control.decisive.outcome == "passes"
+        if result.control is not None and result.control.decisive.outcome == AttemptOutcome.PASSES
         else ""
     )
     return (
@@ -111,9 +113,9 @@ def render_comment(result: Triage) -> str:
     refusal = result.refusal
     if refusal is not None and refusal.kind not in _ASKS:
         return ""
-    if result.status == "cannot_judge":
+    if result.status == Status.CANNOT_JUDGE:
         return ""
-    shown = next((runs.decisive for runs in result.runs if runs.decisive.match == "same"), None)
+    shown = next((runs.decisive for runs in result.runs if runs.decisive.match == Match.SAME), None)
     shown = shown or next((runs.decisive for runs in result.runs if runs.failed), None)
     log = tidy_log(_without_answers(clean_text(shown.stderr))).strip() if shown is not None else ""
     judged = result.judged if result.judged is not None and result.judged.kind else None
@@ -143,7 +145,7 @@ def render_comment(result: Triage) -> str:
         control=result.control.decisive.outcome if result.control is not None else "",
         ran=bool(result.runs),
         contained=result.contained,
-        log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",
+        log=shorten(log, _LOG) if result.status in (Status.REPRODUCES, Status.DIFFERENT) else "",
         duplicates=[c for c in result.duplicates if c.is_likely and c.number],
         version=VERSION,
         mark=compute_mark(result),

@@ -20,6 +20,7 @@ from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
     Backend,
+    CandidateOutcome,
     Compiler,
     Kind,
     Layer,
@@ -125,7 +126,7 @@ def build_row(name: str, answer: Answer, wanted: Signature | None = None) -> Run
     """One row: did the repro, with one setting changed, still show a failure?"""
     found = find_failure(answer, wanted)
     detail = ""
-    if found is not None and answer.outcome == "fails":
+    if found is not None and answer.outcome == CandidateOutcome.FAILS:
         crash = found.kind == Kind.CRASH
         detail = str(found.exception) if crash else answer.first_line[:200]
     return RungRow(
@@ -135,15 +136,20 @@ def build_row(name: str, answer: Answer, wanted: Signature | None = None) -> Run
 
 def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
     match answer.outcome:
-        case "passes":
+        case CandidateOutcome.PASSES:
             return RungOutcome.OK
-        case "died":
+        case CandidateOutcome.DIED:
             return RungOutcome.DIED
-        case "timeout":
+        case CandidateOutcome.TIMEOUT:
             return RungOutcome.TIMEOUT
-        case "fails" if found is not None:
+        case CandidateOutcome.FAILS if found is not None:
             return RungOutcome.RAISES if found.kind == Kind.CRASH else RungOutcome.DIFFERS
-        case "fails" | "cannot_judge" | "broken" | "cancelled":
+        case (
+            CandidateOutcome.FAILS
+            | CandidateOutcome.CANNOT_JUDGE
+            | CandidateOutcome.BROKEN
+            | CandidateOutcome.CANCELLED
+        ):
             return RungOutcome.SKIPPED
     assert_never(answer.outcome)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
+from reporter.core.kinds import CandidateOutcome
 from reporter.core.signature import Signature
 from templates.log import find_last_words
 from templates.text import tidy_log
@@ -47,7 +48,9 @@ class ColdRuns:
         """The summary of a process that ended, with what eager mode does, and what a library said
         before.
         """
-        said = next((answer for answer in self.answers if answer.signal), Answer("died"))
+        said = next(
+            (answer for answer in self.answers if answer.signal), Answer(CandidateOutcome.DIED)
+        )
         raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
         more = f"; eager raises {raised.group(1)}." if raised else "."
         return summary.rstrip(".") + more, find_last_words(tidy_log(said.stderr)) or None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as replace_section
 
 from reporter.core.delta_debugging import minimise_list
-from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, Kind, Layer
+from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, CandidateOutcome, Kind, Layer
 from reporter.diagnose.details import switches as table
 from reporter.diagnose.details.experiment import (
     USUAL,
@@ -392,7 +392,10 @@ def _belongs(backend: str, layer: Layer) -> bool:
 
 
 def _absent(trial: Trial) -> bool:
-    return trial.bug is None and trial.detail in ("not in this release", "cannot_judge")
+    return trial.bug is None and trial.detail in (
+        "not in this release",
+        CandidateOutcome.CANNOT_JUDGE,
+    )
 
 
 def _changes(abilities: Abilities, known: Sequence[ConfigSwitch]) -> list[ConfigSwitch]:

@@ -34,6 +34,7 @@ from reporter.core.kinds import (
     CRASHES,
     WRONG_OUTPUTS,
     Backend,
+    CandidateOutcome,
     Kind,
     RungOutcome,
     assert_never,
@@ -265,7 +266,7 @@ def make_pool_experiment(
 
     def is_gone(answer: Answer) -> bool:
         if refused is None:
-            return answer.outcome == "passes"
+            return answer.outcome == CandidateOutcome.PASSES
         return answer.failure is not None and _refuses(answer.failure, refused)
 
     def experiment(variation: Variation) -> Future[Trial]:

@@ -9,16 +9,38 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
 
-from reporter.core.kinds import assert_never
+from reporter.core.kinds import Word, assert_never
 from reporter.core.signature import normalise
 from reporter.triage.reading.blocks import parse_blocks
 from reporter.triage.reading.extract import read_author_words
 from reporter.triage.reading.thread import Thread
 
-Sort = Literal["raises", "wrong", "dies", "hangs", "unknown"]
-Match = Literal["same", "different", "unclear"]
+
+class Sort(Word):
+    """What goes wrong, by the words of an issue."""
+
+    #: An exception is raised.
+    RAISES = "raises"
+    #: Values or properties are wrong, or an invalid program is accepted.
+    WRONG = "wrong"
+    #: The process ends.
+    DIES = "dies"
+    #: It does not end.
+    HANGS = "hangs"
+    #: The issue says nothing that could be compared.
+    UNKNOWN = "unknown"
+
+
+class Match(Word):
+    """Whether a run failed as the issue states."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    #: The issue does not say enough to compare.
+    UNCLEAR = "unclear"
+
+
 _LINE = re.compile(
     r"^(?:E\s{1,8})?(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Failed|Failure"
     r"|Unsupported|Interrupt|Violation\w*|Limit\w*|Exit)|Unsupported|UserError))"
@@ -111,16 +133,16 @@ class StatedFailure:
     def text(self) -> str:
         """For people, on one line."""
         match self.sort:
-            case "raises":
+            case Sort.RAISES:
                 last = pick_exception(self.raised) or self.raised[-1]
                 return f"{last.name}: {last.message}" if last.message else last.name
-            case "wrong":
+            case Sort.WRONG:
                 return "wrong values or properties"
-            case "dies":
+            case Sort.DIES:
                 return "the process dies"
-            case "hangs":
+            case Sort.HANGS:
                 return "it hangs"
-            case "unknown":
+            case Sort.UNKNOWN:
                 return "nothing that could be compared"
         assert_never(self.sort)
 
@@ -145,14 +167,14 @@ def read_stated(thread: Thread) -> StatedFailure:
         item for item in raised if not _is_check(item) or (item.name, item.message[:20]) in titled
     ]
     if _DIES.search(title_and_prose) or _DIES.search(logs):
-        return StatedFailure("dies", raised, torch)
+        return StatedFailure(Sort.DIES, raised, torch)
     if informative and not accepts:
-        return StatedFailure("raises", raised, torch)
+        return StatedFailure(Sort.RAISES, raised, torch)
     if _HANGS.search(title_and_prose):
-        return StatedFailure("hangs", raised, torch)
+        return StatedFailure(Sort.HANGS, raised, torch)
     if raised or accepts or _WRONG.search(title_and_prose):
-        return StatedFailure("wrong", raised, torch, accepts)
-    return StatedFailure("unknown", raised, torch)
+        return StatedFailure(Sort.WRONG, raised, torch, accepts)
+    return StatedFailure(Sort.UNKNOWN, raised, torch)
 
 
 def _version(text: str) -> str | None:
@@ -216,22 +238,28 @@ def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | Non
 def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: str) -> Match:
     """Whether a run that failed failed as stated."""
     match wanted.sort:
-        case "dies":
-            return "same" if signal else "different"
-        case "hangs":
-            return "same" if timed_out else "different"
-        case "unknown":
-            return "unclear"
-        case "raises":
+        case Sort.DIES:
+            return Match.SAME if signal else Match.DIFFERENT
+        case Sort.HANGS:
+            return Match.SAME if timed_out else Match.DIFFERENT
+        case Sort.UNKNOWN:
+            return Match.UNCLEAR
+        case Sort.RAISES:
             ended = timed_out or signal
-            return "different" if ended else _compare_raised(wanted.raised, find_exceptions(stderr))
-        case "wrong":
+            return (
+                Match.DIFFERENT
+                if ended
+                else _compare_raised(wanted.raised, find_exceptions(stderr))
+            )
+        case Sort.WRONG:
             if timed_out or signal:
-                return "different"
+                return Match.DIFFERENT
             seen = find_exceptions(stderr)
             if any(_is_check(item) for item in seen[-1:]):
-                return "same"
-            return _compare_raised(wanted.raised, seen) if wanted.raised and seen else "different"
+                return Match.SAME
+            return (
+                _compare_raised(wanted.raised, seen) if wanted.raised and seen else Match.DIFFERENT
+            )
     assert_never(wanted.sort)
 
 
@@ -239,25 +267,25 @@ def _compare_raised(
     wanted: tuple[StatedException, ...], seen: tuple[StatedException, ...]
 ) -> Match:
     if not seen:
-        return "different"
+        return Match.DIFFERENT
     informative = [item for item in wanted if not _EMPTY.match(item.message)]
     for item in informative:
         if any(item.name == other.name and _alike(item.message, other.message) for other in seen):
-            return "same"
+            return Match.SAME
         # releases wrap an exception in another class, but its words stay
         if any(
             _alike(item.message, other.message) and len(item.message) > 2 * _SHORTEST
             for other in seen
         ):
-            return "same"
+            return Match.SAME
     if not informative:
         name = wanted[-1].name
         return (
-            "unclear"
+            Match.UNCLEAR
             if any(name in (s.name, s.message[: len(name)]) for s in seen)
-            else "different"
+            else Match.DIFFERENT
         )
-    return "different"
+    return Match.DIFFERENT
 
 
 def _alike(wanted: str, seen: str) -> bool:

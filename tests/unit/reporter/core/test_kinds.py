@@ -13,13 +13,16 @@ from typing import get_args
 import pytest
 
 import anonymizer
-from collectors.protocol import CallOutcome, CandidateOutcome, KernelOutcome
+from collectors import protocol
+from collectors.protocol import CallOutcome, KernelOutcome
+from reporter.bisect.narrowing import Change
 from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import (
     Backend,
+    CandidateOutcome,
     CheckOutcome,
     Compiler,
     Kind,
@@ -33,26 +36,33 @@ from reporter.diagnose.details.culprit import BACKENDS
 from reporter.recording import findings
 from reporter.report import labels
 from reporter.triage import result, sentences
+from reporter.triage.attempt import AttemptOutcome
+from reporter.triage.reading.stated import Match, Sort
 from reporter.triage.result import Status
 from templates import wording
 
 REPORTER = Path(kinds.__file__).parents[1]
 ANONYMIZER = Path(anonymizer.__file__).parent
-WORDS: tuple[type[Enum], ...] = (Kind, Layer, Backend, Compiler, RungOutcome, Symptom)
+OUTCOMES: tuple[type[Enum], ...] = (RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome)
+WORDS: tuple[type[Enum], ...] = (
+    *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
+    *(Status, Match, Sort, Change),
+)
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
-TYPED: dict[str, type[Enum]] = {
-    "kind": Kind,
-    "layer": Layer,
-    "compiler": Compiler,
-    "outcome": RungOutcome,
-    "symptom": Symptom,
+TYPED: dict[str, tuple[type[Enum], ...]] = {
+    "kind": (Kind,),
+    "layer": (Layer,),
+    "compiler": (Compiler,),
+    "outcome": OUTCOMES,
+    "symptom": (Symptom,),
+    "status": (Status,),
+    "match": (Match,),
+    "sort": (Sort,),
+    "what": (Change,),
 }
-#: Words of literals, with which mypy compares an answer's and a message's outcome.
-OF_ANSWERS = set(get_args(CandidateOutcome))
-OF_MESSAGES = {
-    word for words in (CallOutcome, CandidateOutcome, KernelOutcome) for word in get_args(words)
-}
+#: Words of literals, with which mypy compares a message's outcome.
+OF_MESSAGES = {word for words in (CallOutcome, KernelOutcome) for word in get_args(words)}
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: f"{type(member).__name__}.{member}")
@@ -95,26 +105,16 @@ def test_every_member_has_its_row() -> None:
     assert set(labels.COMPONENTS) == set(Layer)
     assert set(judge.DOING) == set(Compiler)
     assert set(findings.ORDER) == set(Symptom)
+    assert set(results.WORDS) == set(results.SHORT) == set(CheckOutcome)
+    assert set(result.WORDS) == set(issue_subject.OUTCOMES) == set(Status)
+    assert set(safety.TABLE) == set(get_args(safety.DangerKind))
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
 
 
-@pytest.mark.parametrize(
-    "table, words",
-    [
-        (results.WORDS, CheckOutcome),
-        (results.SHORT, CheckOutcome),
-        (issue_subject.OUTCOMES, Status),
-        (result.WORDS, Status),
-        (safety.TABLE, safety.DangerKind),
-    ],
-)
-def test_every_word_of_a_literal_has_its_row(table: dict[str, object], words: object) -> None:
-    assert set(table) == set(get_args(words))
-
-
 def test_an_answer_with_another_outcome_is_refused() -> None:
-    assert {Answer.from_json({"outcome": word}).outcome for word in get_args(CandidateOutcome)}
+    sent = get_args(protocol.CandidateOutcome)
+    assert {Answer.from_json({"outcome": word}).outcome for word in sent} == set(CandidateOutcome)
     with pytest.raises(ValueError, match="'crashed' is no outcome of a run"):
         Answer.from_json({"outcome": "crashed"})
 
@@ -150,7 +150,7 @@ def test_the_end_of_a_match_is_never_reached() -> None:
 
 
 def _bare(text: str) -> Iterator[tuple[int, str, str, bool]]:
-    """Comparisons of a kind, layer, compiler, rung outcome or symptom with the bare text of a
+    """Comparisons of a kind, layer, outcome or another typed word with the bare text of a
     member: line, name, that text, and whether the name is a key.
     """
     for node in ast.walk(ast.parse(text)):
@@ -159,7 +159,7 @@ def _bare(text: str) -> Iterator[tuple[int, str, str, bool]]:
         sides = [node.left, *node.comparators]
         texts = {n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)}
         for name, is_key in {_named(side) for side in sides}:
-            words = {member.value for member in TYPED.get(name, ())}
+            words = {member.value for words in TYPED.get(name, ()) for member in words}
             yield from ((node.lineno, name, word, is_key) for word in words & texts)
 
 
@@ -197,7 +197,7 @@ def test_no_member_is_compared_by_its_text() -> None:
     for path in sorted([*REPORTER.rglob("*.py"), *ANONYMIZER.rglob("*.py")]):
         text = path.read_text(encoding="utf-8")
         for line, name, word, is_key in _bare(text):
-            literals = OF_MESSAGES if is_key else OF_ANSWERS | others.get(path, set())
+            literals = OF_MESSAGES if is_key else others.get(path, set())
             if name != "outcome" or word not in literals:
                 found.append(f"{path}:{line}: {word}")
             # mypy holds the word against the literal only where the message has a type
