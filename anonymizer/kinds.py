@@ -1,5 +1,5 @@
-"""What a repro shows and what is made of its program, as enums: the words of a verdict that are
-needed below `reporter`.
+"""What a repro shows, where, and what is made of its program, as enums: the words of a verdict that
+are needed below `reporter`, also by `templates`.
 
 Each member is also its text, and is written as that text in JSON, f-strings and SQLite, so a
 document holds plain words. `Kind("crash")` reads a word back and raises ValueError, with the known
@@ -113,3 +113,83 @@ class Compiler(Word):
 
 #: What works on a module that was exported.
 EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI, Compiler.ONNX})
+
+
+class Layer(Word):
+    """Which part is at fault. The first four are the steps of torch.compile, in their order."""
+
+    #: The tracer of Python bytecode.
+    DYNAMO = "dynamo"
+    #: The tracer of forward and backward, and the functionalisation.
+    AOT_AUTOGRAD = "aot_autograd"
+    #: The decompositions into simpler operators, and the partitioner.
+    DECOMPOSITION = "decomposition"
+    #: Lowering, fusion and the code generators.
+    INDUCTOR = "inductor"
+    #: A backend that is not torch's.
+    BACKEND = "backend"
+    #: Triton's own compiler.
+    TRITON = "triton"
+    #: `torch.export` and what is done with its programs.
+    EXPORT = "export"
+    #: The packages of AOTInductor: written, loaded, called.
+    AOTI = "aoti"
+    #: The exporter to ONNX.
+    ONNX = "onnx"
+    #: The program itself, or an eager kernel.
+    EAGER = "eager"
+    #: Nothing is at fault.
+    NONE = "none"
+
+
+class Backend(Word):
+    """The backends that every torch has, each with one step of the compiler more than the last."""
+
+    #: Dynamo alone: its graph runs in eager mode.
+    EAGER = "eager"
+    #: With AOTAutograd.
+    AOT_EAGER = "aot_eager"
+    #: With inductor's decompositions and its partitioner.
+    AOT_EAGER_DECOMP_PARTITION = "aot_eager_decomp_partition"
+    #: Everything; the default of torch.compile.
+    INDUCTOR = "inductor"
+
+
+class RungOutcome(Word):
+    """What one variation of a call, or one row of the ablation table, showed."""
+
+    #: It ran and agrees with eager.
+    OK = "ok"
+    #: It raised an exception.
+    RAISES = "raises"
+    #: It returned something else than eager.
+    DIFFERS = "differs"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It was not run: the release cannot, or nobody asked.
+    SKIPPED = "skipped"
+    #: The measurement itself failed, so it says nothing.
+    ERROR = "error"
+    #: The program could not be put to the compiler, so it says nothing.
+    BROKEN = "broken"
+
+
+class CandidateOutcome(Word):
+    """How one run of a candidate ended; the words of `collectors.protocol.CandidateOutcome`."""
+
+    #: It ran to its end.
+    PASSES = "passes"
+    #: It raised an exception, which may be that of its own check.
+    FAILS = "fails"
+    #: It says itself that it cannot judge here (exit code 125).
+    CANNOT_JUDGE = "cannot_judge"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It failed in something else than what was to be compiled, so it says nothing.
+    BROKEN = "broken"
+    #: Nobody waited for its end.
+    CANCELLED = "cancelled"

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from anonymizer.kinds import RungOutcome
 from templates import tables
 from templates.releases import is_right
 from templates.text import escape_unseen
@@ -75,9 +76,12 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
             axes.text(-0.05, y, _plain(label, 30), ha="right", va="center")
             for x, value in enumerate(cells):
                 outcome = value.replace("*", "")
-                colour = {"ok": GOOD, "–": LINE, "skipped": FAINT, "no end in time": FAINT}.get(
-                    outcome, BAD
-                )
+                colour = {
+                    RungOutcome.OK: GOOD,
+                    "–": LINE,
+                    RungOutcome.SKIPPED: FAINT,
+                    "no end in time": FAINT,
+                }.get(outcome, BAD)
                 _box(axes, x, y, colour, 0.12 if outcome == "–" else 0.28)
                 axes.text(x + 0.49, y, _plain(outcome, 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):

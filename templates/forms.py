@@ -17,6 +17,7 @@ from typing import Any
 
 import jinja2
 
+from anonymizer.kinds import Layer
 from templates import build_engine, build_user_engine
 
 FORM, ISSUE = "form.toml", "issue.md.j2"
@@ -73,11 +74,11 @@ def list_forms() -> tuple[str, ...]:
     return tuple(sorted(item.name for item in _home().iterdir() if item.is_dir()))
 
 
-def choose_form(layer: str) -> str:
+def choose_form(layer: Layer) -> str:
     """The form of the project that is at fault, where the user names none; a backend of one's own
     is no project we know.
     """
-    return {"triton": "triton", "backend": "plain"}.get(layer, "pytorch")
+    return {Layer.TRITON: "triton", Layer.BACKEND: "plain"}.get(layer, "pytorch")
 
 
 def load(name: str | Path) -> IssueForm:

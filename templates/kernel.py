@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from anonymizer.kinds import CandidateOutcome, Kind, RungOutcome
 from templates import render
 from templates.text import fit_on_line, render_code
 
@@ -22,6 +23,8 @@ TARGETS = {
     "cuda:100": ("cuda", 100, 32),
     "gfx942": ("hip", "gfx942", 64),
 }
+#: Outcomes that speak of no bug.
+_UNTOLD = (RungOutcome.OK, RungOutcome.SKIPPED, RungOutcome.TIMEOUT)
 Json = Mapping[str, Any]
 
 
@@ -72,7 +75,7 @@ def _values(kernel: str, name: str, launch: Json, target: str, summary: str) -> 
 def render_title(report: Json) -> str:
     """The issue's title, of at most 150 characters."""
     verdict, target = report["verdict"], report["triton"]["target"]
-    what = "dies compiling" if verdict["kind"] == "process_death" else "fails to compile"
+    what = "dies compiling" if verdict["kind"] == Kind.PROCESS_DEATH else "fails to compile"
     message = str(verdict["message"] or verdict["exception"] or "").removeprefix("error: ")
     said = fit_on_line(message, 90)
     return fit_on_line(f"[BUG] Triton {what} a kernel for {target}: {said}".rstrip(": "), 150)
@@ -84,7 +87,7 @@ def describe_failure(report: Json) -> list[str]:
     location = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
     how = (
         f"is killed by `{verdict['exception']}`"
-        if verdict["kind"] == "process_death"
+        if verdict["kind"] == Kind.PROCESS_DEATH
         else f"raises {render_code(str(verdict['exception']))}"
     )
     seen, of = verdict["reproduced"]
@@ -101,8 +104,8 @@ def describe_failure(report: Json) -> list[str]:
 
 def _elsewhere(report: Json) -> str:
     rows = {row["rung"]: row["outcome"] for row in report["ladder"]}
-    fine = [name for name in TARGETS if rows.get(name) == "ok"]
-    failing = [name for name in TARGETS if rows.get(name) not in (None, "ok", "skipped", "timeout")]
+    fine = [name for name in TARGETS if rows.get(name) == RungOutcome.OK]
+    failing = [name for name in TARGETS if rows.get(name) not in (None, *_UNTOLD)]
     told = "The front end accepts the kernel, so it is the compiler behind it that fails"
     if fine:
         return f"{told}: not for {_and(fine)}, but for {_and(failing)}."
@@ -130,7 +133,7 @@ def list_targets(report: Json) -> list[tuple[str, str, str]]:
     rows, said = [], ""
     for rung in report["ladder"]:
         outcome = rung["outcome"]
-        mark = outcome if outcome in ("ok", "skipped", "timeout") else f"**{outcome}**"
+        mark = outcome if outcome in _UNTOLD else f"**{outcome}**"
         detail = fit_on_line(rung["detail"], 160)
         rows.append(
             (rung["rung"], mark, "the same" if detail and detail == said else render_code(detail))
@@ -159,10 +162,12 @@ def describe_generated(report: Json) -> list[str]:
 def _describe_refusal(found: Json) -> str:
     for row in found.get("kernels", ()):
         failing = [
-            name for name, outcome in row["targets"].items() if outcome in ("raises", "died")
+            name
+            for name, outcome in row["targets"].items()
+            if outcome in (RungOutcome.RAISES, RungOutcome.DIED)
         ]
         if failing:
-            fine = [name for name, outcome in row["targets"].items() if outcome == "ok"]
+            fine = [name for name, outcome in row["targets"].items() if outcome == RungOutcome.OK]
             rest = f", but for {_and(fine)}" if fine else ""
             error = render_code(row["errors"][failing[0]])
             return (
@@ -180,11 +185,11 @@ def _describe_interpreted(verdict: Json, found: Json) -> str:
         f" the interpreter of Triton "
         f"{found.get('version')}, no GPU)"
     )
-    if answer.get("outcome") == "passes":
+    if answer.get("outcome") == CandidateOutcome.PASSES:
         return f"{start} the repro passes: the fault is in what inductor does for C++ alone"
     # an error of another class says nothing about this bug
-    expected = verdict["exception"] if verdict["kind"] == "crash" else "AssertionError"
-    if answer.get("outcome") == "fails" and answer["exception"] == expected:
+    expected = verdict["exception"] if verdict["kind"] == Kind.CRASH else "AssertionError"
+    if answer.get("outcome") == CandidateOutcome.FAILS and answer["exception"] == expected:
         said = render_code(fit_on_line(f"{answer['exception']}: {answer['message']}", 160))
         return f"{start} the repro fails too, so it is not C++ alone that is wrong: {said}"
     return ""

@@ -18,12 +18,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from anonymizer.kinds import Layer
 from templates import render
 from templates.text import fit_on_line
 
 #: The class and the method of every test.
 CLASS = "TestRepro"
-_INDUCTOR = ("inductor", "decomposition", "triton")
+_INDUCTOR = (Layer.INDUCTOR, Layer.DECOMPOSITION, Layer.TRITON)
 _GUARD = re.compile(r"""__name__ == ["']__main__["']""")
 #: An assignment to a setting of torch, as a repro makes it.
 _SETTING = re.compile(r"(torch\.[\w.]+?\.config)\.([\w.]+)")

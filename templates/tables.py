@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anonymizer.kinds import Kind, Layer, RungOutcome
 from templates import kernel
 from templates.text import render_code
 from templates.wording import BACKENDS, read_changes
@@ -63,11 +64,12 @@ def _variant(name: str) -> str:
 
 def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
     """The outcome, bold if it fails, with the exception where it is another than the verdict's."""
-    if rung["outcome"] in ("ok", "skipped"):
+    if rung["outcome"] in (RungOutcome.OK, RungOutcome.SKIPPED):
         return str(rung["outcome"])
-    if rung["outcome"] == "timeout" and verdict["kind"] != "hang":
+    if rung["outcome"] == RungOutcome.TIMEOUT and verdict["kind"] != Kind.HANG:
         return "no end in time"  # which says more of the machine than of the compiler
-    another = rung["outcome"] == "raises" and rung["detail"] not in ("", verdict["exception"])
+    raises = rung["outcome"] == RungOutcome.RAISES
+    another = raises and rung["detail"] not in ("", verdict["exception"])
     return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
 
 
@@ -116,7 +118,7 @@ def list_requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[
             _join(render_code(f"{name} = {value!r}") for name, value in needs["config"].items()),
         ),
         ("context managers", _join(map(render_code, needs.get("contexts", ())))),
-        ("custom backend", "yes" if report["verdict"]["layer"] == "backend" else "none"),
+        ("custom backend", "yes" if report["verdict"]["layer"] == Layer.BACKEND else "none"),
         ("custom ops", "yes" if _CUSTOM_OP.search(repro) else "none"),
         ("tensor subclasses", "yes" if _SUBCLASS.search(repro) else "none"),
     ]

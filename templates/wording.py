@@ -8,75 +8,83 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anonymizer.kinds import (
+    CRASHES,
+    EXPORTERS,
+    Backend,
+    CandidateOutcome,
+    Compiler,
+    Kind,
+    Layer,
+    RungOutcome,
+)
 from templates import kernel
 from templates.log import find_raising_frame
 from templates.releases import find_regressions, is_earlier
 from templates.text import fit_on_line, format_number, render_code
 
-BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+BACKENDS = tuple(Backend)
 #: The row of a decomposition that AOTAutograd meets while it traces.
 _UNBOUND = "aot_eager without bound decompositions"
 LAYER_NAMES = {
-    "dynamo": "Dynamo",
-    "aot_autograd": "AOTAutograd",
-    "decomposition": "a decomposition",
-    "inductor": "Inductor",
-    "backend": "the custom backend",
-    "triton": "Triton",
-    "export": "torch.export",
-    "aoti": "AOTInductor",
-    "onnx": "the exporter to ONNX",
-    "eager": "eager mode",
+    Layer.DYNAMO: "Dynamo",
+    Layer.AOT_AUTOGRAD: "AOTAutograd",
+    Layer.DECOMPOSITION: "a decomposition",
+    Layer.INDUCTOR: "Inductor",
+    Layer.BACKEND: "the custom backend",
+    Layer.TRITON: "Triton",
+    Layer.EXPORT: "torch.export",
+    Layer.AOTI: "AOTInductor",
+    Layer.ONNX: "the exporter to ONNX",
+    Layer.EAGER: "eager mode",
 }
 #: What `torch.testing.assert_close` says of two numbers of Python.
 _SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 WHAT = {
-    "crash": "`{compiler}` raises {exception} on a program that runs in eager mode",
-    "crash_on_recompile": (
+    Kind.CRASH: "`{compiler}` raises {exception} on a program that runs in eager mode",
+    Kind.CRASH_ON_RECOMPILE: (
         "`{compiler}` raises {exception} when it compiles the same program for a second time"
     ),
-    "wrong_result": "`{compiler}` gives a wrong result without any error",
-    "wrong_gradient": "`{compiler}` gives a wrong gradient without any error",
-    "wrong_metadata": "`{compiler}` gives an output whose metadata is not that of eager mode",
-    "accepts_invalid": "`{compiler}` accepts a program that eager mode rejects with an error",
-    "process_death": "the compiled program kills the Python process with {exception}",
-    "hang": "`{compiler}` does not come to an end",
-    "stale_graph": "a compiled graph is used again where it no longer holds: a guard is missing",
-    "graph_break": "`{compiler}` breaks the graph",
-    "unsupported": "`{compiler}` raises {exception} on a program that runs in eager mode",
-    "recompiles": "`{compiler}` compiles the same program again and again",
+    Kind.WRONG_RESULT: "`{compiler}` gives a wrong result without any error",
+    Kind.WRONG_GRADIENT: "`{compiler}` gives a wrong gradient without any error",
+    Kind.WRONG_METADATA: "`{compiler}` gives an output whose metadata is not that of eager mode",
+    Kind.ACCEPTS_INVALID: "`{compiler}` accepts a program that eager mode rejects with an error",
+    Kind.PROCESS_DEATH: "the compiled program kills the Python process with {exception}",
+    Kind.HANG: "`{compiler}` does not come to an end",
+    Kind.STALE_GRAPH: "a compiled graph is used again where it no longer holds: a guard is missing",
+    Kind.GRAPH_BREAK: "`{compiler}` breaks the graph",
+    Kind.UNSUPPORTED: "`{compiler}` raises {exception} on a program that runs in eager mode",
+    Kind.RECOMPILES: "`{compiler}` compiles the same program again and again",
 }
 #: By what was changed beside a repro: the values with which it fails, and with which it passes.
 _Changes = dict[str, tuple[list[str], list[str]]]
 #: What makes the callable, as an issue calls it.
 COMPILERS = {
-    "compile": "torch.compile",
-    "export": "torch.export",
-    "aoti": "AOTInductor",
-    "onnx": "torch.onnx.export",
-    "eager": "eager mode",
+    Compiler.COMPILE: "torch.compile",
+    Compiler.EXPORT: "torch.export",
+    Compiler.AOTI: "AOTInductor",
+    Compiler.ONNX: "torch.onnx.export",
+    Compiler.EAGER: "eager mode",
 }
 #: What Dynamo says of a graph break below its name, since torch 2.7.
 _EXPLANATION = re.compile(r"^ *Explanation: (.+)$", re.MULTILINE)
-#: The kind of a report that is a feature request.
-UNSUPPORTED = "unsupported"
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
-    "crash": "Compiling raises {exception}; eager runs.",
-    "crash_on_recompile": (
+    Kind.CRASH: "Compiling raises {exception}; eager runs.",
+    Kind.CRASH_ON_RECOMPILE: (
         "Compiling again for another shape or value raises {exception}; eager runs."
     ),
-    "wrong_result": "The compiled call returns wrong values without an error.",
-    "wrong_gradient": "The compiled backward pass returns wrong gradients.",
-    "wrong_metadata": "The compiled result has another {property} than eager's.",
-    "accepts_invalid": (
+    Kind.WRONG_RESULT: "The compiled call returns wrong values without an error.",
+    Kind.WRONG_GRADIENT: "The compiled backward pass returns wrong gradients.",
+    Kind.WRONG_METADATA: "The compiled result has another {property} than eager's.",
+    Kind.ACCEPTS_INVALID: (
         "Eager refuses the call with {exception}; the compiled call returns a result."
     ),
-    "process_death": "The compiled call ends the process with {signal}.",
-    "hang": "The compiled call does not end.",
-    "stale_graph": (
+    Kind.PROCESS_DEATH: "The compiled call ends the process with {signal}.",
+    Kind.HANG: "The compiled call does not end.",
+    Kind.STALE_GRAPH: (
         "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it"
         " is right."
     ),
@@ -87,28 +95,28 @@ RUNNING_SUMMARY = "The compiled code, while it runs, raises {exception}; eager r
 STATED_LIMIT = "Torch says that it does not support this: {}."
 #: The same of an exported program, where it is another sentence.
 EXPORT_SUMMARIES = {
-    "crash": "Exporting raises {exception}; eager runs.",
-    "wrong_result": "The exported program returns wrong values without an error.",
-    "wrong_metadata": "The result of the exported program has another {property} than eager's.",
-    "accepts_invalid": (
+    Kind.CRASH: "Exporting raises {exception}; eager runs.",
+    Kind.WRONG_RESULT: "The exported program returns wrong values without an error.",
+    Kind.WRONG_METADATA: "The result of the exported program has another {property} than eager's.",
+    Kind.ACCEPTS_INVALID: (
         "Eager refuses the call with {exception}; the exported program returns a result."
     ),
-    "process_death": "The exported program ends the process with {signal}.",
-    "hang": "Exporting the program, or calling what was exported, does not end.",
+    Kind.PROCESS_DEATH: "The exported program ends the process with {signal}.",
+    Kind.HANG: "Exporting the program, or calling what was exported, does not end.",
 }
-AOTI_SUMMARIES = {**EXPORT_SUMMARIES, "crash": "AOTInductor raises {exception}; eager runs."}
+AOTI_SUMMARIES = {**EXPORT_SUMMARIES, Kind.CRASH: "AOTInductor raises {exception}; eager runs."}
 #: The same where no compiler is needed.
 EAGER_SUMMARIES = {
-    "crash": "An operator raises {exception} in eager mode, which torch itself asks to report.",
-    "process_death": "An operator ends the process with {signal} in eager mode.",
-    "wrong_result": "An operator returns wrong values in eager mode, without an error.",
-    "wrong_gradient": "A derivative of an operator is not that of its values in eager mode.",
+    Kind.CRASH: "An operator raises {exception} in eager mode, which torch itself asks to report.",
+    Kind.PROCESS_DEATH: "An operator ends the process with {signal} in eager mode.",
+    Kind.WRONG_RESULT: "An operator returns wrong values in eager mode, without an error.",
+    Kind.WRONG_GRADIENT: "A derivative of an operator is not that of its values in eager mode.",
 }
 EAGER_WHAT = {
-    "crash": "an internal assertion of torch fails in eager mode: {exception}",
-    "process_death": "an operator ends the Python process with {exception} in eager mode",
-    "wrong_result": "an operator gives a wrong result in eager mode, without any error",
-    "wrong_gradient": "a derivative of an operator is not that of its values in eager mode",
+    Kind.CRASH: "an internal assertion of torch fails in eager mode: {exception}",
+    Kind.PROCESS_DEATH: "an operator ends the Python process with {exception} in eager mode",
+    Kind.WRONG_RESULT: "an operator gives a wrong result in eager mode, without any error",
+    Kind.WRONG_GRADIENT: "a derivative of an operator is not that of its values in eager mode",
 }
 #: The same of a stale graph that came out of the compiler's cache.
 CACHE_SUMMARY = (
@@ -118,10 +126,10 @@ CACHE_SUMMARY = (
 _CACHE_WHAT = "`{compiler}` takes code from its cache that was compiled for other inputs"
 _CACHE_TITLE = "{compiler}: the cache gives code compiled for other inputs with {operators}"
 EAGER_TITLES = {
-    "crash": "{operators}: {message}",
-    "process_death": "{operators}: {exception} ends the process",
-    "wrong_result": "{operators}: wrong result",
-    "wrong_gradient": "{operators}: wrong derivative",
+    Kind.CRASH: "{operators}: {message}",
+    Kind.PROCESS_DEATH: "{operators}: {exception} ends the process",
+    Kind.WRONG_RESULT: "{operators}: wrong result",
+    Kind.WRONG_GRADIENT: "{operators}: wrong derivative",
 }
 #: Of wrong metadata that is no output's, in the place of the row for its kind.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
@@ -139,18 +147,18 @@ ALL_SUMMARIES = (
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
 _EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager with {operators}"
 TITLES = {
-    "crash": "{compiler} raises {exception}: {message}",
-    "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
-    "wrong_result": "{compiler}: wrong result with {operators}",
-    "wrong_gradient": "{compiler}: wrong gradient with {operators}",
-    "wrong_metadata": "{compiler}: output metadata differs from eager with {operators}",
-    "accepts_invalid": "{compiler} accepts {operators} that eager rejects",
-    "process_death": "{compiler}: {exception} kills the process with {operators}: {message}",
-    "hang": "{compiler} hangs with {operators}",
-    "stale_graph": "{compiler}: missing guard, a stale graph is used with {operators}",
-    "graph_break": "{compiler}: graph break with {operators}",
-    "unsupported": "{compiler} does not support this yet: {message}",
-    "recompiles": "{compiler} recompiles with {operators}",
+    Kind.CRASH: "{compiler} raises {exception}: {message}",
+    Kind.CRASH_ON_RECOMPILE: "{compiler} raises {exception} on the second compile: {message}",
+    Kind.WRONG_RESULT: "{compiler}: wrong result with {operators}",
+    Kind.WRONG_GRADIENT: "{compiler}: wrong gradient with {operators}",
+    Kind.WRONG_METADATA: "{compiler}: output metadata differs from eager with {operators}",
+    Kind.ACCEPTS_INVALID: "{compiler} accepts {operators} that eager rejects",
+    Kind.PROCESS_DEATH: "{compiler}: {exception} kills the process with {operators}: {message}",
+    Kind.HANG: "{compiler} hangs with {operators}",
+    Kind.STALE_GRAPH: "{compiler}: missing guard, a stale graph is used with {operators}",
+    Kind.GRAPH_BREAK: "{compiler}: graph break with {operators}",
+    Kind.UNSUPPORTED: "{compiler} does not support this yet: {message}",
+    Kind.RECOMPILES: "{compiler} recompiles with {operators}",
 }
 
 
@@ -177,7 +185,7 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
         where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
     message = _message(verdict).removeprefix("error: ")
-    explained = _EXPLANATION.search(log) if verdict["kind"] == UNSUPPORTED else None
+    explained = _EXPLANATION.search(log) if verdict["kind"] == Kind.UNSUPPORTED else None
     changes = read_changes(report)
     filled = pattern.format(
         compiler=name_compiler(report),
@@ -190,28 +198,28 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
 
 def name_compiler(report: Mapping[str, Any]) -> str:
     """What makes the callable: torch.compile, torch.export, AOTInductor or torch.onnx.export."""
-    return COMPILERS[report["repro"].get("compiler") or "compile"]
+    return COMPILERS[report["repro"].get("compiler") or Compiler.COMPILE]
 
 
 def is_exported(report: Mapping[str, Any]) -> bool:
     """Whether the repro exports its program."""
-    return report["repro"].get("compiler") in ("export", "aoti", "onnx")
+    return report["repro"].get("compiler") in EXPORTERS
 
 
 def is_eager(report: Mapping[str, Any]) -> bool:
     """Whether the failure needs no compiler."""
-    return str(report["verdict"]["layer"]) == "eager"
+    return bool(report["verdict"]["layer"] == Layer.EAGER)
 
 
 def describe_duration(report: Mapping[str, Any]) -> str:
     """How long the repro fails."""
-    is_request = report["verdict"]["kind"] == UNSUPPORTED
+    is_request = report["verdict"]["kind"] == Kind.UNSUPPORTED
     return "as long as this is not supported" if is_request else "while the bug is there"
 
 
 def _raises(verdict: Mapping[str, object]) -> bool:
     """Whether the failure is an exception of the compiler."""
-    return verdict["kind"] in ("crash", "crash_on_recompile", UNSUPPORTED)
+    return verdict["kind"] in CRASHES | {Kind.UNSUPPORTED}
 
 
 def _is_effect(verdict: Mapping[str, object]) -> bool:
@@ -312,7 +320,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     different = report.get("differs_from_stock") or {}
     needed = different.get("needs")
     source = (report.get("equivalence") or {}).get("rewritten_from") == "source"
-    passes = different.get("skeleton") == "passes"
+    passes = different.get("skeleton") == CandidateOutcome.PASSES
     if needed and source:
         alone = ", and its operations alone compile" if passes else ""
         used = f"; the model below needs {' and '.join(needed)} for that{alone}"
@@ -329,12 +337,12 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
         return "Nothing is compiled."
     layer = LAYER_NAMES.get(report["verdict"]["layer"], report["verdict"]["layer"])
     rungs = {rung["rung"]: rung["outcome"] for rung in report["ladder"]}
-    fine = [name for name in BACKENDS if rungs.get(name) == "ok"]
-    unknown = (None, "ok", "skipped") + (
-        () if report["verdict"]["kind"] == "hang" else ("timeout",)
-    )
+    fine = [name for name in BACKENDS if rungs.get(name) == RungOutcome.OK]
+    unknown = {None, RungOutcome.OK, RungOutcome.SKIPPED}
+    if report["verdict"]["kind"] != Kind.HANG:
+        unknown.add(RungOutcome.TIMEOUT)
     failing = [name for name in BACKENDS if rungs.get(name) not in unknown]
-    what = "limit" if report["verdict"]["kind"] == UNSUPPORTED else "fault"
+    what = "limit" if report["verdict"]["kind"] == Kind.UNSUPPORTED else "fault"
     sentence = f"The {what} is in {layer}"
     if rungs.get("custom") not in unknown:
         failing = []
@@ -344,7 +352,7 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     if failing and fine:
         right = f"backend {_list(fine)} is" if len(fine) == 1 else f"backends {_list(fine)} are"
         sentence += f": {right} right, `{failing[0]}` is not"
-        if failing[0] == "aot_eager" and rungs.get(_UNBOUND) == "ok":
+        if failing[0] == Backend.AOT_EAGER and rungs.get(_UNBOUND) == RungOutcome.OK:
             sentence += " unless it traces the operators' C++ kernels"
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"
@@ -401,7 +409,7 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
-    if kind == "accepts_invalid":
+    if kind == Kind.ACCEPTS_INVALID:
         rejected = (report.get("repro") or {}).get("eager_error")
         if rejected:
             return (
@@ -411,13 +419,13 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         raised = re.search(r"refuses the call with (\w+);", verdict["summary"])
         error = render_code(raised.group(1)) if raised else "error"
         return f"the {error} that eager mode raises", "no error, and a result"
-    if kind == "process_death":
+    if kind == Kind.PROCESS_DEATH:
         said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
         raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
         if raised:
             expected = f"{render_code(raised.group(1))}, which eager mode raises"
         return expected, f"the process dies with {_exception(verdict)}{said}"
-    if kind == "hang":
+    if kind == Kind.HANG:
         return "the program comes to an end, as in eager mode", "it does not"
     actual = (
         render_code(verdict["message"])
@@ -426,9 +434,9 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     )
     if _is_effect(verdict):
         return "the same state as eager mode leaves", actual
-    if kind == "wrong_metadata":
+    if kind == Kind.WRONG_METADATA:
         return "dtype, shape, strides and aliasing as in eager mode", actual
-    if kind == "wrong_gradient" and is_eager(report):
+    if kind == Kind.WRONG_GRADIENT and is_eager(report):
         return "the derivative that finite differences give, in float64", actual
     shown = describe_elements(report)
     if shown:
@@ -443,7 +451,7 @@ def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     rungs = [
         rung
         for rung in report["ladder"]
-        if rung["outcome"] == "differs"
+        if rung["outcome"] == RungOutcome.DIFFERS
         and (rung["max_abs_error"] is not None or rung["error_vs_fp64"] is not None)
     ]
     named = {rung["rung"]: rung for rung in rungs}

@@ -1,7 +1,7 @@
 """The words of a verdict as enums: what it is, where it is, and what a run of a call showed.
 
-They are `Word`s: each member is also its text. What it is, and what made the callable, stands in
-`anonymizer.kinds`, since the texts of repros depend on it; `reporter` has all of them from here.
+They are `Word`s: each member is also its text. What the texts of repros, issues and pages depend on
+stands in `anonymizer.kinds`; `reporter` has all of them from here.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ from anonymizer.kinds import SILENT as SILENT
 from anonymizer.kinds import WRONG_AT_ONCE as WRONG_AT_ONCE
 from anonymizer.kinds import WRONG_OUTPUTS as WRONG_OUTPUTS
 from anonymizer.kinds import WRONG_VALUES as WRONG_VALUES
+from anonymizer.kinds import Backend as Backend
+from anonymizer.kinds import CandidateOutcome as CandidateOutcome
 from anonymizer.kinds import Compiler as Compiler
 from anonymizer.kinds import Kind as Kind
+from anonymizer.kinds import Layer as Layer
+from anonymizer.kinds import RungOutcome as RungOutcome
 from anonymizer.kinds import Word as Word
 from reporter.core.errors import UsageError
 
@@ -42,52 +46,10 @@ def read_word(words: type[_W], word: object, source: str) -> _W | None:
         ) from None
 
 
-class Layer(Word):
-    """Which part is at fault. The first four are the steps of torch.compile, in their order."""
-
-    #: The tracer of Python bytecode.
-    DYNAMO = "dynamo"
-    #: The tracer of forward and backward, and the functionalisation.
-    AOT_AUTOGRAD = "aot_autograd"
-    #: The decompositions into simpler operators, and the partitioner.
-    DECOMPOSITION = "decomposition"
-    #: Lowering, fusion and the code generators.
-    INDUCTOR = "inductor"
-    #: A backend that is not torch's.
-    BACKEND = "backend"
-    #: Triton's own compiler.
-    TRITON = "triton"
-    #: `torch.export` and what is done with its programs.
-    EXPORT = "export"
-    #: The packages of AOTInductor: written, loaded, called.
-    AOTI = "aoti"
-    #: The exporter to ONNX.
-    ONNX = "onnx"
-    #: The program itself, or an eager kernel.
-    EAGER = "eager"
-    #: Nothing is at fault.
-    NONE = "none"
-
-
 #: Nothing in torch's compiler that could be searched for a culprit.
 UNBACKED = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer.EAGER, Layer.NONE})
 #: What the settings of inductor reach.
 INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
-
-
-class Backend(Word):
-    """The backends that every torch has, each with one step of the compiler more than the last."""
-
-    #: Dynamo alone: its graph runs in eager mode.
-    EAGER = "eager"
-    #: With AOTAutograd.
-    AOT_EAGER = "aot_eager"
-    #: With inductor's decompositions and its partitioner.
-    AOT_EAGER_DECOMP_PARTITION = "aot_eager_decomp_partition"
-    #: Everything; the default of torch.compile.
-    INDUCTOR = "inductor"
-
-
 #: The steps below inductor's code generators.
 BELOW_INDUCTOR = (Backend.EAGER, Backend.AOT_EAGER, Backend.AOT_EAGER_DECOMP_PARTITION)
 #: The first backend that has a layer in it.
@@ -107,27 +69,6 @@ def classify_backend(backend: str) -> Layer:
     return _LAYER_OF[Backend(backend)] if backend in _LAYER_OF else Layer.BACKEND
 
 
-class RungOutcome(Word):
-    """What one variation of a call, or one row of the ablation table, showed."""
-
-    #: It ran and agrees with eager.
-    OK = "ok"
-    #: It raised an exception.
-    RAISES = "raises"
-    #: It returned something else than eager.
-    DIFFERS = "differs"
-    #: The process ended.
-    DIED = "died"
-    #: It was stopped after its limit.
-    TIMEOUT = "timeout"
-    #: It was not run: the release cannot, or nobody asked.
-    SKIPPED = "skipped"
-    #: The measurement itself failed, so it says nothing.
-    ERROR = "error"
-    #: The program could not be put to the compiler, so it says nothing.
-    BROKEN = "broken"
-
-
 class Symptom(Word):
     """Why a call of the script needs an explanation."""
 
@@ -145,25 +86,6 @@ class Symptom(Word):
     GRADIENT = "gradient"
     #: Not equal to eager, but within the tolerance.
     SUSPICIOUS = "suspicious"
-
-
-class CandidateOutcome(Word):
-    """How one run of a candidate ended; the words of `collectors.protocol.CandidateOutcome`."""
-
-    #: It ran to its end.
-    PASSES = "passes"
-    #: It raised an exception, which may be that of its own check.
-    FAILS = "fails"
-    #: It says itself that it cannot judge here (exit code 125).
-    CANNOT_JUDGE = "cannot_judge"
-    #: The process ended.
-    DIED = "died"
-    #: It was stopped after its limit.
-    TIMEOUT = "timeout"
-    #: It failed in something else than what was to be compiled, so it says nothing.
-    BROKEN = "broken"
-    #: Nobody waited for its end.
-    CANCELLED = "cancelled"
 
 
 class CheckOutcome(Word):

@@ -209,7 +209,7 @@ def write_command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
 
 
 #: Sentences of their own, by what makes the callable.
-_SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
+_SUMMARIES_OF: Mapping[Compiler, Mapping[Kind, str]] = {
     Compiler.EXPORT: EXPORT_SUMMARIES,
     Compiler.AOTI: AOTI_SUMMARIES,
     Compiler.EAGER: EAGER_SUMMARIES,
@@ -217,7 +217,7 @@ _SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
 
 
 def write_public_summary(
-    captured: CapturedCall, cold: Sequence[Answer], compiler: str = Compiler.COMPILE
+    captured: CapturedCall, cold: Sequence[Answer], compiler: Compiler = Compiler.COMPILE
 ) -> str:
     """The verdict in one sentence that holds nothing measured on the private program.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reporter.core.kinds import RungOutcome
 from reporter.report.folder import ISSUE, PAGE, PRIVATE, REPORT, REPRO, TEST
 from reporter.report.sections import Report
 from templates import tables, wording
@@ -20,7 +21,13 @@ from templates import tables, wording
 if TYPE_CHECKING:
     from rich.table import Table
 
-_STYLES = {"ok": "green", "skipped": "dim", "no end in time": "dim", "–": "dim"}
+#: Of the cells of `tables.build_grid`; others tell of a failure.
+_STYLES: Mapping[str, str] = {
+    RungOutcome.OK: "green",
+    RungOutcome.SKIPPED: "dim",
+    "no end in time": "dim",
+    "–": "dim",
+}
 _FILES = {
     ISSUE: "the issue as it would be filed",
     REPRO: "exit 0: the bug is gone",

@@ -13,6 +13,7 @@ from typing import get_args
 import pytest
 
 import anonymizer
+import templates
 from collectors import protocol
 from collectors.protocol import CallOutcome, KernelOutcome
 from reporter.bisect.narrowing import Change
@@ -42,7 +43,7 @@ from reporter.triage.result import Status
 from templates import wording
 
 REPORTER = Path(kinds.__file__).parents[1]
-ANONYMIZER = Path(anonymizer.__file__).parent
+FOLDERS = (REPORTER, Path(anonymizer.__file__).parent, Path(templates.__file__).parent)
 OUTCOMES: tuple[type[Enum], ...] = (RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome)
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
@@ -119,8 +120,7 @@ def test_an_answer_with_another_outcome_is_refused() -> None:
         Answer.from_json({"outcome": "crashed"})
 
 
-def test_who_may_not_import_the_words_has_the_same() -> None:
-    assert set(wording.BACKENDS) == set(Backend)
+def test_an_issue_has_a_name_for_every_compiler_and_layer() -> None:
     assert set(wording.COMPILERS) == set(Compiler)
     assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}
 
@@ -194,7 +194,7 @@ def test_a_comparison_with_a_bare_text_is_seen(
 def test_no_member_is_compared_by_its_text() -> None:
     others = {REPORTER / "evidence" / "call.py": {"ok"}}  # also the outcome of a tool
     found = []
-    for path in sorted([*REPORTER.rglob("*.py"), *ANONYMIZER.rglob("*.py")]):
+    for path in sorted(path for folder in FOLDERS for path in folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for line, name, word, is_key in _bare(text):
             literals = OF_MESSAGES if is_key else others.get(path, set())
