@@ -6,7 +6,7 @@ A difference is a bug only when nothing excuses it; an excuse counts only with i
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
@@ -53,6 +53,18 @@ _FROM_CACHE = (
 _LOST_EFFECT = "The compiled call does not leave Python's state as eager does"
 
 
+@dataclass(frozen=True)
+class _Fault:
+    """A difference that nothing excuses: in how many of how many runs it was `seen`, and the rungs
+    that are `cited` for it beside those of every difference.
+    """
+
+    kind: Kind
+    layer: Layer
+    seen: tuple[int, int]
+    cited: tuple[str, ...] = ()
+
+
 def judge_difference(climber: Climber) -> Diagnosis:
     """The verdict on a call that returns something else than eager does."""
     finding, ladder = climber.finding, climber.ladder
@@ -85,50 +97,65 @@ def judge_difference(climber: Climber) -> Diagnosis:
             return make_diagnosis(
                 climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",), reproduced=seen
             )
-        return excuse(climber, own, OF_VALUES) or _wrong(climber, own, seen)
-    return excuse(climber, compiled, OF_VALUES) or _wrong(climber, compiled)
+        return excuse(climber, own, OF_VALUES) or _diagnose(climber, own, seen)
+    return excuse(climber, compiled, OF_VALUES) or _diagnose(climber, compiled)
 
 
-def _wrong(
+def _diagnose(
     climber: Climber, compiled: MeasuredRung, seen: tuple[int, int] | None = None
 ) -> Diagnosis:
+    """The verdict on a difference that nothing excuses."""
     comparison = compiled.comparison
     assert comparison is not None
     layer = find_failing_layer(climber, differs)
     seen = seen or measure_steadiness(climber, differs)
     kind, name = _kind(climber, compiled)
+    fault = _Fault(kind, layer, seen)
     if name == SIDE_EFFECT and climber.ladder[climber.own_name()].good:
-        layer = Layer.DYNAMO  # a graph that is reused for other state: what writes it is Dynamo's
+        # a graph that is reused for other state: what writes it is Dynamo's
+        fault = replace(fault, layer=Layer.DYNAMO)
     elif kind != Kind.WRONG_METADATA:
         comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
-    cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
     is_value = kind == Kind.WRONG_RESULT or name == PYTHON_VALUE
     if is_value and climber.finding.replay and not climber.finding.grads:
-        cited.append("fresh compile")
-        if climber.measure("fresh compile").good:
-            kind = Kind.STALE_GRAPH
-            is_steady = seen[0] == seen[1] and climber.ladder["compiled"].compilations > 0
-            if is_steady and climber.measure(CACHES_OFF).good:
-                cited.append(CACHES_OFF)
-                layer = layer if layer in INDUCTOR_LAYERS else Layer.INDUCTOR
-            elif climber.ladder[climber.own_name()].good:
-                # compiled now, with the earlier sizes, it is right: what has changed is state that
-                # Dynamo did not guard on
-                layer = Layer.DYNAMO
-                seen = measure_steadiness(climber, differs, afresh=False)
-            climber.measure("dynamic=False")
-    summary = _FROM_CACHE if CACHES_OFF in cited else _summary(kind, comparison)
+        fault = _compare_with_fresh_compile(climber, fault)
+    is_from_cache = CACHES_OFF in fault.cited
+    summary = _FROM_CACHE if is_from_cache else _summary(fault.kind, comparison)
+    detail = compiled.detail or describe(comparison)
     return make_diagnosis(
         climber,
-        kind,
-        layer,
-        f"{summary} ({compiled.detail or describe(comparison)})" f"{describe_frequency(seen)}.",
-        cited,
-        signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
+        fault.kind,
+        fault.layer,
+        f"{summary} ({detail}){describe_frequency(fault.seen)}.",
+        [EAGER, AGAIN, EXACT, "compiled", climber.own_name(), *fault.cited],
+        signature=Signature(
+            fault.kind, fault.layer, property=name, undefined=_undefined_facts(climber)
+        ),
         comparison=comparison,
-        reproduced=seen,
+        reproduced=fault.seen,
     )
+
+
+def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
+    """The fault of a graph that was made by an earlier call: it is stale where the call compiled
+    afresh is right.
+    """
+    fault = replace(fault, cited=("fresh compile",))
+    if not climber.measure("fresh compile").good:
+        return fault
+    stale = replace(fault, kind=Kind.STALE_GRAPH)
+    is_steady = fault.seen[0] == fault.seen[1] and climber.ladder["compiled"].compilations > 0
+    if is_steady and climber.measure(CACHES_OFF).good:
+        layer = fault.layer if fault.layer in INDUCTOR_LAYERS else Layer.INDUCTOR
+        stale = replace(stale, layer=layer, cited=(*fault.cited, CACHES_OFF))
+    elif climber.ladder[climber.own_name()].good:
+        # compiled now, with the earlier sizes, it is right: what has changed is state that
+        # Dynamo did not guard on
+        seen = measure_steadiness(climber, differs, afresh=False)
+        stale = replace(stale, layer=Layer.DYNAMO, seen=seen)
+    climber.measure("dynamic=False")
+    return stale
 
 
 def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
