@@ -64,7 +64,8 @@ class Task:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one repro does in one place.
+    """What one repro does in one place; `CheckRow` is the same as a row of the document, whose
+    signature has no methods.
 
     `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time
     of all `runs` = (runs that showed the outcome, runs); `signature` is the failure that was seen;

@@ -39,6 +39,7 @@ _NORMAL: tuple[tuple[str, str], ...] = (
 class Signature:
     """The identity of a failure; `frames` are torch's, innermost first, without line numbers.
 
+    Documents have it as a `FailureSection`, which holds them to their schema.
     `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"),
     beside the failure.
     """

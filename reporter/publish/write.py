@@ -37,8 +37,8 @@ from reporter.report.folder import (
     write_report,
 )
 from reporter.report.sections import (
-    AuditSummary,
     IssueSection,
+    LeakCheckSection,
     LintSection,
     Report,
     StageRow,
@@ -143,7 +143,7 @@ def check_leaks(
         UsageError: a form of the user's own cannot be filled in.
     """
     identity = Identity.of_this_machine()
-    passed = AuditSummary(True, count_terms(allowing.terms, identity), ())
+    passed = LeakCheckSection(True, count_terms(allowing.terms, identity), ())
     for draft in drafts:
         report, files = _render(replace(draft.report, audit=passed), draft, form, note)
         result = check_outgoing(

@@ -124,7 +124,7 @@ class OtherFinding(Section, frozen=True, kw_only=True):
     path: str = ""
 
 
-class AuditSummary(Section, frozen=True):
+class LeakCheckSection(Section, frozen=True):
     """The leak check; a report that failed it is never written, so `findings` is empty."""
 
     passed: bool
@@ -597,7 +597,7 @@ class Report(Section, frozen=True):
     repro: ReproInfo | None = None
     labels: tuple[str, ...] = ()
     other_findings: tuple[OtherFinding, ...] = ()
-    audit: AuditSummary | None = None
+    audit: LeakCheckSection | None = None
     #: other interpreters, in which the repro passes
     differs_from: tuple[ContrastSection, ...] | None = None
     #: other releases on which the repro was tried

@@ -12,8 +12,8 @@ from typing import Any
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report.labels import choose_labels
 from reporter.report.sections import (
-    AuditSummary,
     IssueSection,
+    LeakCheckSection,
     Report,
     ReproInfo,
     Requires,
@@ -105,7 +105,7 @@ def crash_report() -> Report:
         info,
         tuple(choose_labels(verdict.kind, verdict.layer, verdict.is_bug)),
         (),
-        AuditSummary(True, 120),
+        LeakCheckSection(True, 120),
     )
 
 
@@ -129,7 +129,7 @@ def gradient_report() -> Report:
     needs = Requires(backward=True, contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
     info = ReproInfo("repro.py", 1, 40, ("torch.matmul",), True, 12, 9.0)
     return Report(
-        verdict, ladder, "2.13.0", "3.11.7", "cpu", needs, info, (), (), AuditSummary(True, 120)
+        verdict, ladder, "2.13.0", "3.11.7", "cpu", needs, info, (), (), LeakCheckSection(True, 120)
     )
 
 

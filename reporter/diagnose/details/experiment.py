@@ -54,8 +54,8 @@ _RANDOM = "torch._inductor.config.fallback_random"
 
 @dataclass(frozen=True)
 class Variation:
-    """How to compile: switches, another backend, `bisect` (backend, subsystem, last application or
-    None).
+    """One way to compile, as it is sent to the target: the settings of any number of switches
+    (`add_switches`), another backend, `bisect` (backend, subsystem, last application or None).
     """
 
     name: str

@@ -24,7 +24,8 @@ Settings = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class ConfigSwitch:
-    """One change of the way the program is compiled.
+    """One change of the way the program is compiled, as a user would make it; `Variation` in
+    `experiment.py` is what runs, with any number of them.
 
     `device` is where it can matter: cpu, cuda or both ("").
 
