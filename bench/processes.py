@@ -37,6 +37,7 @@ class Ran:
 
     @property
     def output(self) -> str:
+        """All that it printed."""
         return self.stdout + self.stderr
 
 

@@ -68,6 +68,7 @@ class Channel:
         return made
 
     def fileno(self) -> int:
+        """The descriptor of its socket, for `select`."""
         return self.connection.fileno()
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -101,6 +102,7 @@ class Channel:
         return b"\n" in self._buffer
 
     def close(self) -> None:
+        """Ends the connection; the host reads its end."""
         self.connection.close()
 
 

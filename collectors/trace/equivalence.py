@@ -190,6 +190,9 @@ class EquivalenceRun:
     def of_call(
         cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
+        """A recorded call, run in eager mode with the random stream `rng`, in the context `state`
+        instead of its own, if given.
+        """
         reachable = context.find_reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
@@ -198,6 +201,12 @@ class EquivalenceRun:
         return run
 
     def perform(self, state: ContextState, rng: torch.Tensor, seed: Any, body: Any) -> None:
+        """Runs `body`, a function without arguments, and its backward pass in eager mode; keeps the
+        tensors that it returns, the gradients, and what was counted.
+
+        `state` is the context of the run; torch's random stream starts from `rng`, Python's from
+        `seed`.
+        """
         torch.set_rng_state(rng)
         random.setstate(seed)
         torch._dynamo.config.disable = True

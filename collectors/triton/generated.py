@@ -54,6 +54,7 @@ class LaunchNotes:
         self._row, self.name = row, name
 
     def run(self, *args: Any, **kwargs: Any) -> None:
+        """Notes a launch, as inductor's wrapper makes it, unless one was noted before."""
         if self._row is not None and "arguments" not in self._row:
             names = list(self._row["signature"])
             self._row["arguments"] = {

@@ -39,6 +39,7 @@ class Job:
         self.cancelled = False
 
     def kill(self) -> None:
+        """Kills its process group, from any thread; nothing where it has ended."""
         with self.lock:
             if self.pid and not self.reaped:
                 kill_group(self.pid)
