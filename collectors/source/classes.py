@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import enum
 import types
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, Set
 
 import torch
 from torch import nn
 
 from . import kinds, values
 from .ownership import find_public_reference, is_foreign, is_user_code
-
-Ref = Dict[str, Any]
+from .records import Records, Ref
 
 _PROTOCOL = {"forward", "backward", "setup_context", "vmap", "jvp"}
 _LEFT_OUT = {
@@ -48,52 +47,18 @@ _STOCK_CONTAINERS = (
 _FRESH = set(nn.Module().__dict__) | {"training"}
 
 
-class ObjectRecords:
-    """Tables of what was found.
+class ObjectRecorder:
+    """Fills the tables of classes and objects; `ref` says what a live value is."""
 
-    `wanted` are the attribute names mentioned so far; `later` waits for a mention.
-    """
+    def __init__(self, records: Records, ref: Callable[[Any], Ref]) -> None:
+        self.records = records
+        self.ref = ref
 
-    def __init__(self) -> None:
-        self.functions: Dict[str, Any] = {}
-        self.classes: Dict[str, Any] = {}
-        self.instances: Dict[str, Any] = {}
-        self.tensors: Dict[str, Any] = {}
-        self.problems: List[str] = []
-        self.wanted: Set[str] = set()
-        self.all_wanted = False
-        self.constructed: Set[str] = set()
-        self.with_instances: Set[str] = set()
-        self.later: List[Tuple[str, Any, Dict[str, Any]]] = []
-        self.known: Dict[int, str] = {}
-        self.alive: List[Any] = []
-        self.live_classes: Dict[str, Any] = {}
-        self.storages: Dict[Tuple[str, int], List[str]] = {}
-        self.placeholders: Dict[int, int] = {}
-        self.depth = 0
-
-    def _key(self, value: Any, prefix: str, table: Dict[str, Any]) -> str:
-        key = prefix + str(len(table))
-        self.known[id(value)] = key
-        self.alive.append(value)
-        return key
-
-    def opaque(self, reason: str) -> Ref:
-        """A thing that cannot be rebuilt."""
-        self.problems.append(reason)
-        return {"kind": "opaque", "reason": reason}
-
-    def ref(self, value: Any) -> Ref:
-        """What a live value is."""
-        raise NotImplementedError
-
-    def _tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
-        raise NotImplementedError
-
-    def _class(self, value: type) -> Ref:
-        if id(value) in self.known:
-            return {"kind": "class", "id": self.known[id(value)]}
-        key = self._key(value, "c", self.classes)
+    def refer_to_class(self, value: type) -> Ref:
+        """A class of the program, with its record."""
+        if id(value) in self.records.known:
+            return {"kind": "class", "id": self.records.known[id(value)]}
+        key = self.records.add(value, "c", self.records.classes)
         record: Dict[str, Any] = {
             "name": value.__name__,
             "module": issubclass(value, nn.Module),
@@ -110,8 +75,8 @@ class ObjectRecords:
             ),
             "init_seen": False,
         }
-        self.classes[key] = record
-        self.live_classes[key] = value
+        self.records.classes[key] = record
+        self.records.live_classes[key] = value
         record["bases"] = [self.ref(base) for base in value.__bases__ if base is not object]
         foreign = [
             base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
@@ -151,18 +116,19 @@ class ObjectRecords:
                     if is_user_code(written) is True:
                         into[name] = self.ref(function)
                 else:
-                    self.later.append((name, function, into))
+                    self.records.later.append((name, function, into))
                     if isinstance(thing, property) and thing.fset is not None:
                         setters = _Methods(record["setters"], "setter")
-                        self.later.append((name, thing.fset, setters))
+                        self.records.later.append((name, thing.fset, setters))
             elif not (name.startswith("__") and name.endswith("__")) and not isinstance(
                 thing, types.MemberDescriptorType
             ):
-                self.later.append((name, thing, record["attributes"]))
+                self.records.later.append((name, thing, record["attributes"]))
 
-    def _instance(self, value: Any) -> Ref:
-        if id(value) in self.known:
-            return {"kind": "instance", "id": self.known[id(value)]}
+    def refer_to_instance(self, value: Any) -> Ref:
+        """An object, with the record of its state."""
+        if id(value) in self.records.known:
+            return {"kind": "instance", "id": self.records.known[id(value)]}
         cls = type(value)
         if isinstance(value, enum.Enum):
             if value.name in cls.__members__:
@@ -172,14 +138,14 @@ class ObjectRecords:
         if isinstance(value, nn.Module):
             return self._module(value)
         if is_foreign(cls.__module__):
-            return self.opaque("an object of " + cls.__module__ + "." + cls.__name__)
-        key = self._key(value, "i", self.instances)
+            return self.records.opaque("an object of " + cls.__module__ + "." + cls.__name__)
+        key = self.records.add(value, "i", self.records.instances)
         record: Dict[str, Any] = {"module": False, "state": {}}
-        self.instances[key] = record
+        self.records.instances[key] = record
         record["class"] = self.ref(cls)
         if record["class"]["kind"] != "class":
-            return self.opaque("an object of " + cls.__name__)
-        self.with_instances.add(record["class"]["id"])
+            return self.records.opaque("an object of " + cls.__name__)
+        self.records.with_instances.add(record["class"]["id"])
         if isinstance(value, tuple) and hasattr(cls, "_fields"):
             names = value._fields  # type: ignore[attr-defined]
             record["state"] = {name: self.ref(each) for name, each in zip(names, value)}
@@ -199,30 +165,30 @@ class ObjectRecords:
 
     def _keep_state(self, owner: Any, state: Dict[str, Any], record: Dict[str, Any]) -> None:
         """Notes the attributes of an object for later."""
-        self.later.extend(
+        self.records.later.extend(
             (name, each, record["state"])
             for name, each in state.items()
             if not kinds.is_own_method(owner, name, each)
         )
 
     def _module(self, value: nn.Module) -> Ref:
-        key = self._key(value, "i", self.instances)
+        key = self.records.add(value, "i", self.records.instances)
         record: Dict[str, Any] = {
             "module": True,
             "state": {},
             "training": bool(value.training),
             "stock": None,
         }
-        self.instances[key] = record
+        self.records.instances[key] = record
         if value._forward_hooks or value._forward_pre_hooks:
-            self.problems.append("forward hooks are left out")
+            self.records.problems.append("forward hooks are left out")
         cls = type(value)
         if cls.__module__.split(".")[0] == "torch":
             self._stock(value, record)
             return {"kind": "instance", "id": key}
         record["class"] = self.ref(cls)
         if record["class"]["kind"] == "class":
-            self.with_instances.add(record["class"]["id"])
+            self.records.with_instances.add(record["class"]["id"])
         numbered = isinstance(value, _STOCK_CONTAINERS)
         if numbered:
             record["items"] = [[name, self.ref(child)] for name, child in value._modules.items()]
@@ -245,7 +211,7 @@ class ObjectRecords:
             return set()
         stock, arguments = values.build_stock_layer(value, base)
         if stock is None:
-            self.opaque("a subclass of the layer " + base.__name__)
+            self.records.opaque("a subclass of the layer " + base.__name__)
             return set()
         record["stock"] = {"args": {name: self.ref(each) for name, each in arguments.items()}}
         tables = (stock.__dict__, stock._parameters, stock._buffers, stock._modules)
@@ -253,7 +219,7 @@ class ObjectRecords:
 
     def _stock(self, value: nn.Module, record: Dict[str, Any]) -> None:
         reference = find_public_reference(type(value))
-        record["class"] = reference or self.opaque("layer " + type(value).__name__)
+        record["class"] = reference or self.records.opaque("layer " + type(value).__name__)
         record["stock"] = {"args": {}, "factory": {}}
         if isinstance(value, _STOCK_CONTAINERS):
             if isinstance(value, (nn.ParameterList, nn.ParameterDict)):
@@ -266,7 +232,7 @@ class ObjectRecords:
             return
         arguments = values.find_stock_arguments(value)
         if arguments is None:
-            record["class"] = self.opaque("layer " + type(value).__name__)
+            record["class"] = self.records.opaque("layer " + type(value).__name__)
             return
         record["stock"] = {
             "args": {name: self.ref(each) for name, each in arguments.items()},
@@ -275,7 +241,7 @@ class ObjectRecords:
         own = list(value.named_parameters())
         record["frozen"] = bool(own) and not any(each.requires_grad for _, each in own)
         record["parameters"] = {
-            name: self._tensor(each, values=False).get("id") for name, each in own
+            name: self.records.refer_to_tensor(each, values=False).get("id") for name, each in own
         }
 
 

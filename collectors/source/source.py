@@ -17,17 +17,14 @@ import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import torch
-from torch import nn
 
 from ..call.rungs import Placeholder, RecordedCall
 from ..protocol import GatherAnswer, GatherRequest
 from ..trace import custom_operators
 from . import kinds, text
-from . import values as source_values
-from .classes import ObjectRecords
+from .classes import ObjectRecorder
 from .ownership import find_public_reference, is_foreign, is_user_code
-
-Ref = Dict[str, Any]
+from .records import Records, Ref
 
 _LARGE = 400
 #: More functions than a program to rewrite has: a library was reached that leads to all of itself
@@ -81,14 +78,14 @@ def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict
     """
     work = _Gatherer()
     _gather(work, fn, args, kwargs, backend)
-    return {work.known[id(value)]: value for value in work.alive}
+    return {work.records.known[id(value)]: value for value in work.records.alive}
 
 
 def _gather(
     work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
 ) -> Dict[str, Any]:
     if fn is _NOTHING:
-        entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
+        entry = work.records.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:
         entry = work.ref(kinds.find_original(fn))
     found: Dict[str, Any] = {
@@ -107,13 +104,14 @@ def _gather(
         ],
     }
     work.run()
+    records = work.records
     found.update(
-        functions=work.functions,
-        classes=work.classes,
-        instances=work.instances,
-        tensors=work.tensors,
-        storages=work.find_shared_storages(),
-        problems=work.problems,
+        functions=records.functions,
+        classes=records.classes,
+        instances=records.instances,
+        tensors=records.tensors,
+        storages=records.find_shared_storages(),
+        problems=records.problems,
     )
     return found
 
@@ -131,37 +129,37 @@ def _is_plain(value: Any, known: List[Any]) -> bool:
     return kinds.build_constant(value) is not None
 
 
-class _Gatherer(ObjectRecords):
+class _Gatherer:
     """Walks live objects from an entry."""
+
+    def __init__(self) -> None:
+        self.records = Records()
+        self.objects = ObjectRecorder(self.records, self.ref)
+        self.placeholders: Dict[int, int] = {}
+        self.depth = 0
 
     def run(self) -> None:
         """Takes in what has been mentioned until nothing new is."""
         while True:
-            ready = [entry for entry in self.later if self.all_wanted or entry[0] in self.wanted]
-            if ready:
-                self.later = [
-                    entry
-                    for entry in self.later
-                    if not (self.all_wanted or entry[0] in self.wanted)
-                ]
-                for name, value, into in ready:
-                    into[name] = self.ref(value)
-            elif not self._constructors():
+            ready = self.records.take_mentioned()
+            for name, value, into in ready:
+                into[name] = self.ref(value)
+            if not ready and not self._constructors():
                 return
 
     def _constructors(self) -> bool:
         """`__init__` of the classes that gathered code may call; of modules only if no live one
         shows the state.
         """
-        for key in sorted(self.constructed):
-            record = self.classes[key]
-            if record["init_seen"] or (record["module"] and key in self.with_instances):
+        for key in sorted(self.records.constructed):
+            record = self.records.classes[key]
+            if record["init_seen"] or (record["module"] and key in self.records.with_instances):
                 continue
             record["init_seen"] = True
-            live = self.live_classes[key]
+            live = self.records.live_classes[key]
             for base in live.__mro__[1:]:
-                if id(base) in self.known:
-                    self.constructed.add(self.known[id(base)])
+                if id(base) in self.records.known:
+                    self.records.constructed.add(self.records.known[id(base)])
             if record["shape"] == "dataclass":
                 record["fields"] = [
                     [name, self._default(given, factory)]
@@ -186,7 +184,7 @@ class _Gatherer(ObjectRecords):
         if simple is not None:
             return simple
         if isinstance(value, torch.Tensor):
-            return self._tensor(value)
+            return self.records.refer_to_tensor(value)
         if isinstance(value, Placeholder):
             number = self.placeholders.setdefault(id(value), len(self.placeholders))
             return {"kind": "placeholder", "shape": list(value.shape), "number": number}
@@ -197,7 +195,7 @@ class _Gatherer(ObjectRecords):
             return (
                 {"kind": "module", "name": name}
                 if is_foreign(name)
-                else self.opaque("module " + name)
+                else self.records.opaque("module " + name)
             )
         if isinstance(value, logging.Logger):
             return {"kind": "logger"}
@@ -213,7 +211,7 @@ class _Gatherer(ObjectRecords):
         operator = custom_operators.find_definition(value)
         if operator is not None:
             found = custom_operators.build_operator_reference(operator, self.ref)
-            return found or self.opaque("a custom operator")
+            return found or self.records.opaque("a custom operator")
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
@@ -227,39 +225,12 @@ class _Gatherer(ObjectRecords):
         if public is not None:
             return public
         if isinstance(value, type):
-            return self._class(value)
-        return self._instance(value)
-
-    def _tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
-        if id(value) in self.known:
-            return {"kind": "tensor", "id": self.known[id(value)]}
-        if (
-            type(value) not in (torch.Tensor, nn.Parameter)
-            and type(value).__module__.split(".")[0] != "torch"
-        ):
-            return self.opaque("tensor subclass " + type(value).__name__)
-        key = self._key(value, "t", self.tensors)
-        try:
-            self.tensors[key] = source_values.read_tensor_spec(value, values)
-        except Exception as problem:
-            self.tensors[key] = {}
-            return self.opaque("tensor: " + type(problem).__name__)
-        if (
-            self.tensors[key]["layout"] == "strided"
-            and value.numel()
-            and value.device.type != "meta"
-        ):
-            place = (value.device.type, value.untyped_storage().data_ptr())
-            self.storages.setdefault(place, []).append(key)
-        return {"kind": "tensor", "id": key}
-
-    def find_shared_storages(self) -> List[List[str]]:
-        """Groups of tensors that lie in the same memory."""
-        return [group for group in self.storages.values() if len(group) > 1]
+            return self.objects.refer_to_class(value)
+        return self.objects.refer_to_instance(value)
 
     def _container(self, value: Any) -> Ref:
         if len(value) > _LARGE or self.depth > 20:
-            return self.opaque("a large " + type(value).__name__)
+            return self.records.opaque("a large " + type(value).__name__)
         self.depth += 1
         try:
             if isinstance(value, dict):
@@ -281,24 +252,24 @@ class _Gatherer(ObjectRecords):
 
     def _method(self, value: types.MethodType) -> Ref:
         owner, name = self.ref(value.__self__), value.__func__.__name__
-        self.wanted.add(name)
+        self.records.wanted.add(name)
         if owner["kind"] in ("torch", "stdlib", "builtin"):
             return {"kind": owner["kind"], "name": owner["name"] + "." + name}
         return {"kind": "method", "owner": owner, "name": name}
 
     def _function(self, value: types.FunctionType) -> Ref:
-        if id(value) in self.known:
-            return {"kind": "function", "id": self.known[id(value)]}
+        if id(value) in self.records.known:
+            return {"kind": "function", "id": self.records.known[id(value)]}
         node = text.find_node(value)
         if node is None:
-            return self.opaque("function without source: " + value.__name__)
-        if len(self.functions) >= _MOST_FUNCTIONS:
+            return self.records.opaque("function without source: " + value.__name__)
+        if len(self.records.functions) >= _MOST_FUNCTIONS:
             raise TooMuch
-        key = self._key(value, "f", self.functions)
+        key = self.records.add(value, "f", self.records.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
         names, every = text.find_used_names(node)
-        self.wanted |= names
-        self.all_wanted = self.all_wanted or every
+        self.records.wanted |= names
+        self.records.all_wanted = self.records.all_wanted or every
         record: Dict[str, Any] = {
             "name": value.__name__,
             "qualname": value.__qualname__,
@@ -308,7 +279,7 @@ class _Gatherer(ObjectRecords):
             "refs": {},
             "chains": {},
         }
-        self.functions[key] = record
+        self.records.functions[key] = record
         record["defaults"] = [self.ref(each) for each in value.__defaults__ or ()]
         record["kwdefaults"] = {
             name: self.ref(each) for name, each in (value.__kwdefaults__ or {}).items()
@@ -378,5 +349,5 @@ class _Gatherer(ObjectRecords):
 
     def _call(self, reference: Ref) -> Ref:
         if reference["kind"] == "class":
-            self.constructed.add(reference["id"])
+            self.records.constructed.add(reference["id"])
         return reference

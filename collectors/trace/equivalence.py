@@ -37,8 +37,10 @@ from ..protocol import (
 )
 from .cached_results import empty_caches
 from .larger_batch import LargerBatch
+from .registry import Registry
 from .torch_functions import find_replaced, has_dispatch, pause_watching
 from .trace import Tracer
+from .writer import TraceWriter
 
 _SEED = 1
 
@@ -70,9 +72,10 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     private: SavedRun = outputs.load(request["file"])
     os.unlink(request["file"])
     tracer.leave()
+    registry = tracer.registry
     try:
-        known = {label for label, t in tracer.given.items() if id(t) in private["after"]}
-        public, model = _rewritten(call, request, tracer, rng, known)
+        known = {label for label, t in registry.given.items() if id(t) in private["after"]}
+        public, model = _rewritten(call, request, tracer.writer, rng, known)
     except Exception as error:
         return {
             "outcome": "raises",
@@ -80,7 +83,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         }
 
     def compare(exact: Optional[SavedRun]) -> EquivalenceAnswer:
-        return _RunComparison(private, public, request, tracer, model, exact).document()
+        return _RunComparison(private, public, request, registry, model, exact).document()
 
     found = compare(None)
     if _differ(found) and referee.run():
@@ -92,7 +95,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         os.unlink(request["file"])
         found["batch"] = {
             "size": larger.size,
-            "how": _for_larger_batch(larger, known_results, request, tracer, rng),
+            "how": _for_larger_batch(larger, known_results, request, tracer.writer, rng),
         }
     return found
 
@@ -101,12 +104,12 @@ def _for_larger_batch(
     larger: LargerBatch,
     expected: List[torch.Tensor],
     request: EquivalenceRequest,
-    tracer: Tracer,
+    writer: TraceWriter,
     rng: torch.Tensor,
 ) -> BatchCloseness:
     """How alike the outputs of the rewritten model are to those that the call gives for it."""
     try:
-        run, _ = _rewritten(larger.call, request, tracer, rng, set(), larger.grown)
+        run, _ = _rewritten(larger.call, request, writer, rng, set(), larger.grown)
     except Exception:
         return "raises"
     return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
@@ -268,7 +271,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 def _rewritten(
     call: rungs.RecordedCall,
     request: EquivalenceRequest,
-    tracer: Tracer,
+    writer: TraceWriter,
     rng: torch.Tensor,
     known: Set[str],
     grown: Mapping[int, torch.Tensor] = types.MappingProxyType({}),
@@ -280,7 +283,7 @@ def _rewritten(
     """
     namespace: Dict[str, Any] = {"__name__": "rewritten"}
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)
-    opaque = iter(tracer.opaque)
+    registry, opaque = writer.registry, iter(writer.opaque)
     for name in (
         request.get("stand_ins") or ()
     ):  # the private operations, in the order of their calls
@@ -293,13 +296,13 @@ def _rewritten(
         tensors.update(model.named_buffers(remove_duplicate=False))
         with torch.no_grad():
             for path, label in request["mapping"].items():
-                value = tracer.values[label]
+                value = registry.values[label]
                 if tensors[path].shape != value.shape or tensors[path].dtype != value.dtype:
                     raise ValueError("{} has another shape or dtype".format(path))
                 tensors[path].copy_(value)
     arguments = [
-        grown.get(id(tracer.given[label]), value)
-        for label, value in zip(request["arguments"], _arguments(request["arguments"], tracer))
+        grown.get(id(registry.given[label]), value)
+        for label, value in zip(request["arguments"], _arguments(request["arguments"], registry))
     ]
     tensors.update(enumerate(arguments))
     labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
@@ -308,12 +311,12 @@ def _rewritten(
     return run, model
 
 
-def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
+def _arguments(labels: List[str], registry: Registry) -> List[torch.Tensor]:
     """Copies of the arguments, those that share memory sharing it again."""
     made: Dict[int, torch.Tensor] = {}
     found = []
     for label in labels:
-        given, value = tracer.given[label], tracer.values[label]
+        given, value = registry.given[label], registry.values[label]
         key = given.untyped_storage().data_ptr() if given.layout == torch.strided else 0
         shared = made.get(key)
         if shared is None or not given.numel():
@@ -332,7 +335,7 @@ class _RunComparison:
     private: SavedRun
     public: EquivalenceRun
     request: EquivalenceRequest
-    tracer: Tracer
+    registry: Registry
     model: Any
     exact: Optional[SavedRun]
 
@@ -340,7 +343,7 @@ class _RunComparison:
         """How alike they are."""
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
-        exact, ids = self.exact, {label: id(t) for label, t in self.tracer.given.items()}
+        exact, ids = self.exact, {label: id(t) for label, t in self.registry.given.items()}
         results = compare_lists(expected, actual, exact["results"] if exact else None)
         pairs: List[Tuple[Any, int]] = [
             (path, ids[label]) for path, label in self.request["mapping"].items()
@@ -391,7 +394,7 @@ class _RunComparison:
         return None
 
     def _module_ids(self) -> Dict[int, int]:
-        return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+        return {int(entry["id"]): key for key, entry in self.registry.modules.items()}
 
 
 def judge_gradients(

@@ -17,20 +17,21 @@ import torch
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .torch_functions import pause_watching
+from .writer import TraceWriter
 
 Json = Dict[str, Any]
 
 
-def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
+def apply(writer: TraceWriter, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
     """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its
     forward and backward.
     """
-    if is_torch_owned(cls) or tracer.function is not None or kwargs:
+    if is_torch_owned(cls) or writer.function is not None or kwargs:
         return original(*args, **kwargs)
-    record = _Record(tracer, cls)
-    tracer.function = record
-    tracer.blocks.append(record.forward)  # so that an id stays one block's
-    reasons = len(tracer.why)
+    record = _Record(writer, cls)
+    writer.function = record
+    writer.alive.append(record.forward)  # so that an id stays one block's
+    reasons = len(writer.registry.why)
     try:
         with record.watch():
             result = original(*args, **kwargs)
@@ -38,10 +39,10 @@ def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: A
         if record.ctx is not None and any(leaf.requires_grad for leaf in record.leaves):
             record.backward()
     finally:
-        tracer.function = None
+        writer.function = None
         record.restore(record.outer)
-    if record.failed or len(tracer.why) > reasons:
-        tracer.note("torch.autograd.Function")
+    if record.failed or len(writer.registry.why) > reasons:
+        writer.registry.note("torch.autograd.Function")
         record.take_apart()
     else:
         record.finish()
@@ -54,12 +55,12 @@ class _Record:
     Inside, its arguments have names of their own: `parameters`; outside, `outer`.
     """
 
-    def __init__(self, tracer: Any, cls: Any) -> None:
-        self.tracer = tracer
+    def __init__(self, writer: TraceWriter, cls: Any) -> None:
+        self.writer = writer
         self.cls = cls
         self.ctx: Any = None
         self.failed = False
-        self.state = tracer.find_state()
+        self.state = writer.find_state()
         self.given: List[Optional[str]] = []  # by argument: the outer name of a tensor
         self.parameters: List[Optional[str]] = []
         self.metas: Json = {}
@@ -97,7 +98,7 @@ class _Record:
                 return result
             finally:
                 if not two_parts:
-                    self.tracer.stack.pop()
+                    self.writer.stack.pop()
 
         def watch_setup(ctx: Any, inputs: Any, output: Any) -> Any:
             self.ctx = ctx
@@ -105,7 +106,7 @@ class _Record:
                 setup(ctx, inputs, output)
                 self._note_returned(output)
             finally:
-                self.tracer.stack.pop()
+                self.writer.stack.pop()
 
         cls.forward = staticmethod(watch_forward)
         if two_parts:
@@ -120,30 +121,30 @@ class _Record:
                     delattr(cls, name)
 
     def _enter(self, given: Tuple[Any, ...]) -> None:
-        tracer = self.tracer
+        writer = self.writer
         for value in given:
             outer: Optional[str] = None
             if isinstance(value, torch.Tensor):
                 try:
-                    outer = tracer.name_of(value)
+                    outer = writer.registry.name_of(value)
                     self.outer.append((value, outer))
                 except NotInGraphError as reason:
-                    tracer.note(str(reason))
+                    writer.registry.note(str(reason))
                     self.failed = True
             self.given.append(outer)
-            self.parameters.append(None if outer is None else tracer.fresh())
+            self.parameters.append(None if outer is None else writer.fresh())
         for value, name in zip(given, self.parameters):
             if name is not None:
                 self.inner.append((value, name))
                 self.metas[name] = read_tensor_meta(value)
         self.restore(self.inner)
-        self.forward["state"] = tracer.find_state()
-        tracer.stack.append(self.forward)
+        self.forward["state"] = writer.find_state()
+        writer.stack.append(self.forward)
 
     def restore(self, names: List[Tuple[torch.Tensor, str]]) -> None:
         """Gives tensors these names."""
         for tensor, name in names:
-            self.tracer.bind(tensor, name)
+            self.writer.registry.bind(tensor, name)
 
     def _name(self, tensors: Any) -> List[Tuple[torch.Tensor, str]]:
         """Tensors with their names; what has none makes this a Function that is taken apart."""
@@ -151,9 +152,9 @@ class _Record:
         for tensor in tensors or ():
             if isinstance(tensor, torch.Tensor):
                 try:
-                    found.append((tensor, self.tracer.name_of(tensor)))
+                    found.append((tensor, self.writer.registry.name_of(tensor)))
                 except NotInGraphError as reason:
-                    self.tracer.note(str(reason))
+                    self.writer.registry.note(str(reason))
                     self.failed = True
         return found
 
@@ -182,7 +183,7 @@ class _Record:
                 self.same = known[id(leaf)]
                 self.failed |= len(self.leaves) > 1
                 continue
-            self.names.append(self.tracer.fresh())
+            self.names.append(self.writer.fresh())
             self.outer.append((leaf, self.names[-1]))
         self.failed |= len(self.leaves) != len(self.results) or not self.leaves
 
@@ -190,9 +191,9 @@ class _Record:
 
     def backward(self) -> None:
         """Runs the backward on made-up gradients and notes what it does."""
-        tracer = self.tracer
+        writer = self.writer
         random = torch.get_rng_state()
-        generator = torch.Generator().manual_seed(len(tracer.stack))
+        generator = torch.Generator().manual_seed(len(writer.stack))
         grads = []
         with pause_watching():
             for leaf in self.leaves:
@@ -200,19 +201,19 @@ class _Record:
                 if leaf.dtype.is_floating_point:
                     made += torch.rand(leaf.shape, generator=generator).to(made) + 0.5
                 grads.append(made)
-        named = [(grad, tracer.fresh()) for grad in grads]
+        named = [(grad, writer.fresh()) for grad in grads]
         self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)
         self.restore([*self.inner, *zip(self.leaves, self.results), *named])
         self.back = {"items": [], "grads": [name for _, name in named]}
         try:
             with torch.no_grad(), _no_autocast():
-                self.back["state"] = tracer.find_state()
-                tracer.stack.append(self.back)
+                self.back["state"] = writer.find_state()
+                writer.stack.append(self.back)
                 try:
                     found = _backward_of(self.cls)(self._context(), *grads)
                     self._gradients(found)
                 finally:
-                    tracer.stack.pop()
+                    writer.stack.pop()
         except Exception:  # the user's own backward may raise whatever it likes
             self.failed = True
         torch.set_rng_state(random)
@@ -248,7 +249,7 @@ class _Record:
 
     def finish(self) -> None:
         """The application as one operation."""
-        tracer = self.tracer
+        writer = self.writer
         args = [name for name in self.given if name is not None]
         metas = [read_tensor_meta(leaf) for leaf in self.leaves]
         item: Json = {
@@ -262,8 +263,8 @@ class _Record:
             "results": None if self.single else self.names,
         }
         if self.same:
-            item["name"], item["same"] = tracer.fresh(), self.same
-        numbers = tracer.functions
+            item["name"], item["same"] = writer.fresh(), self.same
+        numbers = writer.functions
         number = numbers.setdefault(self.cls, len(numbers))
         item["function"] = {
             **self.document,
@@ -279,10 +280,10 @@ class _Record:
             "call" in node
             for node in [*self.forward["items"], *(self.back or {"items": []})["items"]]
         ):
-            tracer.note("torch.autograd.Function")  # a module inside of it
+            writer.registry.note("torch.autograd.Function")  # a module inside of it
             self.take_apart()
             return
-        tracer.stack[-1]["items"].append(item)
+        writer.stack[-1]["items"].append(item)
 
     def take_apart(self) -> None:
         """The operations of the forward where it was called, under the names that hold there."""
@@ -292,12 +293,14 @@ class _Record:
             if inner is not None and outer is not None
         }
         state = {self.forward.get("state"): self.state}
-        self.tracer.stack[-1]["items"] += _rename(self.forward["items"], table, state)
+        self.writer.stack[-1]["items"] += _rename(self.forward["items"], table, state)
         for leaf, inner in zip(self.leaves, self.results):
             if leaf is not None and inner not in table:
-                self.tracer.bind(leaf, inner)
+                self.writer.registry.bind(leaf, inner)
             elif leaf is not None and not self.same:
-                self.tracer.known.pop(id(leaf), None)  # a view of an argument, made out of sight
+                self.writer.registry.known.pop(
+                    id(leaf), None
+                )  # a view of an argument, made out of sight
 
 
 class _Context:

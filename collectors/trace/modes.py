@@ -7,7 +7,7 @@ A tensor that only the second has seen was made where torch functions are not se
 from __future__ import annotations
 
 import weakref
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -16,19 +16,22 @@ from ..machine.public_names import is_torch_owned
 
 
 class WatchMode(TorchFunctionMode):  # type: ignore[misc]
-    """Shows each torch function to the tracer."""
+    """Has `operation` run each torch function, and `note` take what the trace cannot say."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(
+        self, operation: Callable[[Any, Any, Any], Any], note: Callable[[str], None]
+    ) -> None:
         super().__init__()
-        self.tracer = tracer
+        self.operation = operation
+        self.note = note
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         cls = next((t for t in types if overrides_torch_function(t)), None)
         if cls is not None and torch._C._is_torch_function_enabled():
-            self.tracer.note("a tensor subclass")
-            with WatchMode(self.tracer):  # what it makes of the call
+            self.note("a tensor subclass")
+            with WatchMode(self.operation, self.note):  # what it makes of the call
                 return cls.__torch_function__(func, types, args, kwargs or {})
-        return self.tracer.operation(func, args, kwargs or {})
+        return self.operation(func, args, kwargs or {})
 
 
 def overrides_torch_function(cls: Any) -> bool:

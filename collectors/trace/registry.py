@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from typing import Any, Collection, Dict, Iterator, List, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from ..call import outputs, rungs
 from ..dynamo import stock_layers
 from ..dynamo.translator import read_tensor_meta
 from ..dynamo.value_statistics import compute_statistics, list_literal_values
 from ..machine.public_names import NotInGraphError, is_torch_owned
-from .sizes import Size
 from .torch_functions import (
     build_empty_module,
     copy_values,
@@ -32,12 +30,13 @@ Json = Dict[str, Any]
 
 
 class Registry:
-    """Modules and values of one traced run by their names in the trace; `keep` makes copies of what
-    was given.
+    """Modules and values of one traced run by their names in the trace.
+
+    `given` are arguments, parameters, buffers, constants; `keep` makes copies of their values.
+    `why` are the reasons for which the trace may not be the program.
     """
 
-    def __init__(self, call: rungs.RecordedCall, keep: bool) -> None:
-        self.call = call
+    def __init__(self, keep: bool) -> None:
         self.values: Dict[str, torch.Tensor] = {}  # copies of what was given, with `keep`
         self.keep = keep
         self.known: Dict[int, Tuple[Any, str]] = {}
@@ -48,10 +47,19 @@ class Registry:
         self.born: Dict[int, Any] = {}
         self.allowed: Collection[int] = ()  # whose values may leave
         self.before: Dict[int, Any] = {}  # the tensors that there were before the call
+        self.why: List[str] = []
+
+    def note(self, reason: str) -> None:
+        """Something that the trace cannot say faithfully; the equivalence check decides whether it
+        matters.
+        """
+        if reason not in self.why:
+            self.why.append(reason)
 
     # -- modules -----------------------------------------------------------------------------------
 
-    def _module(self, module: Any) -> int:
+    def number_module(self, module: Any) -> int:
+        """The number of a module in the trace."""
         key = id(module)
         if key not in self.modules:
             self.held.append(module)
@@ -67,7 +75,7 @@ class Registry:
                 if label:
                     entry["state"].append([name, label])
             for child in module.children():
-                entry["children"].append(self._module(child))
+                entry["children"].append(self.number_module(child))
         return int(self.modules[key]["id"])
 
     def _own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
@@ -80,13 +88,10 @@ class Registry:
         if id(tensor) in self.known:
             return self.known[id(tensor)][1]
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
-        return self._give("p{}".format(len(self.given)), kind, tensor)
+        return self.give("p{}".format(len(self.given)), kind, tensor)
 
-    def note(self, reason: str) -> None:
-        """Something that the trace cannot say faithfully."""
-        raise NotImplementedError
-
-    def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+    def give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+        """Takes in a tensor that the program was given, and returns its name."""
         if not isinstance(tensor, torch.nn.Parameter) and not is_torch_owned(type(tensor)):
             self.note("a tensor subclass")  # a plain one stands for it
         self.given[name] = tensor
@@ -103,13 +108,18 @@ class Registry:
         """From now on the trace speaks of this tensor by this name."""
         self.known[id(tensor)] = (weakref.ref(tensor), name)
 
+    def find_name(self, tensor: torch.Tensor) -> Optional[str]:
+        """The name that a tensor has by now."""
+        found = self.known.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
     def name_of(self, tensor: torch.Tensor) -> str:
         """The trace name of a tensor; one that was there before the call and that nobody registered
         is a constant.
         """
-        found = self.known.get(id(tensor))
-        if found is not None and found[0]() is tensor:
-            return found[1]
+        found = self.find_name(tensor)
+        if found is not None:
+            return found
         if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
             raise NotInGraphError("a tensor computed where torch functions are not seen")
         before = self.before.get(id(tensor))
@@ -120,58 +130,16 @@ class Registry:
         if has_dispatch(tensor):
             raise NotInGraphError("a tensor subclass with a dispatch of its own")
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
-        return self._give("c{}".format(len(self.given)), kind, tensor)
-
-    def _size(self, size: Size) -> Any:
-        """A reference to a size that was read from a tensor."""
-        raise NotImplementedError
-
-    def encode(self, value: Any) -> Any:
-        """A value as the graph IR has it. Raises NotInGraphError."""
-        if isinstance(value, torch.Tensor):
-            return {"ref": self.name_of(value)}
-        if type(value) is Size:
-            return self._size(value)
-        if value is None or isinstance(value, (bool, str)):
-            return value
-        if isinstance(value, float):
-            return {"float": repr(float(value))} if value - value != 0 else float(value)
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
-            return {"atom": str(value)}
-        if isinstance(value, torch.device):
-            return {"device": value.type}
-        if value is Ellipsis:
-            return {"atom": "..."}
-        if isinstance(value, slice):
-            return {"slice": [self.encode(part) for part in (value.start, value.stop, value.step)]}
-        if isinstance(value, tuple):
-            return {"tuple": [self.encode(item) for item in value]}
-        if isinstance(value, list):
-            return {"list": [self.encode(item) for item in value]}
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
-        if isinstance(value, type) and value in (bool, int, float):
-            return {"atom": value.__name__}
-        owned = is_torch_owned(type(value))
-        raise NotInGraphError(
-            "an argument of type " + (type(value).__name__ if owned else "object")
-        )
+        return self.give("c{}".format(len(self.given)), kind, tensor)
 
     # -- for the document --------------------------------------------------------------------------
 
-    def _shapes(self, args: Any, kwargs: Any) -> List[List[int]]:
-        """The shapes of the tensors of an earlier call, in the order of the arguments."""
-        leaves = outputs.flatten([list(rungs.materialise(args)), dict(rungs.materialise(kwargs))])
-        return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-    def _private(self) -> Json:
+    def describe_private(self, function: Any) -> Json:
         """What the user calls the modules and what is in them; this goes into the private mapping
         and nowhere else.
         """
         found: Json = {"modules": {}, "tensors": {}}
-        function = getattr(self.call.function, "__self__", self.call.function)
+        function = getattr(function, "__self__", function)
         paths = {}
         if isinstance(function, torch.nn.Module):
             paths = {id(module): name for name, module in function.named_modules()}
@@ -186,7 +154,8 @@ class Registry:
                     found["tensors"][label] = ".".join(part for part in (path, name) if part)
         return found
 
-    def _tensor(self, name: str) -> Json:
+    def describe_tensor(self, name: str) -> Json:
+        """What was given by this name: its layout, values as far as they may leave, memory."""
         tensor = self.given[name]
         entry: Json = {"name": name, "kind": self.kinds[name], "meta": read_tensor_meta(tensor)}
         if tensor.layout == torch.strided and tensor.device.type != "meta":

@@ -17,34 +17,40 @@ import torch
 
 from ..machine.public_names import NotInGraphError
 from .torch_functions import pause_watching
+from .writer import TraceWriter
 
 
 def call(
-    tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: Any, again: Any = None
+    writer: TraceWriter,
+    what: str,
+    func: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    again: Any = None,
 ) -> Any:
     """Runs an opaque operation and notes it; `what` says in public words what it is, `again`
     repeats it unseen by us.
     """
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
-        named = [{"ref": tracer.name_of(tensor)} for tensor in tensors]
+        named = [{"ref": writer.registry.name_of(tensor)} for tensor in tensors]
     except NotInGraphError as reason:
-        tracer.note(str(reason))
+        writer.registry.note(str(reason))
         return func(*args, **kwargs)
     with torch.no_grad(), pause_watching():
         before = [tensor.clone() for tensor in tensors]
-    state = tracer.find_state()
+    state = writer.find_state()
     result = func(*args, **kwargs)
     with torch.no_grad(), pause_watching():
         mutates = [i for i, t in enumerate(tensors) if not _same(before[i], t)]
-    items = tracer.stack[-1]["items"]
+    items = writer.stack[-1]["items"]
     at = len(items)
-    tracer.note_result(result, "stand_in", "stand_in", named, {}, state)
+    writer.note_result(result, "stand_in", "stand_in", named, {}, state)
     if len(items) == at:
-        tracer.note("an operation that returns no tensors")
+        writer.registry.note("an operation that returns no tensors")
         return result
     items[at]["stand_in"] = {"what": what, "mutates": mutates}
-    tracer.opaque.append(Opaque(again or func, args, kwargs))
+    writer.opaque.append(Opaque(again or func, args, kwargs))
     return result
 
 
@@ -102,7 +108,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 @contextlib.contextmanager
-def watch_kernels(tracer: Any) -> Iterator[None]:
+def watch_kernels(writer: TraceWriter) -> Iterator[None]:
     """Where launches of Triton kernels are seen by the tracer; nothing happens where the program
     has no Triton.
     """
@@ -123,7 +129,7 @@ def watch_kernels(tracer: Any) -> Iterator[None]:
                     inside.pop()
 
             again = functools.partial(original, self)
-            call(tracer, "a Triton kernel", launch, args, kwargs, again)
+            call(writer, "a Triton kernel", launch, args, kwargs, again)
             return None
 
         return run

@@ -1,0 +1,86 @@
+"""The tables of what a callable reaches, and the live values behind their ids."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Set, Tuple
+
+import torch
+from torch import nn
+
+from .values import read_tensor_spec
+
+Ref = Dict[str, Any]
+#: An attribute that waits for a mention: its name, its value, the table that takes its reference.
+Waiting = Tuple[str, Any, Dict[str, Any]]
+
+
+class Records:
+    """Tables of what was found.
+
+    `wanted` are the attribute names mentioned so far; `later` waits for a mention.
+    """
+
+    def __init__(self) -> None:
+        self.functions: Dict[str, Any] = {}
+        self.classes: Dict[str, Any] = {}
+        self.instances: Dict[str, Any] = {}
+        self.tensors: Dict[str, Any] = {}
+        self.problems: List[str] = []
+        self.wanted: Set[str] = set()
+        self.all_wanted = False
+        self.constructed: Set[str] = set()
+        self.with_instances: Set[str] = set()
+        self.later: List[Waiting] = []
+        self.known: Dict[int, str] = {}
+        self.alive: List[Any] = []
+        self.live_classes: Dict[str, Any] = {}
+        self._storages: Dict[Tuple[str, int], List[str]] = {}
+
+    def add(self, value: Any, prefix: str, table: Dict[str, Any]) -> str:
+        """The id of a live value that is going to have a record in the table."""
+        key = prefix + str(len(table))
+        self.known[id(value)] = key
+        self.alive.append(value)
+        return key
+
+    def take_mentioned(self) -> List[Waiting]:
+        """What has waited and is mentioned by now; it waits no longer."""
+        ready: List[Waiting] = []
+        waiting: List[Waiting] = []
+        for entry in self.later:
+            (ready if self.all_wanted or entry[0] in self.wanted else waiting).append(entry)
+        self.later = waiting
+        return ready
+
+    def opaque(self, reason: str) -> Ref:
+        """A thing that cannot be rebuilt."""
+        self.problems.append(reason)
+        return {"kind": "opaque", "reason": reason}
+
+    def refer_to_tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
+        """A tensor, with its record, which tells of its `values` too."""
+        if id(value) in self.known:
+            return {"kind": "tensor", "id": self.known[id(value)]}
+        if (
+            type(value) not in (torch.Tensor, nn.Parameter)
+            and type(value).__module__.split(".")[0] != "torch"
+        ):
+            return self.opaque("tensor subclass " + type(value).__name__)
+        key = self.add(value, "t", self.tensors)
+        try:
+            self.tensors[key] = read_tensor_spec(value, values)
+        except Exception as problem:
+            self.tensors[key] = {}
+            return self.opaque("tensor: " + type(problem).__name__)
+        if (
+            self.tensors[key]["layout"] == "strided"
+            and value.numel()
+            and value.device.type != "meta"
+        ):
+            place = (value.device.type, value.untyped_storage().data_ptr())
+            self._storages.setdefault(place, []).append(key)
+        return {"kind": "tensor", "id": key}
+
+    def find_shared_storages(self) -> List[List[str]]:
+        """Groups of tensors that lie in the same memory."""
+        return [group for group in self._storages.values() if len(group) > 1]

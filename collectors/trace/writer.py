@@ -1,0 +1,171 @@
+"""A trace while it is written: blocks of operations, by the names of their values.
+
+What a size was computed from is written where the size is first wanted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+
+from ..call import context
+from ..dynamo.translator import read_tensor_meta
+from ..machine.public_names import NotInGraphError, is_torch_owned
+from .registry import Registry
+from .sizes import Size
+from .torch_functions import build_size_key, read_metas
+
+Json = Dict[str, Any]
+
+
+class TraceWriter:
+    """Writes to the innermost block, the last of `stack`; `registry` has the names of what was
+    given.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.states: List[Json] = []
+        self.root: Json = {"module": None, "items": []}
+        self.stack: List[Json] = [self.root]
+        self.function: Any = None  # the autograd.Function that is being followed
+        self.functions: Dict[Any, int] = {}
+        self.alive: List[Any] = []  # so that an id stays one block's or one tensor's
+        #: Private operations that nobody can look into, in the order of their calls.
+        self.opaque: List[Callable[..., Any]] = []
+        self._count = 0
+        self._sizes_read: Dict[Any, Json] = {}
+
+    def encode(self, value: Any) -> Any:
+        """A value as the graph IR has it. Raises NotInGraphError."""
+        if isinstance(value, torch.Tensor):
+            return {"ref": self.registry.name_of(value)}
+        if type(value) is Size:
+            return self._size(value)
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, float):
+            return {"float": repr(float(value))} if value - value != 0 else float(value)
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
+            return {"atom": str(value)}
+        if isinstance(value, torch.device):
+            return {"device": value.type}
+        if value is Ellipsis:
+            return {"atom": "..."}
+        if isinstance(value, slice):
+            return {"slice": [self.encode(part) for part in (value.start, value.stop, value.step)]}
+        if isinstance(value, tuple):
+            return {"tuple": [self.encode(item) for item in value]}
+        if isinstance(value, list):
+            return {"list": [self.encode(item) for item in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
+        if isinstance(value, type) and value in (bool, int, float):
+            return {"atom": value.__name__}
+        owned = is_torch_owned(type(value))
+        raise NotInGraphError(
+            "an argument of type " + (type(value).__name__ if owned else "object")
+        )
+
+    def _size(self, size: Size) -> Any:
+        """A reference to the size, read or computed in the block where it is first wanted."""
+        key = build_size_key(size)
+        found = self._sizes_read.get(key)
+        if found is not None and found["block"] in (id(item) for item in self._blocks()):
+            return {"ref": found["name"]}
+        kind, *operands = size.derivation
+        if kind == "item":
+            return {"ref": operands[0]}
+        if kind == "size":
+            op, target, args = "method", "size", [{"ref": operands[0]}, operands[1]]
+        else:
+            op, target = "function", operands[0]
+            args = [self._size(item) if type(item) is Size else int(item) for item in operands[1]]
+            if not any(isinstance(item, dict) for item in args):
+                return int(size)
+        if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
+            self.stack.append(self.function.forward)  # which hands it to the backward
+            name = self.write_node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
+            self._sizes_read[key] = {"block": id(self.stack.pop()), "name": name}
+            return {"ref": name}
+        name = self.write_node(op, target, args, {}, {"scalar": "int"})
+        self._sizes_read[key] = {"block": id(self.stack[-1]), "name": name}
+        return {"ref": name}
+
+    def _blocks(self) -> List[Json]:
+        """The blocks whose values the present one can read."""
+        return self.stack if self.function is None else [*self.stack, self.function.forward]
+
+    def note_result(
+        self, result: Any, op: str, target: str, args: List[Any], kwargs: Json, state: int
+    ) -> Any:
+        """Notes an operation that has run, and returns its result, a number read as a `Size`."""
+        if isinstance(result, torch.Tensor):
+            same = self.registry.find_name(result) or ""
+            name = self.write_node(op, target, args, kwargs, read_tensor_meta(result), state, same)
+            self.registry.bind(result, same or name)
+            return result
+        if isinstance(result, (tuple, list)):
+            name = self.write_node(op, target, args, kwargs, read_metas(result), state)
+            self._items(result, name)
+            return result
+        if type(result) in (int, float) and target == "item":
+            meta = {"scalar": type(result).__name__}
+            name = self.write_node(op, target, args, kwargs, meta, state)
+            return Size(result, ("item", name)) if type(result) is int else result
+        if result is None:
+            self.write_node(op, target, args, kwargs, None, state)
+        return result
+
+    def _items(self, result: Any, name: str) -> None:
+        for index, item in enumerate(result):
+            place = [{"ref": name}, index]
+            if isinstance(item, torch.Tensor):
+                if self.registry.find_name(item) is None:
+                    inner = self.write_node(
+                        "function", "operator.getitem", place, {}, read_tensor_meta(item)
+                    )
+                    self.registry.bind(item, inner)
+            elif isinstance(item, (tuple, list)):
+                inner = self.write_node("function", "operator.getitem", place, {}, read_metas(item))
+                self._items(item, inner)
+
+    def fresh(self) -> str:
+        """A name for a value."""
+        self._count += 1
+        return "n{}".format(self._count - 1)
+
+    def write_node(
+        self,
+        op: str,
+        target: str,
+        args: List[Any],
+        kwargs: Json,
+        meta: Any,
+        state: Optional[int] = None,
+        same: str = "",
+    ) -> str:
+        """Writes an operation as the graph IR has it, and returns the name of its value; `same` is
+        the name of the value that it changes in place.
+        """
+        name = self.fresh()
+        node: Json = {"name": name, "op": op, "target": target, "args": args, "kwargs": kwargs}
+        node.update(meta=meta, state=self.find_state() if state is None else state)
+        if same:
+            node["same"] = same
+        self.stack[-1]["items"].append(node)
+        return name
+
+    def find_state(self) -> int:
+        """The number of the switches that are on: gradients, inference mode, autocast."""
+        now = {
+            "grad": torch.is_grad_enabled(),
+            "inference": torch.is_inference_mode_enabled(),
+            "autocast": {d: list(context.read_autocast_settings(d)) for d in ("cpu", "cuda")},
+        }
+        if now not in self.states:
+            self.states.append(now)
+        return self.states.index(now)
