@@ -5,9 +5,9 @@ JSON objects: lines on a Unix socket or a pipe, or the whole of a file. Times ar
 paths are absolute, errors are absolute unless they say otherwise. A key of a class with
 `total=False` may be missing; a message of a newer version may have more keys.
 
-What is data and no message keeps a name of its own, such as `GraphJson`, which says where its shape
-is defined. The files that torch saves (`*.pt`) are written and read by the target alone. Standard
-library only, and nothing is imported that the host would have to wait for.
+What is captured of a call has its own module beside this one, `captured`. The files that torch
+saves (`*.pt`) are written and read by the target alone. Standard library only, and nothing is
+imported that the host would have to wait for.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from __future__ import annotations
 import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
+from .captured import GraphJson, TraceJson
+
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
-#: A Dynamo graph in the graph IR, or `{"unsupported": reason}`: made by `dynamo.translator`, read
-#: by `anonymizer.graph.ir_json`.
-GraphJson = Dict[str, Any]
-#: The trace of a whole call: `trace.trace.Tracer.document`, read by `anonymizer.trace.reading`.
-TraceJson = Dict[str, Any]
 #: A program as the text of its functions and the state of its objects: `source.source.gather`, read
 #: by `anonymizer.source`.
 GatheredJson = Dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-Json = Mapping[str, Any]
+from collectors.captured import TensorStatistics
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Recipe:
 
 
 #: How a tensor's values are made, by its metadata and statistics.
-ChooseRecipe = Callable[[TensorMeta, Json], Recipe]
+ChooseRecipe = Callable[[TensorMeta, TensorStatistics], Recipe]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Input:
     meta: TensorMeta
     recipe: Recipe
     alias: Alias | None = None
-    symbols: tuple[Any, ...] = ()
+    symbols: tuple[int | str, ...] = ()
     stats: tuple[tuple[str, Any], ...] = ()
 
 
@@ -141,7 +141,7 @@ class Node:
     block: tuple[int, ...] = ()
     layer: StockLayer | None = None
     recipe: Recipe | None = field(default=None, compare=False)
-    symbols: tuple[Any, ...] = field(default=(), compare=False)
+    symbols: tuple[int | str, ...] = field(default=(), compare=False)
 
     @property
     def operator(self) -> str:

@@ -4,7 +4,7 @@ statistics meet the IR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from anonymizer.graph.ir import (
     ChooseRecipe,
     Graph,
     Input,
-    Json,
     Node,
     Ref,
     Seq,
@@ -25,14 +24,25 @@ from anonymizer.graph.ir import (
     fold_scalars,
     prune,
 )
+from collectors.captured import (
+    CapturedGraph,
+    Encoded,
+    EncodedOperation,
+    GraphInput,
+    GraphOperation,
+    LayerArgument,
+    LayerConstructor,
+    ResultLayout,
+    TensorStatistics,
+)
 
 
-def read_value(data: Any) -> Value:
+def read_value(data: Encoded) -> Value:
     """An argument from its JSON form: {"ref": name}, {"atom": text}, {"float": text},
     {"device": name}, {"list" | "tuple" | "slice": [...]}, {"dict": {...}}, or a plain constant.
     """
-    if not isinstance(data, Mapping):
-        return data  # type: ignore[no-any-return]
+    if not isinstance(data, dict):
+        return data
     if "ref" in data:
         return Ref(data["ref"])
     if "atom" in data:
@@ -41,13 +51,16 @@ def read_value(data: Any) -> Value:
         return Atom(f'float("{data["float"]}")')
     if "device" in data:
         return Atom(f'torch.device("{data["device"]}")')
-    for kind in ("list", "tuple", "slice"):
-        if kind in data:
-            return Seq(kind, tuple(read_value(item) for item in data[kind]))
+    if "list" in data:
+        return Seq("list", tuple(map(read_value, data["list"])))
+    if "tuple" in data:
+        return Seq("tuple", tuple(map(read_value, data["tuple"])))
+    if "slice" in data:
+        return Seq("slice", tuple(map(read_value, data["slice"])))
     return Seq("dict", tuple((key, read_value(item)) for key, item in data["dict"]))
 
 
-def read_meta(data: Any) -> Any:
+def read_meta(data: ResultLayout) -> Any:
     """The metadata of a value from its JSON form.
 
     Args:
@@ -59,7 +72,7 @@ def read_meta(data: Any) -> Any:
     """
     if isinstance(data, list):
         return tuple(read_meta(item) for item in data)
-    if not isinstance(data, Mapping):
+    if data is None:
         return None
     if "scalar" in data:
         return str(data["scalar"])
@@ -73,7 +86,7 @@ def read_meta(data: Any) -> Any:
     )
 
 
-def read_operation(item: Json, meta: Any) -> Node:
+def read_operation(item: EncodedOperation, meta: Any) -> Node:
     """One operation, with the metadata of its results, from its JSON form: {"name", "op", "target",
     "args", "kwargs"}.
     """
@@ -87,24 +100,24 @@ def read_operation(item: Json, meta: Any) -> Node:
     )
 
 
-def read_layer(data: Json, training: bool) -> StockLayer:
+def read_layer(data: LayerConstructor, training: bool) -> StockLayer:
     """A stock layer from its JSON form: {"class", "kwargs"}; a list among these becomes a tuple."""
     kwargs = tuple((key, _layer_argument(value)) for key, value in data["kwargs"].items())
     return StockLayer(data["class"], kwargs, training)
 
 
-def _layer_argument(value: Any) -> Value:
+def _layer_argument(value: LayerArgument) -> Value:
     if isinstance(value, list):
         return Seq("tuple", tuple(map(_layer_argument, value)))
-    return value  # type: ignore[no-any-return]
+    return value
 
 
-def _freeze(stats: Json) -> Iterator[tuple[str, Any]]:
+def _freeze(stats: TensorStatistics) -> Iterator[tuple[str, Any]]:
     for key, value in stats.items():
         yield key, tuple(value) if isinstance(value, list) else value
 
 
-def read_graph(data: Json, recipe: ChooseRecipe) -> Graph:
+def read_graph(data: CapturedGraph, recipe: ChooseRecipe) -> Graph:
     """A captured graph from the JSON that `collectors.dynamo` made.
 
     Args:
@@ -125,7 +138,7 @@ def read_graph(data: Json, recipe: ChooseRecipe) -> Graph:
     return prune(fold_scalars(_without_opaque(graph, recipe)))
 
 
-def _input(item: Json, recipe: ChooseRecipe) -> Input:
+def _input(item: GraphInput, recipe: ChooseRecipe) -> Input:
     meta, stats, alias = read_meta(item["meta"]), item.get("stats") or {}, item.get("alias")
     return Input(
         item["name"],
@@ -138,7 +151,7 @@ def _input(item: Json, recipe: ChooseRecipe) -> Input:
     )
 
 
-def _node(item: Json, recipe: ChooseRecipe) -> Node:
+def _node(item: GraphOperation, recipe: ChooseRecipe) -> Node:
     meta, stats = read_meta(item.get("meta")), item.get("stats") or {}
     module = item.get("module")
     known = isinstance(meta, TensorMeta) and bool(stats)

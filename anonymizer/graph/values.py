@@ -10,11 +10,11 @@ and that were therefore recorded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from anonymizer.graph.ir import ChooseRecipe, Json, Recipe, TensorMeta
+from anonymizer.graph.ir import ChooseRecipe, Recipe, TensorMeta
+from collectors.captured import Share, TensorStatistics
 
 LEVELS = ("plain", "moments", "range", "close")
 #: Tensors that hold a NaN or an infinity hold nothing else, and masks hold what most of their
@@ -34,7 +34,7 @@ ALLOWED = "allowed"
 MOST_VALUES = 1024
 
 
-def list_value_levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
+def list_value_levels(stats: Iterable[TensorStatistics | None]) -> tuple[str, ...]:
     """The levels worth trying for tensors of these statistics, plainest first.
 
     `NOT_FINITE` is among them where a tensor has such an element or a mask is one-sided, `MASKS`
@@ -54,15 +54,15 @@ def list_value_levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
     )
 
 
-def _crosses_zero(stats: Json) -> bool:
+def _crosses_zero(stats: TensorStatistics) -> bool:
     return (stats.get("min") or 0) < 0 < (stats.get("max") or 0)
 
 
-def _not_finite(stats: Json) -> float | None:
+def _not_finite(stats: TensorStatistics) -> float | None:
     """The value that is not finite and that most elements have of those that are not; None where
     all are finite.
     """
-    shares = {
+    shares: dict[Share, float] = {
         "nan_share": math.nan,
         "positive_inf_share": math.inf,
         "negative_inf_share": -math.inf,
@@ -71,7 +71,7 @@ def _not_finite(stats: Json) -> float | None:
     return shares[most] if stats.get(most) else None
 
 
-def _side(stats: Json) -> bool | None:
+def _side(stats: TensorStatistics) -> bool | None:
     """What most elements of a mask are; None where neither value has most."""
     share = stats.get("true_share")
     if share is None or 1 - _MOST_OF_A_MASK < share < _MOST_OF_A_MASK:
@@ -79,7 +79,7 @@ def _side(stats: Json) -> bool | None:
     return bool(share > 0.5)
 
 
-def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
+def _integer(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
     if meta.dtype == "bool" and level in MASKS:
         return Recipe("full", MASKS[level])
@@ -111,9 +111,10 @@ def make_recipe_chooser(level: str) -> ChooseRecipe:
         special values and of true ones; each may be missing.
     """
 
-    def choose(meta: TensorMeta, stats: Json) -> Recipe:
-        if level == ALLOWED and stats.get("values") is not None:
-            return Recipe("literal", values=tuple(stats["values"]), shape=meta.shape)
+    def choose(meta: TensorMeta, stats: TensorStatistics) -> Recipe:
+        named = stats.get("values")
+        if level == ALLOWED and named is not None:
+            return Recipe("literal", values=tuple(named), shape=meta.shape)
         if meta.is_float or meta.dtype.startswith("complex"):
             return _float(meta, stats, level)
         return _integer(meta, stats, level)
@@ -121,7 +122,7 @@ def make_recipe_chooser(level: str) -> ChooseRecipe:
     return choose
 
 
-def _float(meta: TensorMeta, stats: Json, level: str) -> Recipe:
+def _float(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
     special = _not_finite(stats) if level == NOT_FINITE and meta.is_float else None
     if special is not None:
         return Recipe("full", special)
@@ -141,7 +142,7 @@ def _float(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     return _special(_within(low, high, stats, level), stats, level)
 
 
-def _within(low: float, high: float, stats: Json, level: str) -> Recipe:
+def _within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
     """Values of the same range, and of the same sort: constant, whole, few, or any."""
     if stats.get("constant"):
         return Recipe("full", _tidy(low), 0)
@@ -152,7 +153,7 @@ def _within(low: float, high: float, stats: Json, level: str) -> Recipe:
     return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
 
 
-def _moments(stats: Json) -> Recipe | None:
+def _moments(stats: TensorStatistics) -> Recipe | None:
     """A normal distribution of the same mean and deviation, each to one digit."""
     deviation = _tidy(stats.get("std", 0.0))
     if not deviation:
@@ -163,7 +164,7 @@ def _moments(stats: Json) -> Recipe | None:
     return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
 
 
-def _ties(stats: Json) -> Recipe:
+def _ties(stats: TensorStatistics) -> Recipe:
     """Few different values, equally far apart: as many as there were, over the same range."""
     low, high = stats["min"], stats["max"]
     step = _tidy((high - low) / (stats["distinct"] - 1), math.ceil)
@@ -171,7 +172,7 @@ def _ties(stats: Json) -> Recipe:
     return Recipe("ties", first, first + stats["distinct"], step=step)
 
 
-def _special(base: Recipe, stats: Json, level: str) -> Recipe:
+def _special(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
     """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to
     one digit.
     """
@@ -187,7 +188,7 @@ def _special(base: Recipe, stats: Json, level: str) -> Recipe:
 
 
 #: Share of elements -> what they are.
-_SPECIAL = {
+_SPECIAL: Mapping[Share, str] = {
     "zero_share": "0.0",
     "nan_share": 'float("nan")',
     "positive_inf_share": 'float("inf")',
@@ -195,7 +196,7 @@ _SPECIAL = {
 }
 
 
-def write_weight_recipes(stats: Sequence[Json]) -> Iterator[str]:
+def write_weight_recipes(stats: Sequence[TensorStatistics]) -> Iterator[str]:
     """How weights can be made where a layer's own initialisation is too tame, from plain to close.
 
     Args:
@@ -322,7 +323,7 @@ def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
     return nest(0, 0)
 
 
-def _value(value: Any) -> str:
+def _value(value: float | str) -> str:
     if isinstance(value, str):  # what JSON has no number for
         return f'float("{value}")'
     return repr(value)

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import Json, Ref
+from anonymizer.graph.ir import Ref
 from anonymizer.trace.flow import find_readers, flatten_names, prune, unpack
 from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
+from collectors.captured import TracedFunction, TracedItem
 
 
 def read_function(
-    data: Json,
+    data: TracedFunction,
     args: tuple[Any, ...],
-    read: Callable[[list[Json], int], ModuleCall],
+    read: Callable[[list[TracedItem], int], ModuleCall],
     metas: Mapping[str, Any],
 ) -> tuple[Function, tuple[Ref, ...]]:
     """The `autograd.Function` in a trace's `data`, applied to `args`.

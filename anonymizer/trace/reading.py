@@ -7,11 +7,11 @@ module's own way of passing arguments plays no part, so nothing of it can show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import ChooseRecipe, Json, Node
+from anonymizer.graph.ir import ChooseRecipe, Node, Value
 from anonymizer.graph.ir_json import (
     read_layer,
     read_meta,
@@ -29,9 +29,20 @@ from anonymizer.trace.tree import (
     Step,
     TracedProgram,
 )
+from collectors.captured import (
+    Encoded,
+    OpaqueArgument,
+    ResultLayout,
+    ReturnedNames,
+    TracedCall,
+    TracedItem,
+    TracedModule,
+    TracedOperation,
+    TraceJson,
+)
 
 
-def read_program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
+def read_program(data: TraceJson, recipe: ChooseRecipe) -> TracedProgram:
     """A traced call from the JSON that `collectors.trace` made.
 
     Args:
@@ -63,13 +74,13 @@ def read_program(data: Json, recipe: ChooseRecipe) -> TracedProgram:
     return TracedProgram(root, modules, given, outputs, tuple(data["states"]), metas)
 
 
-def _module(item: Json) -> Module:
+def _module(item: TracedModule) -> Module:
     layer = read_layer(item["stock"], item["training"]) if item["stock"] else None
     state = tuple((name, label) for name, label in item["state"])
     return Module(item["id"], layer, item["sequential"], item["training"], state)
 
 
-def _metas(items: list[Json]) -> dict[str, Any]:
+def _metas(items: list[TracedItem]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in items:
         if "call" in item:
@@ -91,7 +102,7 @@ class _Reader:
         self.modules = modules
         self.metas = metas
 
-    def call(self, module: int, items: list[Json], state: int) -> ModuleCall:
+    def call(self, module: int, items: list[TracedItem], state: int) -> ModuleCall:
         read: list[Step | ModuleCall] = []
         for item in items:
             if "call" not in item:
@@ -105,7 +116,7 @@ class _Reader:
                 read.append(inner)
         return ModuleCall(module, tuple(read), state)
 
-    def _step(self, item: Json) -> Step:
+    def _step(self, item: TracedOperation) -> Step:
         node = read_operation(item, read_meta(item["meta"]))
         if item["op"] == "apply":
             return self._apply(item, node)
@@ -114,8 +125,8 @@ class _Reader:
             return Step(node, item["state"], item.get("same", ""), stand_in=opaque)
         return Step(node, item["state"], item.get("same", ""))
 
-    def _apply(self, item: Json, node: Node) -> Step:
-        def read(items: list[Json], state: int) -> ModuleCall:
+    def _apply(self, item: TracedOperation, node: Node) -> Step:
+        def read(items: list[TracedItem], state: int) -> ModuleCall:
             return self.call(ROOT, items, state)
 
         found, captured = read_function(item["function"], node.args, read, self.metas)
@@ -123,54 +134,57 @@ class _Reader:
         results = tuple(item["results"] or ())
         return Step(node, item["state"], item.get("same", ""), results=results, function=found)
 
-    def _stock(self, item: Json) -> Step | None:
+    def _stock(self, item: TracedCall) -> Step | None:
         """The call as one operation, where the module is stock and its arguments and results are
         values.
         """
-        module = self.modules[item["call"]]
-        if module.layer is None or not _simple(item["args"]) or not _simple(item["kwargs"]):
+        module, result = self.modules[item["call"]], item["result"]
+        args, kwargs = _list_values(item["args"]), _list_values(item["kwargs"].values())
+        if module.layer is None or args is None or kwargs is None:
             return None
-        results = tuple(_refs(item["result"]))
-        if item["result"] is None or not results or None in results:
+        results = tuple(_refs(result))
+        if result is None or not results or None in results:
             return None
         made = set(_metas(item["items"]))
-        single = isinstance(item["result"], dict)
+        single, first = isinstance(result, dict), str(results[0])
         if any(name not in made for name in results):
+            if not single:
+                return None
             # returned what it was given, as Identity does, or changed it in place
-            return self._pass_through(item, module, str(results[0])) if single else None
+            node = Node(f"{first}_{id(item)}", "module", "module", args, layer=module.layer)
+            return Step(node, item["state"], first, module.number)
         node = Node(
-            str(results[0]) if single else f"{results[0]}_",
+            first if single else f"{first}_",
             "module",
             "module",
-            tuple(read_value(value) for value in item["args"]),
-            tuple((key, read_value(value)) for key, value in item["kwargs"].items()),
-            read_meta(_meta_named(item["items"], str(results[0]))) if single else (),
+            args,
+            tuple(zip(item["kwargs"], kwargs)),
+            read_meta(_meta_named(item["items"], first)) if single else (),
             layer=module.layer,
         )
-        names = () if single else _nest(item["result"])
+        names = _nest(result) if isinstance(result, list) else ()
         return Step(node, item["state"], "", module.number, results=names)
 
-    def _pass_through(self, item: Json, module: Module, same: str) -> Step:
-        args = tuple(read_value(value) for value in item["args"])
-        node = Node(f"{same}_{id(item)}", "module", "module", args, layer=module.layer)
-        return Step(node, item["state"], same, module.number)
 
-
-def _nest(result: Any) -> tuple[Any, ...]:
+def _nest(result: list[ReturnedNames]) -> tuple[Any, ...]:
     """`[ref, [ref, ref]]` as nested tuples of names; None for what was no tensor."""
     return tuple(
-        (None if item is None else item["ref"] if isinstance(item, Mapping) else _nest(item))
+        (None if item is None else item["ref"] if isinstance(item, dict) else _nest(item))
         for item in result
     )
 
 
-def _simple(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        return "opaque" not in data and all(_simple(value) for value in data.values())
-    return all(_simple(value) for value in data) if isinstance(data, list) else True
+def _list_values(data: Iterable[Encoded | OpaqueArgument]) -> tuple[Value, ...] | None:
+    """Arguments of a module; None if one of them is more than a value."""
+    found = []
+    for value in data:
+        if isinstance(value, dict) and "opaque" in value:
+            return None
+        found.append(read_value(value))
+    return tuple(found)
 
 
-def _refs(result: Any) -> Iterator[str | None]:
+def _refs(result: ReturnedNames) -> Iterator[str | None]:
     if isinstance(result, list):
         for item in result:
             if item is not None:
@@ -179,7 +193,7 @@ def _refs(result: Any) -> Iterator[str | None]:
         yield None if result is None else result["ref"]
 
 
-def _meta_named(items: list[Json], name: str) -> Any:
+def _meta_named(items: list[TracedItem], name: str) -> ResultLayout:
     for item in items:
         if "call" in item:
             found = _meta_named(item["items"], name)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anonymizer.graph.ir import Json, Node, Recipe, StockLayer, TensorMeta
+from anonymizer.graph.ir import Node, Recipe, StockLayer, TensorMeta
+from collectors.captured import Switches
 
 ROOT = -1
 
@@ -201,7 +202,7 @@ class TracedProgram:
     modules: Mapping[int, Module]
     given: Mapping[str, GivenTensor]
     outputs: tuple[str, ...]
-    states: tuple[Json, ...]
+    states: tuple[Switches, ...]
     metas: Mapping[str, Any] = field(default_factory=dict)
 
     def meta_of(self, name: str) -> Any:

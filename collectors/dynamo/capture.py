@@ -16,8 +16,9 @@ import torch
 from ..call import context, rungs
 from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import build_operator_graph
+from ..captured import GraphJson
 from ..machine.public_names import NotInGraphError, collect_public_names
-from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
+from ..protocol import CaptureAnswer, CaptureRequest
 from .bodies import Body
 from .translator import Translator
 from .value_statistics import ValueStatistics
@@ -85,13 +86,14 @@ def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAn
     if isinstance(function, Derivative):  # what is differentiated; its check is the candidate's
         function = function.function
     module, tensors = build_operator_graph(function, call.args, call.kwargs)
+    graph: GraphJson
     try:
         graph = Translator(
             module, tuple(tensors), owned, collect_public_names(), None, allowed
         ).translate()
     except NotInGraphError as reason:
         graph = {"unsupported": str(reason)}
-    return {"outcome": "ok", "graphs": [{**graph, "runs": []}], "error": None}
+    return {"outcome": "ok", "graphs": [graph], "error": None}
 
 
 def _run(
@@ -147,7 +149,7 @@ def _nested_graphs(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
             with torch.no_grad():
                 watched.run(*body.inputs)
             graph = Translator(body.module, body.inputs, {}, names, watched).translate()
-            graphs += [*_nested_graphs(watched.bodies, names), {**graph, "runs": []}]
+            graphs += [*_nested_graphs(watched.bodies, names), graph]
     return graphs
 
 

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Mapping
 
 from torch import nn
 
+from ..captured import LayerConstructor
 from ..machine.public_names import NotInGraphError
 
 _SKIPPED = ("self", "device", "dtype", "args", "kwargs")
@@ -71,11 +72,8 @@ _NEVER = frozenset(
 )
 
 
-def read_constructor(module: nn.Module) -> Dict[str, Any]:
-    """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out.
-
-    Raises NotInGraphError.
-    """
+def read_constructor(module: nn.Module) -> LayerConstructor:
+    """How a stock layer is made. Raises NotInGraphError."""
     cls = type(module)
     name = cls.__name__
     if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):

@@ -7,10 +7,20 @@ only the results are known; what else has no public name raises `NotInGraphError
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Optional, Set, Tuple
+from dataclasses import dataclass
+from typing import Any, Collection, Dict, List, Optional, Set, Tuple, Union
 
 import torch
 
+from ..captured import (
+    CapturedGraph,
+    Encoded,
+    GraphInput,
+    GraphOperation,
+    ResultLayout,
+    Symbols,
+    TensorLayout,
+)
 from ..machine.public_names import NotInGraphError, find_public_name, is_torch_owned
 from . import stock_layers
 from .value_statistics import ValueStatistics, compute_statistics, list_literal_values
@@ -29,12 +39,12 @@ def _hint(size: Any) -> int:
     return int(size)
 
 
-def _symbols(value: torch.Tensor) -> List[Any]:
+def _symbols(value: torch.Tensor) -> Symbols:
     """The sizes of a tensor, those that vary as the text of their expression."""
     return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
 
 
-def read_tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
+def read_tensor_meta(value: torch.Tensor) -> TensorLayout:
     """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as
     numbers.
     """
@@ -49,7 +59,7 @@ def read_tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
     }
 
 
-def _meta(value: Any) -> Any:
+def _meta(value: Any) -> ResultLayout:
     if isinstance(value, torch.Tensor):
         return read_tensor_meta(value)
     if isinstance(value, (torch.SymInt, bool)) or isinstance(value, int):
@@ -61,11 +71,11 @@ def _meta(value: Any) -> Any:
     return None
 
 
-def _on_device(meta: Any, device: str) -> Any:
+def _on_device(meta: ResultLayout, device: str) -> ResultLayout:
     """Metadata of results that were kept without their data."""
     if isinstance(meta, list):
         return [_on_device(item, device) for item in meta]
-    return {**meta, "device": device} if isinstance(meta, dict) and "device" in meta else meta
+    return {**meta, "device": device} if meta is not None and "device" in meta else meta
 
 
 _CASTS = frozenset("to type int long short byte char type_as _to_copy convert_element_type".split())
@@ -104,6 +114,14 @@ def _is_opaque(node: Any) -> bool:
     return isinstance(target, higher) and not any(word in target.name() for word in _WRITES)
 
 
+@dataclass
+class _ScalarInput:
+    """A number that arrives as an input of its own; a `value` of None is not known."""
+
+    symbol: str
+    value: Union[None, int, float]
+
+
 class Translator:
     """Translates one GraphModule; `values` are its real inputs if it ran, and `noted` what
     was seen of its results then.
@@ -128,16 +146,16 @@ class Translator:
         self.owned = owned
         self.names = names
         self.refs: Dict[str, str] = {}
-        self.sizes: Dict[str, Dict[str, Any]] = {}
-        self.inputs: List[Dict[str, Any]] = []
-        self.nodes: List[Dict[str, Any]] = []
+        self.sizes: Dict[str, _ScalarInput] = {}
+        self.inputs: List[GraphInput] = []
+        self.nodes: List[GraphOperation] = []
         self.blocks: Dict[str, int] = {}
         self.storages: Dict[int, Tuple[str, torch.Tensor]] = {}
-        self.outputs: List[Any] = []
+        self.outputs: List[Encoded] = []
         self.nested: Set[str] = set()
 
-    def translate(self) -> Dict[str, Any]:
-        """The IR of the graph."""
+    def translate(self) -> CapturedGraph:
+        """The IR of the graph, without its runs."""
         tensors = [value for value in self.values or () if isinstance(value, torch.Tensor)]
         self.device = tensors[0].device.type if tensors else "cpu"
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
@@ -153,7 +171,7 @@ class Translator:
                 self.outputs = self._flat(node.args[0])
             elif node.op != "placeholder":
                 self._node(node)
-        return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs}
+        return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs, "runs": []}
 
     def _fresh(self) -> str:
         return "n{}".format(len(self.nodes))
@@ -165,17 +183,14 @@ class Translator:
             or isinstance(value, int)
             and not isinstance(value, bool)
         ):
-            self.sizes[node.name] = {
-                "symbol": str(fake) if fake is not None else "",
-                "value": value if isinstance(value, int) else None,
-            }
+            self.sizes[node.name] = _ScalarInput(
+                str(fake) if fake is not None else "", value if isinstance(value, int) else None
+            )
             return
         if isinstance(fake, torch.SymFloat) or isinstance(value, float):
             self.refs[node.name] = ""
-            self.sizes[node.name] = {
-                "symbol": str(fake),
-                "value": float(value) if value is not None else 1.0,
-            }
+            given = float(value) if value is not None else 1.0
+            self.sizes[node.name] = _ScalarInput(str(fake), given)
             return
         tensor = value if isinstance(value, torch.Tensor) else fake
         if not isinstance(tensor, torch.Tensor):
@@ -194,7 +209,7 @@ class Translator:
         if kind == "input" and label and not label.startswith(("arg", "kwarg")):
             kind = "buffer"
         public = "{}{}".format({"param": "p", "buffer": "b", "input": "x"}[kind], len(self.inputs))
-        entry: Dict[str, Any] = {
+        entry: GraphInput = {
             "name": public,
             "kind": kind,
             "meta": read_tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor),
@@ -213,7 +228,7 @@ class Translator:
         self.inputs.append(entry)
         self.refs[name] = public
 
-    def _alias(self, entry: Dict[str, Any], value: torch.Tensor) -> None:
+    def _alias(self, entry: GraphInput, value: torch.Tensor) -> None:
         if not value.numel():
             return
         key = value.untyped_storage().data_ptr()
@@ -231,7 +246,7 @@ class Translator:
         size = self.sizes[node.name]
         for entry in self.inputs:
             for dim, symbol in enumerate(entry.get("symbols", ())):
-                if isinstance(symbol, str) and symbol == size["symbol"]:
+                if isinstance(symbol, str) and symbol == size.symbol:
                     name = self._fresh()
                     self.nodes.append(
                         {
@@ -248,16 +263,16 @@ class Translator:
                     return
         fake = node.meta.get("example_value")
         self.refs[node.name] = ""
-        size["constant"] = size["value"] if size["value"] is not None else _hint(fake)
+        if size.value is None:
+            size.value = _hint(fake)
 
-    def _encode(self, value: Any) -> Any:
+    def _encode(self, value: Any) -> Encoded:
         if isinstance(value, torch.fx.Node):
             if value.name in self.nested:
                 raise NotInGraphError(_NESTED)
             public = self.refs[value.name]
             if public == "":
-                size = self.sizes[value.name]
-                return size.get("constant", size["value"])
+                return self.sizes[value.name].value
             return {"ref": public}
         if value is None or isinstance(value, (bool, str)):
             return value
@@ -288,7 +303,7 @@ class Translator:
             + (type(value).__name__ if is_torch_owned(type(value)) else "object")
         )
 
-    def _flat(self, value: Any) -> List[Any]:
+    def _flat(self, value: Any) -> List[Encoded]:
         if isinstance(value, (tuple, list)):
             return [item for part in value for item in self._flat(part)]
         if isinstance(value, torch.fx.Node):
@@ -315,7 +330,7 @@ class Translator:
             ]
         name = self._fresh()
         self.refs[node.name] = name
-        entry = {
+        entry: GraphOperation = {
             "name": name,
             "op": op,
             "target": target,
@@ -330,12 +345,12 @@ class Translator:
         ):
             entry["symbols"] = _symbols(value)
         if node.name in self.spans:
-            entry["stats"] = dict(self.spans[node.name], cast=_is_cast(node))
+            entry["stats"] = {**self.spans[node.name], "cast": _is_cast(node)}
         if op == "module":
             entry["module"] = stock_layers.read_constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
 
-    def _result_meta(self, node: Any) -> Any:
+    def _result_meta(self, node: Any) -> ResultLayout:
         if "example_value" in node.meta or node.name not in self.results:
             return _meta(node.meta.get("example_value"))
         return _on_device(_meta(self.results[node.name]), self.device)

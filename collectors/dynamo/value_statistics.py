@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional
 import torch
 import torch.fx
 
+from ..captured import ElementValue, TensorStatistics
 from . import bodies
 
 _WHOLE = 1 << 24
@@ -19,7 +20,7 @@ _FEW = 16
 LITERAL = 1024
 
 
-def compute_span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
+def compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
     """The few numbers that an intermediate's stand-in must respect; None where there is nothing to
     respect.
 
@@ -34,9 +35,9 @@ def compute_span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
         return {"true_share": float(data.float().mean())}
     if data.is_floating_point():
         finite = data.float()[torch.isfinite(data)]
-        found: Dict[str, Any] = {"nan_share": float(torch.isnan(data).float().mean())}
+        found: TensorStatistics = {"nan_share": float(torch.isnan(data).float().mean())}
         if finite.numel():
-            found.update(min=float(finite.min()), max=float(finite.max()))
+            found["min"], found["max"] = float(finite.min()), float(finite.max())
         return found
     low, high = int(data.min()), int(data.max())
     found = {"min": low, "max": high, "constant": low == high}
@@ -45,10 +46,10 @@ def compute_span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
     return found
 
 
-def compute_statistics(tensor: torch.Tensor) -> Dict[str, Any]:
+def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
     """What a synthetic stand-in must respect; never the values themselves."""
     data = tensor.detach()
-    found: Dict[str, Any] = {"numel": data.numel()}
+    found: TensorStatistics = {"numel": data.numel()}
     is_known = data.layout == torch.strided and data.device.type != "meta"
     if data.numel() == 0 or data.is_complex() or not is_known:
         return found
@@ -61,7 +62,8 @@ def compute_statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     found["positive_inf_share"] = float((wide == float("inf")).double().mean())
     found["negative_inf_share"] = float((wide == -float("inf")).double().mean())
     if finite.numel():
-        found.update(min=float(finite.min()), max=float(finite.max()), mean=float(finite.mean()))
+        found["min"], found["max"] = float(finite.min()), float(finite.max())
+        found["mean"] = float(finite.mean())
         found["std"] = float(finite.std()) if finite.numel() > 1 else 0.0
         found["integral"] = bool((finite == finite.floor()).all())
         found["zero_share"] = float((finite == 0).double().mean())
@@ -76,7 +78,7 @@ def compute_statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     return found
 
 
-def list_literal_values(tensor: torch.Tensor) -> Optional[List[Any]]:
+def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:
     """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
     many to be read.
     """
@@ -121,7 +123,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
 
     def __init__(self, module: Any) -> None:
         super().__init__(module)
-        self.spans: Dict[str, Dict[str, Any]] = {}
+        self.spans: Dict[str, TensorStatistics] = {}
         self.results: Dict[str, Any] = {}
         self.bodies: List[bodies.Body] = []
 

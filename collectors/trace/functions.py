@@ -10,16 +10,21 @@ where it was called, and whether that is the same is for the equivalence check t
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import torch
 
+from ..captured import (
+    FunctionMarks,
+    ResultLayout,
+    TracedBackward,
+    TracedBlock,
+    TracedOperation,
+)
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .torch_functions import pause_watching
 from .writer import TraceWriter
-
-Json = Dict[str, Any]
 
 
 def apply(writer: TraceWriter, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
@@ -63,7 +68,7 @@ class _Record:
         self.state = writer.find_state()
         self.given: List[Optional[str]] = []  # by argument: the outer name of a tensor
         self.parameters: List[Optional[str]] = []
-        self.metas: Json = {}
+        self.metas: Dict[str, ResultLayout] = {}
         self.outer: List[Tuple[torch.Tensor, str]] = []
         self.inner: List[Tuple[torch.Tensor, str]] = []
         self.saved: List[Tuple[torch.Tensor, str]] = []
@@ -72,9 +77,9 @@ class _Record:
         self.single = False
         self.names: List[str] = []
         self.same = ""
-        self.back: Optional[Json] = None
-        self.forward: Json = {"items": []}
-        self.document: Json = {"dirty": [], "constant": [], "materialize": True}
+        self.back: Optional[TracedBackward] = None
+        self.forward: TracedBlock = {"items": [], "state": self.state}
+        self.marks: FunctionMarks = {"dirty": [], "constant": [], "materialize": True}
 
     # -- the forward -----------------------------------------------------------------------------
 
@@ -168,9 +173,9 @@ class _Record:
         self.saved = self._name(getattr(self.ctx, "to_save", None))
         dirty = self._name(getattr(self.ctx, "dirty_tensors", None))
         constant = self._name(getattr(self.ctx, "non_differentiable", None))
-        self.document["dirty"] = [name for _, name in dirty]
-        self.document["constant"] = [name for _, name in constant]
-        self.document["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
+        self.marks["dirty"] = [name for _, name in dirty]
+        self.marks["constant"] = [name for _, name in constant]
+        self.marks["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
 
     def leave(self, result: Any) -> None:
         """Notes what `apply` returned; names hold outside again."""
@@ -204,10 +209,14 @@ class _Record:
         named = [(grad, writer.fresh()) for grad in grads]
         self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)
         self.restore([*self.inner, *zip(self.leaves, self.results), *named])
-        self.back = {"items": [], "grads": [name for _, name in named]}
         try:
             with torch.no_grad(), _no_autocast():
-                self.back["state"] = writer.find_state()
+                self.back = {
+                    "items": [],
+                    "state": writer.find_state(),
+                    "grads": [name for _, name in named],
+                    "returned": [],
+                }
                 writer.stack.append(self.back)
                 try:
                     found = _backward_of(self.cls)(self._context(), *grads)
@@ -240,7 +249,7 @@ class _Record:
         """Whether the backward has this value at hand: a gradient, what was saved, or what it made
         itself.
         """
-        if self.back is None or "state" not in self.back:
+        if self.back is None:
             return True
         own = [item.get("name") for item in self.back["items"]]
         return name in (*self.back["grads"], *(saved for _, saved in self.saved), *own)
@@ -251,8 +260,9 @@ class _Record:
         """The application as one operation."""
         writer = self.writer
         args = [name for name in self.given if name is not None]
-        metas = [read_tensor_meta(leaf) for leaf in self.leaves]
-        item: Json = {
+        metas: List[ResultLayout] = [read_tensor_meta(leaf) for leaf in self.leaves]
+        number = writer.functions.setdefault(self.cls, len(writer.functions))
+        item: TracedOperation = {
             "name": self.same or (self.names[0] if self.single else self.names[0] + "_"),
             "op": "apply",
             "target": "torch.autograd.Function",
@@ -261,25 +271,21 @@ class _Record:
             "meta": metas[0] if self.single else metas,
             "state": self.state,
             "results": None if self.single else self.names,
+            "function": {
+                **self.marks,
+                "number": number,
+                "parameters": [name for name in self.parameters if name is not None],
+                "metas": {**self.metas, **dict(zip(self.names, metas))},
+                "forward": self.forward,
+                "results": self.results,
+                "saved": [name for _, name in self.saved],
+                "backward": self.back,
+            },
         }
         if self.same:
             item["name"], item["same"] = writer.fresh(), self.same
-        numbers = writer.functions
-        number = numbers.setdefault(self.cls, len(numbers))
-        item["function"] = {
-            **self.document,
-            "number": number,
-            "parameters": [name for name in self.parameters if name is not None],
-            "metas": {**self.metas, **dict(zip(self.names, metas))},
-            "forward": self.forward,
-            "results": self.results,
-            "saved": [name for _, name in self.saved],
-            "backward": self.back,
-        }
-        if any(
-            "call" in node
-            for node in [*self.forward["items"], *(self.back or {"items": []})["items"]]
-        ):
+        inside = [*self.forward["items"], *(self.back["items"] if self.back else ())]
+        if any("call" in node for node in inside):
             writer.registry.note("torch.autograd.Function")  # a module inside of it
             self.take_apart()
             return
@@ -292,7 +298,7 @@ class _Record:
             for inner, outer in zip(self.parameters, self.given)
             if inner is not None and outer is not None
         }
-        state = {self.forward.get("state"): self.state}
+        state = {self.forward["state"]: self.state}
         self.writer.stack[-1]["items"] += _rename(self.forward["items"], table, state)
         for leaf, inner in zip(self.leaves, self.results):
             if leaf is not None and inner not in table:
@@ -328,7 +334,7 @@ def _no_autocast() -> Iterator[None]:
         yield
 
 
-def _rename(data: Any, table: Json, states: Dict[Any, int]) -> Any:
+def _rename(data: Any, table: Mapping[str, str], states: Mapping[int, int]) -> Any:
     """Items of a trace with other names for some values, and other switches."""
     if isinstance(data, list):
         return [_rename(item, table, states) for item in data]

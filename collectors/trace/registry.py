@@ -14,6 +14,7 @@ from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
+from ..captured import TracedModule, TracedNames, TracedTensor
 from ..dynamo import stock_layers
 from ..dynamo.translator import read_tensor_meta
 from ..dynamo.value_statistics import compute_statistics, list_literal_values
@@ -25,8 +26,6 @@ from .torch_functions import (
     is_wrapped,
     pause_watching,
 )
-
-Json = Dict[str, Any]
 
 
 class Registry:
@@ -42,7 +41,7 @@ class Registry:
         self.known: Dict[int, Tuple[Any, str]] = {}
         self.given: Dict[str, torch.Tensor] = {}
         self.kinds: Dict[str, str] = {}
-        self.modules: Dict[int, Json] = {}
+        self.modules: Dict[int, TracedModule] = {}
         self.held: List[Any] = []  # modules stay alive, so that an id stays one module's
         self.born: Dict[int, Any] = {}
         self.allowed: Collection[int] = ()  # whose values may leave
@@ -76,7 +75,7 @@ class Registry:
                     entry["state"].append([name, label])
             for child in module.children():
                 entry["children"].append(self.number_module(child))
-        return int(self.modules[key]["id"])
+        return self.modules[key]["id"]
 
     def _own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
         for name, parameter in module.named_parameters(recurse=deep, remove_duplicate=False):
@@ -134,11 +133,11 @@ class Registry:
 
     # -- for the document --------------------------------------------------------------------------
 
-    def describe_private(self, function: Any) -> Json:
+    def describe_private(self, function: Any) -> TracedNames:
         """What the user calls the modules and what is in them; this goes into the private mapping
         and nowhere else.
         """
-        found: Json = {"modules": {}, "tensors": {}}
+        found: TracedNames = {"modules": {}, "tensors": {}}
         function = getattr(function, "__self__", function)
         paths = {}
         if isinstance(function, torch.nn.Module):
@@ -146,7 +145,10 @@ class Registry:
         labels = {id(tensor): name for name, tensor in self.given.items()}
         for module in self.held:
             entry = self.modules[id(module)]
-            found["modules"][entry["id"]] = [paths.get(id(module), ""), type(module).__qualname__]
+            found["modules"][str(entry["id"])] = [
+                paths.get(id(module), ""),
+                type(module).__qualname__,
+            ]
             for name, tensor in self._own(module, False):
                 label = labels.get(id(tensor))
                 if label and label not in found["tensors"]:
@@ -154,10 +156,14 @@ class Registry:
                     found["tensors"][label] = ".".join(part for part in (path, name) if part)
         return found
 
-    def describe_tensor(self, name: str) -> Json:
+    def describe_tensor(self, name: str) -> TracedTensor:
         """What was given by this name: its layout, values as far as they may leave, memory."""
         tensor = self.given[name]
-        entry: Json = {"name": name, "kind": self.kinds[name], "meta": read_tensor_meta(tensor)}
+        entry: TracedTensor = {
+            "name": name,
+            "kind": self.kinds[name],
+            "meta": read_tensor_meta(tensor),
+        }
         if tensor.layout == torch.strided and tensor.device.type != "meta":
             entry["stats"] = compute_statistics(tensor)
             if id(tensor) in self.allowed:

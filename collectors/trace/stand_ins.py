@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, List
 
 import torch
 
+from ..captured import Encoded
 from ..machine.public_names import NotInGraphError
 from .torch_functions import pause_watching
 from .writer import TraceWriter
@@ -33,7 +34,7 @@ def call(
     """
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
-        named = [{"ref": writer.registry.name_of(tensor)} for tensor in tensors]
+        named: List[Encoded] = [{"ref": writer.registry.name_of(tensor)} for tensor in tensors]
     except NotInGraphError as reason:
         writer.registry.note(str(reason))
         return func(*args, **kwargs)
@@ -49,7 +50,9 @@ def call(
     if len(items) == at:
         writer.registry.note("an operation that returns no tensors")
         return result
-    items[at]["stand_in"] = {"what": what, "mutates": mutates}
+    noted = items[at]
+    assert "call" not in noted
+    noted["stand_in"] = {"what": what, "mutates": mutates}
     writer.opaque.append(Opaque(again or func, args, kwargs))
     return result
 

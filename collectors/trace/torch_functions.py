@@ -11,12 +11,11 @@ from typing import Any, Dict, Iterator, List
 import torch
 
 from .. import FOLDER
+from ..captured import ResultLayout, TracedModule
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NAMESPACES, is_torch_owned
 from .custom_operators import find_definition
 from .sizes import Size
-
-Json = Dict[str, Any]
 
 #: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does
 #: not ask for.
@@ -105,7 +104,7 @@ def copy_values(tensor: torch.Tensor) -> torch.Tensor:
 DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
 
 
-def build_empty_module(number: int) -> Json:
+def build_empty_module(number: int) -> TracedModule:
     """A module of the trace before anything is known of it."""
     return {
         "id": number,
@@ -132,7 +131,7 @@ def is_custom(func: Any) -> bool:
     return False
 
 
-def read_metas(result: Any) -> List[Any]:
+def read_metas(result: Any) -> List[ResultLayout]:
     """Shape, dtype and stride of each tensor of a result, nested as the result is; None for what is
     no tensor.
     """

@@ -12,14 +12,22 @@ from __future__ import annotations
 import contextlib
 import gc
 import weakref
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple, Union
 
 import torch
 import torch.utils.checkpoint
 
 from ..call import context, outputs, rungs
+from ..captured import (
+    Encoded,
+    EncodedReference,
+    OpaqueArgument,
+    ReturnedNames,
+    TracedCall,
+    TraceJson,
+)
 from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
-from ..protocol import TraceAnswer, TraceJson, TraceRequest
+from ..protocol import TraceAnswer, TraceRequest
 from . import functions, stand_ins
 from .cached_results import empty_caches
 from .modes import Births, WatchMode
@@ -37,7 +45,6 @@ from .torch_functions import (
 )
 from .writer import TraceWriter
 
-Json = Dict[str, Any]
 REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
 
@@ -123,14 +130,14 @@ class Tracer:
 
     def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
-        item: Json = {
+        item: TracedCall = {
             "call": self.registry.number_module(module),
             "items": [],
             "state": self.writer.find_state(),
-            "module": id(module),
+            "args": [self._maybe_value(value) for value in args],
+            "kwargs": {name: self._maybe_value(value) for name, value in kwargs.items()},
+            "result": None,
         }
-        item["args"] = [self._maybe_value(value) for value in args]
-        item["kwargs"] = {name: self._maybe_value(value) for name, value in kwargs.items()}
         self.writer.stack[-1]["items"].append(item)
         self.writer.stack.append(item)
         try:
@@ -146,14 +153,15 @@ class Tracer:
         # a number of its own, as if it were a module
         self.registry.modules[-1 - number] = build_empty_module(number)
         reentrant = bool(kwargs.get("use_reentrant", True))
-        item: Json = {
+        item: TracedCall = {
             "call": number,
             "items": [],
             "state": self.writer.find_state(),
             "args": [],
             "kwargs": {},
+            "result": None,
+            "wrap": {"use_reentrant": reentrant},
         }
-        item.update(result=None, wrap={"use_reentrant": reentrant})
         self.writer.stack[-1]["items"].append(item)
         seen = [False]
 
@@ -169,7 +177,7 @@ class Tracer:
 
         return original(watch, *args, **kwargs)
 
-    def _maybe_value(self, value: Any) -> Any:
+    def _maybe_value(self, value: Any) -> Union[Encoded, OpaqueArgument]:
         """An argument of a module, which may be anything; what the IR cannot hold is told by
         `{"opaque": 1}`.
         """
@@ -178,11 +186,11 @@ class Tracer:
         except NotInGraphError:
             return {"opaque": 1}
 
-    def _result(self, value: Any) -> Any:
+    def _result(self, value: Any) -> ReturnedNames:
         """Which values a module returned, as nested lists of references."""
         if isinstance(value, torch.Tensor):
             with contextlib.suppress(NotInGraphError):
-                return self.writer.encode(value)
+                return {"ref": self.registry.name_of(value)}
             return None
         if type(value) in (tuple, list):
             return [self._result(item) for item in value]
@@ -264,7 +272,7 @@ class Tracer:
         if name == "shape":
             return self._shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
-            encoded = [{"ref": self.registry.name_of(args[0])}, name]
+            encoded: List[Encoded] = [{"ref": self.registry.name_of(args[0])}, name]
             return self.writer.note_result(
                 result, "function", "getattr", encoded, {}, self.writer.find_state()
             )
@@ -289,7 +297,7 @@ class Tracer:
         (index into `states`) and `same` (the name of the value that an operation changed in place).
         `modules`: by number. `tensors`: what was given. `reasons`: what could not be followed.
         """
-        leaves = []
+        leaves: List[EncodedReference] = []
         for _, leaf in outputs.flatten(result):
             if isinstance(leaf, torch.Tensor):
                 try:
@@ -300,18 +308,18 @@ class Tracer:
         root = getattr(function, "__self__", function)
         owner = self.registry.modules.get(id(root)) if isinstance(root, torch.nn.Module) else None
         return {
-            "root": self.writer.root["items"],
+            "root": self.writer.root,
             "state": self.start,
             "owner": owner["id"] if owner else None,
             "outputs": leaves,
             "states": self.writer.states,
-            "modules": sorted(self.registry.modules.values(), key=lambda entry: int(entry["id"])),
+            "modules": sorted(self.registry.modules.values(), key=lambda entry: entry["id"]),
             "tensors": [self.registry.describe_tensor(name) for name in self.registry.given],
             "reasons": self.registry.why,
             "earlier": [_read_shapes(args, kwargs) for args, kwargs in self.call.history],
             "private": {
                 **self.registry.describe_private(function),
-                "functions": {n: cls.__qualname__ for cls, n in self.writer.functions.items()},
+                "functions": {str(n): c.__qualname__ for c, n in self.writer.functions.items()},
             },
         }
 

@@ -5,18 +5,25 @@ What a size was computed from is written where the size is first wanted.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 
 from ..call import context
+from ..captured import (
+    Encoded,
+    EncodedReference,
+    ResultLayout,
+    Switches,
+    TracedBlock,
+    TracedItem,
+    TracedOperation,
+)
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import build_size_key, read_metas
-
-Json = Dict[str, Any]
 
 
 class TraceWriter:
@@ -26,18 +33,19 @@ class TraceWriter:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        self.states: List[Json] = []
-        self.root: Json = {"module": None, "items": []}
-        self.stack: List[Json] = [self.root]
+        self.states: List[Switches] = []
+        self.root: List[TracedItem] = []
+        self.stack: List[TracedBlock] = [{"items": self.root, "state": 0}]
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
         self.alive: List[Any] = []  # so that an id stays one block's or one tensor's
         #: Private operations that nobody can look into, in the order of their calls.
         self.opaque: List[Callable[..., Any]] = []
         self._count = 0
-        self._sizes_read: Dict[Any, Json] = {}
+        #: Of a size: its name, and the id of the block where it was written.
+        self._sizes_read: Dict[Any, Tuple[str, int]] = {}
 
-    def encode(self, value: Any) -> Any:
+    def encode(self, value: Any) -> Encoded:
         """A value as the graph IR has it. Raises NotInGraphError."""
         if isinstance(value, torch.Tensor):
             return {"ref": self.registry.name_of(value)}
@@ -70,12 +78,12 @@ class TraceWriter:
             "an argument of type " + (type(value).__name__ if owned else "object")
         )
 
-    def _size(self, size: Size) -> Any:
+    def _size(self, size: Size) -> Union[int, EncodedReference]:
         """A reference to the size, read or computed in the block where it is first wanted."""
         key = build_size_key(size)
         found = self._sizes_read.get(key)
-        if found is not None and found["block"] in (id(item) for item in self._blocks()):
-            return {"ref": found["name"]}
+        if found is not None and found[1] in (id(item) for item in self._blocks()):
+            return {"ref": found[0]}
         kind, *operands = size.derivation
         if kind == "item":
             return {"ref": operands[0]}
@@ -89,18 +97,24 @@ class TraceWriter:
         if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
             self.stack.append(self.function.forward)  # which hands it to the backward
             name = self.write_node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
-            self._sizes_read[key] = {"block": id(self.stack.pop()), "name": name}
+            self._sizes_read[key] = (name, id(self.stack.pop()))
             return {"ref": name}
         name = self.write_node(op, target, args, {}, {"scalar": "int"})
-        self._sizes_read[key] = {"block": id(self.stack[-1]), "name": name}
+        self._sizes_read[key] = (name, id(self.stack[-1]))
         return {"ref": name}
 
-    def _blocks(self) -> List[Json]:
+    def _blocks(self) -> List[TracedBlock]:
         """The blocks whose values the present one can read."""
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
     def note_result(
-        self, result: Any, op: str, target: str, args: List[Any], kwargs: Json, state: int
+        self,
+        result: Any,
+        op: str,
+        target: str,
+        args: List[Encoded],
+        kwargs: Dict[str, Encoded],
+        state: int,
     ) -> Any:
         """Notes an operation that has run, and returns its result, a number read as a `Size`."""
         if isinstance(result, torch.Tensor):
@@ -113,7 +127,7 @@ class TraceWriter:
             self._items(result, name)
             return result
         if type(result) in (int, float) and target == "item":
-            meta = {"scalar": type(result).__name__}
+            meta: ResultLayout = {"scalar": type(result).__name__}
             name = self.write_node(op, target, args, kwargs, meta, state)
             return Size(result, ("item", name)) if type(result) is int else result
         if result is None:
@@ -122,7 +136,7 @@ class TraceWriter:
 
     def _items(self, result: Any, name: str) -> None:
         for index, item in enumerate(result):
-            place = [{"ref": name}, index]
+            place: List[Encoded] = [{"ref": name}, index]
             if isinstance(item, torch.Tensor):
                 if self.registry.find_name(item) is None:
                     inner = self.write_node(
@@ -142,9 +156,9 @@ class TraceWriter:
         self,
         op: str,
         target: str,
-        args: List[Any],
-        kwargs: Json,
-        meta: Any,
+        args: List[Encoded],
+        kwargs: Dict[str, Encoded],
+        meta: ResultLayout,
         state: Optional[int] = None,
         same: str = "",
     ) -> str:
@@ -152,8 +166,15 @@ class TraceWriter:
         the name of the value that it changes in place.
         """
         name = self.fresh()
-        node: Json = {"name": name, "op": op, "target": target, "args": args, "kwargs": kwargs}
-        node.update(meta=meta, state=self.find_state() if state is None else state)
+        node: TracedOperation = {
+            "name": name,
+            "op": op,
+            "target": target,
+            "args": args,
+            "kwargs": kwargs,
+            "meta": meta,
+            "state": self.find_state() if state is None else state,
+        }
         if same:
             node["same"] = same
         self.stack[-1]["items"].append(node)
@@ -161,10 +182,10 @@ class TraceWriter:
 
     def find_state(self) -> int:
         """The number of the switches that are on: gradients, inference mode, autocast."""
-        now = {
+        now: Switches = {
             "grad": torch.is_grad_enabled(),
             "inference": torch.is_inference_mode_enabled(),
-            "autocast": {d: list(context.read_autocast_settings(d)) for d in ("cpu", "cuda")},
+            "autocast": {d: context.read_autocast_settings(d) for d in ("cpu", "cuda")},
         }
         if now not in self.states:
             self.states.append(now)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from anonymizer.leakcheck.audit import Terms, collect_private_terms
-from reporter.core.plain import Json
+from collectors.captured import GraphInput, TracedTensor
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
 from reporter.publish.surroundings import find_terms
@@ -43,15 +43,17 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
     named = (
         n
         for graph, _ in captured.material.captures
-        for n in _allowed_values(graph.get("inputs", ()))
+        if "unsupported" not in graph
+        for n in _allowed_values(graph["inputs"])
     )
-    traced = _allowed_values((captured.material.whole or {}).get("trace", {}).get("tensors", ()))
+    whole = captured.material.whole
+    traced = _allowed_values(whole["trace"]["tensors"] if whole and "trace" in whole else ())
     return terms.without_numbers(
         [*find_left_over(captured, built), *built.numbers_left, *named, *traced]
     )
 
 
-def _allowed_values(tensors: Iterable[Json]) -> Iterator[float]:
+def _allowed_values(tensors: Iterable[GraphInput | TracedTensor]) -> Iterator[float]:
     for tensor in tensors:
         values = (tensor.get("stats") or {}).get("values") or ()
         yield from (value for value in values if isinstance(value, (int, float)))

@@ -18,12 +18,12 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
+from collectors.captured import GraphJson
 from collectors.protocol import (
     CaptureWay,
     CompileOptions,
     ContextState,
     EnvironmentFacts,
-    GraphJson,
 )
 from reporter.core.candidate import Candidate, Content
 from reporter.core.kinds import (

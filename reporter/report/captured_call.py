@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
@@ -22,8 +22,6 @@ from collectors.protocol import (
     EquivalenceAnswer,
     Failure,
     GatheredJson,
-    GraphJson,
-    TraceJson,
 )
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
@@ -32,6 +30,11 @@ from reporter.core.signature import Signature
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, RungRow
+
+if TYPE_CHECKING:
+    from collectors.captured import GraphJson, TraceJson
+else:  # msgspec reads no unions of objects: what was captured is read as it is
+    GraphJson = TraceJson = dict
 
 _VERSION = 4
 

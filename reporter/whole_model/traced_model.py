@@ -21,7 +21,8 @@ from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
 from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
-from collectors.protocol import EquivalenceRequest, TraceJson, TraceWay
+from collectors.captured import TraceJson
+from collectors.protocol import EquivalenceRequest, TraceWay
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError

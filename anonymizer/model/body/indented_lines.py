@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anonymizer.graph.ir import Json
 from anonymizer.model.body.phrases import write_regions
+from collectors.captured import Switches
 
 
 class IndentedLines:
@@ -15,7 +15,7 @@ class IndentedLines:
     index of the one that holds where the body begins.
     """
 
-    def __init__(self, states: Sequence[Json], base: int) -> None:
+    def __init__(self, states: Sequence[Switches], base: int) -> None:
         self.lines: list[str] = []
         self._states = states
         self._base = base

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from anonymizer.graph.ir import Atom
+from collectors.captured import Switches
 
 
 def read_nesting(outs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -14,7 +14,7 @@ def read_nesting(outs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(read_nesting(name) if isinstance(name, tuple) else name is None for name in outs)
 
 
-def write_regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
+def write_regions(base: Switches, state: Switches) -> list[str]:
     """The `with` expressions that turn one set of switches into the other.
 
     Args:
