@@ -2,5 +2,5 @@
 without torch.
 
 `reporter` imports it. It imports neither `reporter` nor the collectors but for the types of what
-they capture, and never guesses what may leave: everything is rebuilt from an allow-list.
+they capture and gather, and never guesses what may leave: everything is rebuilt from an allow-list.
 """

@@ -5,9 +5,9 @@ JSON objects: lines on a Unix socket or a pipe, or the whole of a file. Times ar
 paths are absolute, errors are absolute unless they say otherwise. A key of a class with
 `total=False` may be missing; a message of a newer version may have more keys.
 
-What is captured of a call has its own module beside this one, `captured`. The files that torch
-saves (`*.pt`) are written and read by the target alone. Standard library only, and nothing is
-imported that the host would have to wait for.
+What is captured of a call, and gathered of the program around it, has modules of its own beside
+this one. The files that torch saves (`*.pt`) are written and read by the target alone. Standard
+library only, and nothing is imported that the host would have to wait for.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
 from .captured import GraphJson, TraceJson
+from .gathered import GatheredJson
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
-#: A program as the text of its functions and the state of its objects: `source.source.gather`, read
-#: by `anonymizer.source`.
-GatheredJson = Dict[str, Any]
 #: What one debugging tool says: the `stop` of its class in `debugtools`, whose docstring has the
 #: keys.
 ToolFacts = Dict[str, Any]

@@ -6,16 +6,43 @@ import ast
 import itertools
 import json
 from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, TypedDict
 
 from anonymizer.source.objects.syntax import parse_expression
 from anonymizer.source.objects.tensors import (
-    TensorSpec,
     write_flat_storage,
     write_tensor,
     write_view,
 )
 from anonymizer.source.objects.values import ValueWriter
-from anonymizer.source.symbols.symbol_table import Ref
+from collectors.gathered import DictReference, Reference, SequenceReference, TensorSpec
+
+
+class DefaultArgument(TypedDict):
+    """What the signature gives for a parameter."""
+
+    kind: Literal["tree"]
+    tree: ast.expr
+
+
+class ApartTensor(TypedDict):
+    """A tensor that shares no memory with those before it."""
+
+    kind: Literal["tensor"]
+    id: str
+    apart: bool
+
+
+class SameTensor(TypedDict):
+    """A tensor that stands where `instead` was, which is made all the same."""
+
+    kind: Literal["same"]
+    id: str
+    instead: str
+
+
+#: What was gathered, or found out here about calls with other arguments.
+Argument = Reference | DefaultArgument | ApartTensor | SameTensor
 
 
 class InputsWriter:
@@ -31,7 +58,7 @@ class InputsWriter:
 
     def write(
         self,
-        args: Iterable[Ref],
+        args: Iterable[Argument],
         changed: Mapping[str, TensorSpec] | None = None,
         exact: Collection[str] = (),
     ) -> ast.Module:
@@ -51,7 +78,7 @@ class InputsWriter:
         (function,) = ast.parse("def inputs():\n" + body).body
         return ast.Module(function.body, [])  # type: ignore[attr-defined]
 
-    def expression(self, ref: Ref) -> str:
+    def expression(self, ref: Reference) -> str:
         """The expression of what is neither a tensor nor a container."""
         key = json.dumps(ref, sort_keys=True)
         if key not in self.objects:
@@ -77,12 +104,12 @@ class _Inputs:
         gathered = writer.values.context.symbols.gathered
         self.groups = {key: group for group in gathered.get("storages", ()) for key in group}
 
-    def write(self, ref: Ref) -> str:
+    def write(self, ref: Argument) -> str:
         """The expression of one argument."""
         if ref["kind"] == "tree":
             return ast.unparse(ref["tree"])
         if ref["kind"] == "tensor":
-            return self._tensor(ref["id"], ref.get("apart", False))
+            return self._tensor(ref["id"], bool(ref.get("apart")))
         if ref["kind"] == "same":
             self._tensor(ref["instead"])
             return self._tensor(ref["id"])
@@ -97,7 +124,7 @@ class _Inputs:
             return self._as_type(ref, "{" + ", ".join(pairs) + "}")
         return self.writer.expression(ref)
 
-    def _as_type(self, ref: Ref, display: str) -> str:
+    def _as_type(self, ref: SequenceReference | DictReference, display: str) -> str:
         return ast.unparse(self.writer.values.as_type(ref, parse_expression(display)))
 
     def _tensor(self, key: str, apart: bool = False) -> str:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from anonymizer.source.inputs import Argument
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.values import ValueWriter
-from anonymizer.source.symbols.symbol_table import Ref
+from collectors.gathered import Reference
 
 #: Objects within objects are followed so far.
 _DEEP = 24
 
 
 def find_tensor_paths(
-    values: ValueWriter, entry: tuple[str, Ref] | None, given: Sequence[Ref]
+    values: ValueWriter, entry: tuple[str, Reference] | None, given: Sequence[Argument]
 ) -> tuple[tuple[str, str], ...]:
     """Where the tensors of the private program are in the public one.
 
@@ -40,12 +41,12 @@ def find_tensor_paths(
         found += walk.below(name, ref)
     for path, ref in (*_attributes(context), *_defaults(context)):
         found += walk.below(path, ref)
-    for index, ref in enumerate(given):
-        found += walk.below(f"given[{index}]", ref)
+    for index, argument in enumerate(given):
+        found += walk.below(f"given[{index}]", argument)
     return tuple(dict.fromkeys(found))
 
 
-def _attributes(context: ProgramContext) -> Iterator[tuple[str, Ref]]:
+def _attributes(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     """What stands in the bodies of classes."""
     public = context.definitions.public
     for key, record in context.symbols.gathered["classes"].items():
@@ -53,7 +54,7 @@ def _attributes(context: ProgramContext) -> Iterator[tuple[str, Ref]]:
             yield f"{public[key]}.{context.decisions.member(key, name)}", ref
 
 
-def _defaults(context: ProgramContext) -> Iterator[tuple[str, Ref]]:
+def _defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     """Default values of functions and methods."""
     owners, public = context.owners, context.definitions.public
     for key, record in context.symbols.gathered["functions"].items():
@@ -76,7 +77,7 @@ class _Walk:
         self.values = values
         self.above: list[str] = []
 
-    def below(self, path: str, ref: Ref) -> Iterator[tuple[str, str]]:
+    def below(self, path: str, ref: Argument) -> Iterator[tuple[str, str]]:
         """The tensors in a value that the public program reaches by `path`."""
         if ref["kind"] == "tensor":
             yield path, ref["id"]
@@ -89,7 +90,7 @@ class _Walk:
             for step, each in self._items(ref):
                 yield from self.below(path + step, each)
 
-    def _items(self, ref: Ref) -> Iterator[tuple[str, Ref]]:
+    def _items(self, ref: Argument) -> Iterator[tuple[str, Reference]]:
         if ref["kind"] in ("list", "tuple"):
             yield from ((f"[{index}]", each) for index, each in enumerate(ref["items"]))
         elif ref["kind"] == "dict":
@@ -108,7 +109,7 @@ class _Walk:
         names = self.context.names
         if record.get("stock") is not None and "items" not in record:
             yield path, key
-        mapped = record["class"].get("name", "").endswith("Dict")
+        mapped = str(record["class"].get("name")).endswith("Dict")
         for index, (name, each) in enumerate(record.get("items") or ()):
             step = f"[{names.attribute(name)!r}]" if mapped else f"[{index}]"
             yield from self.below(path + step, each)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping
 
-from anonymizer.source.inputs import InputsWriter
+from anonymizer.source.inputs import Argument, InputsWriter
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
@@ -19,18 +19,15 @@ from anonymizer.source.paths import find_tensor_paths
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.sequences import find_sequences
 from anonymizer.source.symbols.names import PublicNames
-from anonymizer.source.symbols.symbol_table import (
-    Record,
-    Ref,
-    SourceError,
-    SymbolTable,
-    list_parameters,
-)
+from anonymizer.source.symbols.symbol_table import SourceError, SymbolTable, list_parameters
+from collectors.gathered import CallArguments, GatheredJson, InstanceRecord, Reference
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 
 
-def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) -> SourceProgram:
+def rebuild(
+    gathered: GatheredJson, vocabulary: Collection[str], exact: bool = False
+) -> SourceProgram:
     """The public program of a gathered call. A custom backend is left to `rebuild_backend`.
 
     Args:
@@ -68,7 +65,7 @@ def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) 
     )
 
 
-def _root(context: ProgramContext, ref: Ref) -> tuple[str, Ref] | None:
+def _root(context: ProgramContext, ref: Reference) -> tuple[str, Reference] | None:
     """Where the object of the entry is in the public program; None if it is a function, or among
     the globals.
     """
@@ -82,7 +79,7 @@ def _root(context: ProgramContext, ref: Ref) -> tuple[str, Ref] | None:
     return ("entry" if private else "entry.body"), owner
 
 
-def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProgram | None:
+def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> SourceProgram | None:
     """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches.
 
     Args:
@@ -117,7 +114,7 @@ def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProg
     )
 
 
-def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
+def _entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
     context = values.context
     if ref["kind"] == "function" and _takes_any_keywords(context, ref["id"]):
@@ -127,8 +124,9 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
             context.definitions.problems.append("a static method as the entry")
         name = values.functions.define(ref["id"], "repro")
         return name, _signature(context, name, None)
-    if ref["kind"] == "instance" or ref["kind"] == "method" and ref["owner"]["kind"] == "instance":
-        key = ref["id"] if ref["kind"] == "instance" else ref["owner"]["id"]
+    owner = ref["owner"] if ref["kind"] == "method" else ref
+    if owner["kind"] == "instance":
+        key = owner["id"]
         record = context.symbols.instance(key)
         if record["module"] and record["class"]["kind"] == "class":
             values.classes.refer(record["class"]["id"], "Repro")
@@ -139,7 +137,9 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
             signature = _signature(context, "Repro", public)
             return text if public == "forward" else f"{text}.{public}", signature
         if record["module"]:
-            return _wrap(values, ref, record), None
+            if ref["kind"] == "method":
+                raise SourceError("the callable is a method of a stock layer")
+            return _wrap(values, key, record), None
     inner = ast.unparse(values.refer(ref, "entry", False))
     return _function(context, inner), None
 
@@ -152,17 +152,18 @@ def _takes_any_keywords(context: ProgramContext, key: str) -> bool:
     return bool(context.symbols.gathered["kwargs"]) and bool(taken.vararg or taken.kwarg)
 
 
-def _wrap(values: ValueWriter, ref: Ref, record: Record) -> str:
+def _wrap(values: ValueWriter, key: str, record: InstanceRecord) -> str:
     """A stock layer or container as the entry gets a module around it."""
     context = values.context
     names, given = _parameters(context)
+    body = ast.unparse(values.build({"kind": "instance", "id": key}))
     text = (
         "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n       "
-        f" self.body = {ast.unparse(values.build(ref))}\n\n    def forward(self,"
+        f" self.body = {body}\n\n    def forward(self,"
         f" {names}):\n        return self.body({given})\n"
     )
     made = ast.parse(text).body
-    made[0].body[0].body += tie(context, "self.body", ref["id"])  # type: ignore[attr-defined]
+    made[0].body[0].body += tie(context, "self.body", key)  # type: ignore[attr-defined]
     context.definitions.statements["Repro"] = list(made)
     return "Repro()" if record["training"] else "Repro().eval()"
 
@@ -204,11 +205,14 @@ def _signature(context: ProgramContext, name: str, method: str | None) -> ast.ar
     return None
 
 
-def _arguments(context: ProgramContext, signature: ast.arguments | None, call: Record) -> list[Ref]:
+def _arguments(
+    context: ProgramContext, signature: ast.arguments | None, call: CallArguments
+) -> list[Argument]:
     """Positional arguments; what was given by keyword is put in its place, and the signature made
     to take it.
     """
-    args, named = list(call["args"]), dict(call["kwargs"])
+    args: list[Argument] = list(call["args"])
+    named = dict(call["kwargs"])
     if not named:
         return args
     if signature is None:
@@ -264,7 +268,9 @@ def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
     )
 
 
-def _find_needed(node: ast.stmt, statements: Record, whole: bool) -> list[str]:
+def _find_needed(
+    node: ast.stmt, statements: Mapping[str, list[ast.stmt]], whole: bool
+) -> list[str]:
     """Names of definitions that must stand before `node`; `whole`: its functions are called at
     once.
     """

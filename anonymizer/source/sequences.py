@@ -8,19 +8,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from anonymizer.graph.repro import CallSizes
-from anonymizer.source.inputs import InputsWriter
-from anonymizer.source.objects.tensors import TensorSpec, is_contiguous
+from anonymizer.source.inputs import Argument, InputsWriter
+from anonymizer.source.objects.tensors import is_contiguous
 from anonymizer.source.program import CallSequence
-from anonymizer.source.symbols.symbol_table import Ref
+from collectors.gathered import PlaceholderReference, SpecStatistics, TensorSpec
 
 #: How often a call is repeated whose arguments do not show what differed.
 _REPEATED = 3
 _NAMES = ("n", "m", "k")
-#: What of a tensor's values is kept where its size changes.
-_OF_ANY_SIZE = ("min", "max", "integral", "has_nan", "has_inf")
 
 
 class _OtherStructure(ValueError):
@@ -28,7 +26,7 @@ class _OtherStructure(ValueError):
 
 
 def find_sequences(
-    writer: InputsWriter, args: Sequence[Ref], earlier: Sequence[Sequence[Ref]]
+    writer: InputsWriter, args: Sequence[Argument], earlier: Sequence[Sequence[Argument]]
 ) -> Iterator[CallSequence]:
     """What several calls may be: those that were recorded, then the same call with other values of
     its one-element tensors, then the same call again and again.
@@ -47,10 +45,10 @@ def find_sequences(
 
 
 def _recorded(
-    writer: InputsWriter, args: Sequence[Ref], earlier: Sequence[Sequence[Ref]]
+    writer: InputsWriter, args: Sequence[Argument], earlier: Sequence[Sequence[Argument]]
 ) -> CallSequence | None:
     shapes: list[dict[str, list[int]]] = []
-    calls: list[list[Ref]] = []
+    calls: list[list[Argument]] = []
     for call in earlier:
         found: dict[str, list[int]] = {}
         try:
@@ -86,28 +84,28 @@ class _Pairing:
         self.known: dict[int, str] = {}
         self.owners: dict[str, int | None] = {}
 
-    def pair(self, one: Ref, last: Ref) -> Ref:
+    def pair(self, one: Argument, last: Argument) -> Argument:
         """An argument, or what is in it; raises _OtherStructure."""
         if one["kind"] == "placeholder":
             return self._tensor(one, last)
         if one["kind"] != last["kind"]:
             raise _OtherStructure
-        if "items" in one and one["kind"] in ("list", "tuple", "set"):
+        if one["kind"] in ("list", "tuple", "set") and last["kind"] in ("list", "tuple", "set"):
             if len(one["items"]) != len(last["items"]):
                 raise _OtherStructure
-            pairs = zip(one["items"], last["items"])
-            return {**last, "items": [self.pair(a, b) for a, b in pairs]}
-        if one["kind"] == "dict":
+            items = [self.pair(a, b) for a, b in zip(one["items"], last["items"])]
+            return cast(Argument, {**last, "items": items})
+        if one["kind"] == "dict" and last["kind"] == "dict":
             if [key for key, _ in one["items"]] != [key for key, _ in last["items"]]:
                 raise _OtherStructure
             rows = [
                 [key, self.pair(value, other)]
                 for (key, value), (_, other) in zip(one["items"], last["items"])
             ]
-            return {**last, "items": rows}
+            return cast(Argument, {**last, "items": rows})
         return one
 
-    def _tensor(self, one: Ref, last: Ref) -> Ref:
+    def _tensor(self, one: PlaceholderReference, last: Argument) -> Argument:
         """Tensors of an earlier call are one where they were, and share no memory otherwise."""
         if last["kind"] != "tensor":
             raise _OtherStructure
@@ -122,7 +120,7 @@ class _Pairing:
             return last
         if number not in self.known:
             self.known[number] = key
-            return {**last, "apart": True}
+            return {"kind": "tensor", "id": key, "apart": True}
         if is_second:
             raise _OtherStructure
         first = self.known[number]
@@ -130,25 +128,31 @@ class _Pairing:
 
 
 def _resize(spec: TensorSpec, shape: list[int]) -> TensorSpec:
-    stats = {name: spec["stats"][name] for name in _OF_ANY_SIZE if name in spec["stats"]}
-    resized = {key: value for key, value in spec.items() if key != "stride"}
-    return {**resized, "shape": shape, "stats": {**stats, "numel": prod(shape)}}
+    stats: SpecStatistics = {**spec["stats"], "numel": prod(shape)}
+    stats.pop("distinct", None)
+    stats.pop("pattern", None)
+    stats.pop("small", None)
+    resized: TensorSpec = {**spec, "shape": shape, "stats": stats}
+    resized.pop("stride", None)
+    return resized
 
 
-def _numbered(writer: InputsWriter, args: Sequence[Ref]) -> CallSequence | None:
+def _numbered(writer: InputsWriter, args: Sequence[Argument]) -> CallSequence | None:
     """One call for each of the values 1, 2 and 3 of the one-element tensors."""
     single = [key for ref in args for key in _single_tensors(ref, writer)]
     if not single:
         return None
     modules = []
     for number in range(1, _REPEATED + 1):
-        stats = {"numel": 1, "small": [number]}
-        changed = {key: {**writer.tensors[key], "stats": stats} for key in single}
+        stats: SpecStatistics = {"numel": 1, "small": [number]}
+        changed: dict[str, TensorSpec] = {
+            key: {**writer.tensors[key], "stats": stats} for key in single
+        }
         modules.append(writer.write(args, changed, single))
     return _merge(modules)
 
 
-def _single_tensors(ref: Ref, writer: InputsWriter) -> Iterator[str]:
+def _single_tensors(ref: Argument, writer: InputsWriter) -> Iterator[str]:
     if ref["kind"] == "tensor":
         spec = writer.tensors[ref["id"]]
         is_number = spec.get("dtype") not in ("bool", "complex64", "complex128")

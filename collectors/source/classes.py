@@ -11,9 +11,10 @@ from typing import Any, Callable, Dict, Set
 import torch
 from torch import nn
 
+from ..gathered import ClassRecord, InstanceRecord, MethodRecord, Reference
 from . import kinds, values
 from .ownership import find_public_reference, is_foreign, is_user_code
-from .records import Records, Ref
+from .records import Records
 
 _PROTOCOL = {"forward", "backward", "setup_context", "vmap", "jvp"}
 _LEFT_OUT = {
@@ -50,16 +51,16 @@ _FRESH = set(nn.Module().__dict__) | {"training"}
 class ObjectRecorder:
     """Fills the tables of classes and objects; `ref` says what a live value is."""
 
-    def __init__(self, records: Records, ref: Callable[[Any], Ref]) -> None:
+    def __init__(self, records: Records, ref: Callable[[Any], Reference]) -> None:
         self.records = records
         self.ref = ref
 
-    def refer_to_class(self, value: type) -> Ref:
+    def refer_to_class(self, value: type) -> Reference:
         """A class of the program, with its record."""
         if id(value) in self.records.known:
             return {"kind": "class", "id": self.records.known[id(value)]}
         key = self.records.add(value, "c", self.records.classes)
-        record: Dict[str, Any] = {
+        record: ClassRecord = {
             "name": value.__name__,
             "module": issubclass(value, nn.Module),
             "function": issubclass(value, torch.autograd.Function),
@@ -86,20 +87,20 @@ class ObjectRecorder:
         )
         if record["shape"] == "enum":
             members: Any = value
-            record["fields"] = [[member.name, self.ref(member.value)] for member in members]
+            record["fields"] = [(member.name, self.ref(member.value)) for member in members]
         elif record["shape"] == "namedtuple":
             given = getattr(value, "_field_defaults", {})
             fields = value._fields  # type: ignore[attr-defined]
             record["fields"] = [
-                [name, self.ref(given[name]) if name in given else None] for name in fields
+                (name, self.ref(given[name]) if name in given else None) for name in fields
             ]
         elif record["shape"] == "dataclass":
-            record["fields"] = [[name, None] for name, _, _ in kinds.list_fields(value)]
+            record["fields"] = [(name, None) for name, _, _ in kinds.list_fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
         self._members(value, record)
         return {"kind": "class", "id": key}
 
-    def _members(self, value: type, record: Dict[str, Any]) -> None:
+    def _members(self, value: type, record: ClassRecord) -> None:
         members = record["fields"] and {name for name, _ in record["fields"]} or set()
         for name, thing in list(value.__dict__.items()):
             if name in _LEFT_OUT or name in members or name.startswith(("__dataclass", "_field")):
@@ -125,7 +126,7 @@ class ObjectRecorder:
             ):
                 self.records.later.append((name, thing, record["attributes"]))
 
-    def refer_to_instance(self, value: Any) -> Ref:
+    def refer_to_instance(self, value: Any) -> Reference:
         """An object, with the record of its state."""
         if id(value) in self.records.known:
             return {"kind": "instance", "id": self.records.known[id(value)]}
@@ -140,7 +141,7 @@ class ObjectRecorder:
         if is_foreign(cls.__module__):
             return self.records.opaque("an object of " + cls.__module__ + "." + cls.__name__)
         key = self.records.add(value, "i", self.records.instances)
-        record: Dict[str, Any] = {"module": False, "state": {}}
+        record: InstanceRecord = {"module": False, "state": {}}
         self.records.instances[key] = record
         record["class"] = self.ref(cls)
         if record["class"]["kind"] != "class":
@@ -163,7 +164,7 @@ class ObjectRecorder:
         self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
 
-    def _keep_state(self, owner: Any, state: Dict[str, Any], record: Dict[str, Any]) -> None:
+    def _keep_state(self, owner: Any, state: Dict[str, Any], record: InstanceRecord) -> None:
         """Notes the attributes of an object for later."""
         self.records.later.extend(
             (name, each, record["state"])
@@ -171,9 +172,9 @@ class ObjectRecorder:
             if not kinds.is_own_method(owner, name, each)
         )
 
-    def _module(self, value: nn.Module) -> Ref:
+    def _module(self, value: nn.Module) -> Reference:
         key = self.records.add(value, "i", self.records.instances)
-        record: Dict[str, Any] = {
+        record: InstanceRecord = {
             "module": True,
             "state": {},
             "training": bool(value.training),
@@ -191,7 +192,7 @@ class ObjectRecorder:
             self.records.with_instances.add(record["class"]["id"])
         numbered = isinstance(value, _STOCK_CONTAINERS)
         if numbered:
-            record["items"] = [[name, self.ref(child)] for name, child in value._modules.items()]
+            record["items"] = [(name, self.ref(child)) for name, child in value._modules.items()]
         inherited = set() if numbered else self._stock_base(value, record)
         state = {
             name: each
@@ -204,7 +205,7 @@ class ObjectRecorder:
         self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
 
-    def _stock_base(self, value: nn.Module, record: Dict[str, Any]) -> Set[str]:
+    def _stock_base(self, value: nn.Module, record: InstanceRecord) -> Set[str]:
         """Of a user's subclass of a stock layer: what that layer's own constructor makes."""
         base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
         if base is nn.Module:
@@ -217,7 +218,7 @@ class ObjectRecorder:
         tables = (stock.__dict__, stock._parameters, stock._buffers, stock._modules)
         return {name for table in tables for name in table}
 
-    def _stock(self, value: nn.Module, record: Dict[str, Any]) -> None:
+    def _stock(self, value: nn.Module, record: InstanceRecord) -> None:
         reference = find_public_reference(type(value))
         record["class"] = reference or self.records.opaque("layer " + type(value).__name__)
         record["stock"] = {"args": {}, "factory": {}}
@@ -228,7 +229,7 @@ class ObjectRecorder:
                 )
             else:
                 pairs = value._modules.items()
-            record["items"] = [[str(name), self.ref(child)] for name, child in pairs]
+            record["items"] = [(str(name), self.ref(child)) for name, child in pairs]
             return
         arguments = values.find_stock_arguments(value)
         if arguments is None:
@@ -239,19 +240,20 @@ class ObjectRecorder:
             "factory": values.read_factory_kwargs(value),
         }
         own = list(value.named_parameters())
+        record["parameters"] = {}
         record["frozen"] = bool(own) and not any(each.requires_grad for _, each in own)
-        record["parameters"] = {
-            name: self.records.refer_to_tensor(each, values=False).get("id") for name, each in own
-        }
+        for name, each in own:
+            tensor = self.records.refer_to_tensor(each, values=False)
+            record["parameters"][name] = tensor["id"] if tensor["kind"] == "tensor" else None
 
 
-class _Methods(Dict[str, Any]):
+class _Methods(Dict[str, Reference]):
     """Takes a method's reference and files it with its kind under the class's methods."""
 
-    def __init__(self, table: Dict[str, Any], kind: str) -> None:
+    def __init__(self, table: Dict[str, MethodRecord], kind: str) -> None:
         super().__init__()
         self.table, self.kind = table, kind
 
-    def __setitem__(self, name: str, reference: Any) -> None:
+    def __setitem__(self, name: str, reference: Reference) -> None:
         if reference["kind"] == "function":
             self.table[name] = {"method": self.kind, "function": reference}

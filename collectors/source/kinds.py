@@ -10,13 +10,13 @@ import functools
 import importlib
 import sys
 import types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 
+from ..gathered import ClassShape, Reference
 from .ownership import find_public_reference, is_foreign, is_user_code
 
-Ref = Dict[str, Any]
 #: Methods of torch.nn.Module that are the call of the module.
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
 
@@ -49,7 +49,7 @@ def is_own_method(owner: Any, name: str, value: Any) -> bool:
     )
 
 
-def build_constant(value: Any) -> Optional[Ref]:
+def build_constant(value: Any) -> Optional[Reference]:
     """A value that can be written as a literal, or built from such ones, as the source walker notes
     it; None for any other.
     """
@@ -106,7 +106,7 @@ def import_path(module: str, attribute: Optional[str]) -> Any:
         return None
 
 
-def classify_class(value: type) -> str:
+def classify_class(value: type) -> ClassShape:
     """Which sort of class it is: enum, namedtuple, dataclass, or class."""
     if issubclass(value, enum.Enum):
         return "enum"

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional
 
 from .. import FOLDER
+from ..gathered import NamedReference
 from ..machine.public_names import NAMESPACES
 
 _TOPS = {"torch", "functorch"}
@@ -143,7 +144,7 @@ def resolve(dotted: str) -> Any:
     return value
 
 
-def find_public_reference(value: Any) -> Optional[Dict[str, Any]]:
+def find_public_reference(value: Any) -> Optional[NamedReference]:
     """torch's or Python's own name for a value, or None."""
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(builtins, name, None) is value:
@@ -181,7 +182,7 @@ def _shortest(module: str, qualname: str, value: Any) -> str:
     return module + "." + qualname
 
 
-def _resolve(dotted: str) -> Dict[str, Any]:
+def _resolve(dotted: str) -> NamedReference:
     top = dotted.split(".")[0]
     if top == "builtins":
         return {"kind": "builtin", "name": dotted.split(".", 1)[1]}

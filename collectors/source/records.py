@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, List, Mapping, MutableMapping, Set, Tuple
 
 import torch
 from torch import nn
 
+from ..gathered import ClassRecord, FunctionRecord, InstanceRecord, Reference, TensorSpec
 from .values import read_tensor_spec
 
-Ref = Dict[str, Any]
 #: An attribute that waits for a mention: its name, its value, the table that takes its reference.
-Waiting = Tuple[str, Any, Dict[str, Any]]
+Waiting = Tuple[str, Any, MutableMapping[str, Reference]]
 
 
 class Records:
@@ -21,10 +21,10 @@ class Records:
     """
 
     def __init__(self) -> None:
-        self.functions: Dict[str, Any] = {}
-        self.classes: Dict[str, Any] = {}
-        self.instances: Dict[str, Any] = {}
-        self.tensors: Dict[str, Any] = {}
+        self.functions: Dict[str, FunctionRecord] = {}
+        self.classes: Dict[str, ClassRecord] = {}
+        self.instances: Dict[str, InstanceRecord] = {}
+        self.tensors: Dict[str, TensorSpec] = {}
         self.problems: List[str] = []
         self.wanted: Set[str] = set()
         self.all_wanted = False
@@ -36,7 +36,7 @@ class Records:
         self.live_classes: Dict[str, Any] = {}
         self._storages: Dict[Tuple[str, int], List[str]] = {}
 
-    def add(self, value: Any, prefix: str, table: Dict[str, Any]) -> str:
+    def add(self, value: Any, prefix: str, table: Mapping[str, object]) -> str:
         """The id of a live value that is going to have a record in the table."""
         key = prefix + str(len(table))
         self.known[id(value)] = key
@@ -52,12 +52,12 @@ class Records:
         self.later = waiting
         return ready
 
-    def opaque(self, reason: str) -> Ref:
+    def opaque(self, reason: str) -> Reference:
         """A thing that cannot be rebuilt."""
         self.problems.append(reason)
         return {"kind": "opaque", "reason": reason}
 
-    def refer_to_tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
+    def refer_to_tensor(self, value: torch.Tensor, values: bool = True) -> Reference:
         """A tensor, with its record, which tells of its `values` too."""
         if id(value) in self.known:
             return {"kind": "tensor", "id": self.known[id(value)]}

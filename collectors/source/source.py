@@ -14,17 +14,26 @@ import contextlib
 import functools
 import logging
 import types
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 import torch
 
 from ..call.rungs import Placeholder, RecordedCall
+from ..gathered import (
+    CallArguments,
+    DictReference,
+    FunctionRecord,
+    GatheredJson,
+    Reference,
+    SequenceKind,
+    SequenceReference,
+)
 from ..protocol import GatherAnswer, GatherRequest
 from ..trace import custom_operators
 from . import kinds, text
 from .classes import ObjectRecorder
 from .ownership import find_public_reference, is_foreign, is_user_code
-from .records import Records, Ref
+from .records import Records
 
 _LARGE = 400
 #: More functions than a program to rewrite has: a library was reached that leads to all of itself
@@ -55,9 +64,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     return {"outcome": "ok", "gathered": gathered}
 
 
-def gather(
-    fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()
-) -> Dict[str, Any]:
+def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()) -> GatheredJson:
     """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
 
     `history` are the (args, kwargs) of earlier calls, as `rungs.forget` leaves them.
@@ -83,36 +90,31 @@ def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict
 
 def _gather(
     work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
-) -> Dict[str, Any]:
+) -> GatheredJson:
     if fn is _NOTHING:
         entry = work.records.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:
         entry = work.ref(kinds.find_original(fn))
-    found: Dict[str, Any] = {
+    records = work.records
+    found: GatheredJson = {
         "version": 1,
         "entry": entry,
-        "args": [work.ref(value) for value in args],
-        "kwargs": {name: work.ref(value) for name, value in kwargs.items()},
+        **work.refer_to_arguments(args, kwargs),
         "backend": work.ref(backend) if backend is not None else None,
         "earlier": [
-            {
-                "args": [work.ref(value) for value in given],
-                "kwargs": {name: work.ref(value) for name, value in named.items()},
-            }
+            work.refer_to_arguments(given, named)
             for given, named in history
             if _is_plain((given, named), [*args, *kwargs.values()])
         ],
+        "functions": records.functions,
+        "classes": records.classes,
+        "instances": records.instances,
+        "tensors": records.tensors,
+        "storages": [],
+        "problems": records.problems,
     }
     work.run()
-    records = work.records
-    found.update(
-        functions=records.functions,
-        classes=records.classes,
-        instances=records.instances,
-        tensors=records.tensors,
-        storages=records.find_shared_storages(),
-        problems=records.problems,
-    )
+    found["storages"] = records.find_shared_storages()
     return found
 
 
@@ -147,6 +149,13 @@ class _Gatherer:
             if not ready and not self._constructors():
                 return
 
+    def refer_to_arguments(self, args: Any, kwargs: Any) -> CallArguments:
+        """What a call was given."""
+        return {
+            "args": [self.ref(value) for value in args],
+            "kwargs": {name: self.ref(value) for name, value in kwargs.items()},
+        }
+
     def _constructors(self) -> bool:
         """`__init__` of the classes that gathered code may call; of modules only if no live one
         shows the state.
@@ -162,7 +171,7 @@ class _Gatherer:
                     self.records.constructed.add(self.records.known[id(base)])
             if record["shape"] == "dataclass":
                 record["fields"] = [
-                    [name, self._default(given, factory)]
+                    (name, self._default(given, factory))
                     for name, given, factory in kinds.list_fields(live)
                 ]
             for name in ("__init__", "__post_init__"):
@@ -172,12 +181,12 @@ class _Gatherer:
             return True
         return False
 
-    def _default(self, given: Any, factory: Any) -> Optional[Ref]:
+    def _default(self, given: Any, factory: Any) -> Optional[Reference]:
         if factory is not None:
             return {"kind": "factory", "function": self.ref(factory)}
         return self.ref(given[0]) if given is not None else None
 
-    def ref(self, value: Any) -> Ref:
+    def ref(self, value: Any) -> Reference:
         """What a live value is."""
         value = kinds.find_original(value)
         simple = kinds.build_constant(value)
@@ -228,18 +237,19 @@ class _Gatherer:
             return self.objects.refer_to_class(value)
         return self.objects.refer_to_instance(value)
 
-    def _container(self, value: Any) -> Ref:
+    def _container(self, value: Any) -> Reference:
         if len(value) > _LARGE or self.depth > 20:
             return self.records.opaque("a large " + type(value).__name__)
         self.depth += 1
         try:
+            found: Union[SequenceReference, DictReference]
             if isinstance(value, dict):
-                pairs = [[self.ref(name), self.ref(each)] for name, each in value.items()]
-                found: Ref = {"kind": "dict", "items": pairs}
+                pairs = [(self.ref(name), self.ref(each)) for name, each in value.items()]
+                found = DictReference(kind="dict", items=pairs)
             else:
-                kind = "tuple" if isinstance(value, tuple) else "list"
+                kind: SequenceKind = "tuple" if isinstance(value, tuple) else "list"
                 kind = "set" if isinstance(value, (set, frozenset)) else kind
-                found = {"kind": kind, "items": [self.ref(each) for each in value]}
+                found = SequenceReference(kind=kind, items=[self.ref(each) for each in value])
             if type(value) in _OF_COLLECTIONS:
                 found["type"] = "collections." + type(value).__name__
             if isinstance(value, collections.deque) and value.maxlen is not None:
@@ -250,14 +260,14 @@ class _Gatherer:
         finally:
             self.depth -= 1
 
-    def _method(self, value: types.MethodType) -> Ref:
+    def _method(self, value: types.MethodType) -> Reference:
         owner, name = self.ref(value.__self__), value.__func__.__name__
         self.records.wanted.add(name)
         if owner["kind"] in ("torch", "stdlib", "builtin"):
             return {"kind": owner["kind"], "name": owner["name"] + "." + name}
         return {"kind": "method", "owner": owner, "name": name}
 
-    def _function(self, value: types.FunctionType) -> Ref:
+    def _function(self, value: types.FunctionType) -> Reference:
         if id(value) in self.records.known:
             return {"kind": "function", "id": self.records.known[id(value)]}
         node = text.find_node(value)
@@ -270,7 +280,7 @@ class _Gatherer:
         names, every = text.find_used_names(node)
         self.records.wanted |= names
         self.records.all_wanted = self.records.all_wanted or every
-        record: Dict[str, Any] = {
+        record: FunctionRecord = {
             "name": value.__name__,
             "qualname": value.__qualname__,
             "line": value.__code__.co_firstlineno,
@@ -278,6 +288,8 @@ class _Gatherer:
             "source": text.unparse(node, "" if owner == "<locals>" else owner),
             "refs": {},
             "chains": {},
+            "defaults": [],
+            "kwdefaults": {},
         }
         self.records.functions[key] = record
         record["defaults"] = [self.ref(each) for each in value.__defaults__ or ()]
@@ -287,7 +299,7 @@ class _Gatherer:
         self._names(record, value, node)
         return {"kind": "function", "id": key}
 
-    def _region(self, marked: Any) -> Ref:
+    def _region(self, marked: Any) -> Reference:
         """A function that is compiled as a region of its own: what marks it stands in its source as
         a decorator, or is called on it.
         """
@@ -299,7 +311,7 @@ class _Gatherer:
                 return inner
         return {"kind": "region", "function": inner}
 
-    def _names(self, record: Dict[str, Any], value: types.FunctionType, node: Any) -> None:
+    def _names(self, record: FunctionRecord, value: types.FunctionType, node: Any) -> None:
         """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a
         module does).
         """
@@ -329,7 +341,7 @@ class _Gatherer:
             record["refs"][name] = self._call(self.ref(thing))
 
     def _module_chains(
-        self, record: Dict[str, Any], name: str, module: Any, dotted: Set[Tuple[str, ...]]
+        self, record: FunctionRecord, name: str, module: Any, dotted: Set[Tuple[str, ...]]
     ) -> None:
         for chain in sorted(chain for chain in dotted if chain[0] == name):
             thing: Any = module
@@ -347,7 +359,7 @@ class _Gatherer:
                 if not deeper:
                     break
 
-    def _call(self, reference: Ref) -> Ref:
+    def _call(self, reference: Reference) -> Reference:
         if reference["kind"] == "class":
             self.records.constructed.add(reference["id"])
         return reference

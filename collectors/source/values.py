@@ -13,6 +13,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import nn
 
+from ..gathered import SpecStatistics, TensorSpec
+
 _SKIPPED = {
     "device",
     "dtype",
@@ -37,13 +39,13 @@ _RECURRENT = {
 }
 
 
-def read_tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
+def read_tensor_spec(value: torch.Tensor, values: bool = True) -> TensorSpec:
     """Shape, stride, offset, dtype, device, requires_grad, stats of a strided tensor; `layout` says
     if it is another.
 
     Without `values` the contents are not looked at: a stock layer fills its own parameters.
     """
-    spec: Dict[str, Any] = {
+    spec: TensorSpec = {
         "shape": [int(size) for size in value.shape],
         "dtype": str(value.dtype).split(".")[-1],
         "device": value.device.type,
@@ -61,11 +63,11 @@ def read_tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]
     return spec
 
 
-def compute_statistics(value: torch.Tensor) -> Dict[str, Any]:
+def compute_statistics(value: torch.Tensor) -> SpecStatistics:
     """Range, special values and pattern; `small` are the values of a tiny tensor of small whole
     numbers.
     """
-    found: Dict[str, Any] = {"numel": int(value.numel())}
+    found: SpecStatistics = {"numel": int(value.numel())}
     if not value.numel() or value.is_complex() or value.is_quantized:
         return found
     wide = value.to("cpu").to(torch.float64)

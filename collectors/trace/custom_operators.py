@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Optional
 
 import torch
 
-Ref = Dict[str, Any]
+from ..gathered import Reference
 
 
 def find_definition(value: Any) -> Any:
@@ -31,7 +31,7 @@ def find_definition(value: Any) -> Any:
 _ARGUMENT = re.compile(r"(?P<type>[^ ]+) (?P<name>\w+)(?:=(?P<default>[^\"']*))?")
 
 
-def build_operator_reference(found: Any, ref: Callable[[Any], Ref]) -> Optional[Ref]:
+def build_operator_reference(found: Any, ref: Callable[[Any], Reference]) -> Optional[Reference]:
     """An operator as data: its functions as references, the types of its arguments and results in
     torch's notation.
 
@@ -44,13 +44,18 @@ def build_operator_reference(found: Any, ref: Callable[[Any], Ref]) -> Optional[
     arguments = [_ARGUMENT.fullmatch(part) for part in parts if part != "*"]
     if not given.startswith("(") or any(item is None for item in arguments):
         return None
-    functions = {"fake": "_abstract_fn", "backward": "_backward_fn", "setup": "_setup_context_fn"}
-    live = {name: getattr(found, attribute, None) for name, attribute in functions.items()}
+
+    def refer(attribute: str) -> Optional[Reference]:
+        value = getattr(found, attribute, None)
+        return ref(value) if value is not None else None
+
     return {
         "kind": "operator",
         "function": ref(found._init_fn),
         "arguments": [(item["type"], item["default"]) for item in arguments if item is not None],
         "keywords": parts.index("*") if "*" in parts else len(arguments),
         "returns": returned,
-        **{name: ref(value) if value is not None else None for name, value in live.items()},
+        "fake": refer("_abstract_fn"),
+        "backward": refer("_backward_fn"),
+        "setup": refer("_setup_context_fn"),
     }

@@ -21,7 +21,6 @@ from collectors.protocol import (
     CaptureWay,
     EquivalenceAnswer,
     Failure,
-    GatheredJson,
 )
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
@@ -33,8 +32,9 @@ from reporter.report.sections import DiagnosisSections, RungRow
 
 if TYPE_CHECKING:
     from collectors.captured import GraphJson, TraceJson
+    from collectors.gathered import GatheredJson
 else:  # msgspec reads no unions of objects: what was captured is read as it is
-    GraphJson = TraceJson = dict
+    GatheredJson = GraphJson = TraceJson = dict
 
 _VERSION = 4
 

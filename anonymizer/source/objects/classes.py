@@ -15,7 +15,7 @@ from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.ties import tie
-from anonymizer.source.symbols.symbol_table import Record
+from collectors.gathered import ClassRecord, InstanceRecord, MethodRecord
 
 _DECORATORS = {
     "static": "staticmethod",
@@ -54,18 +54,18 @@ class ClassWriter:
         made.statements[name] = [self._class(key, name)]
         return name
 
-    def _prefix(self, record: Record) -> str:
+    def _prefix(self, record: ClassRecord) -> str:
         """What a class is called without its own name."""
         if record["module"] or record["function"]:
             return "Block" if record["module"] else "Operation"
         return "Error" if self._is_exception(record) else "Thing"
 
-    def _is_exception(self, record: Record) -> bool:
+    def _is_exception(self, record: ClassRecord) -> bool:
         return any(
             (
                 self._is_exception(self._symbols.cls(base["id"]))
                 if base["kind"] == "class"
-                else isinstance(known := getattr(builtins, base.get("name", ""), None), type)
+                else isinstance(known := getattr(builtins, str(base.get("name")), None), type)
                 and issubclass(known, BaseException)
             )
             for base in record["bases"]
@@ -87,10 +87,10 @@ class ClassWriter:
             else:
                 bases = [build_dotted_name("typing.NamedTuple")]
         elif record["shape"] == "enum":
-            for field, value in record["fields"]:
-                body.append(
-                    build_assignment(self._decisions.member(key, field), self._values.build(value))
-                )
+            for field, default in record["fields"]:
+                assert default is not None
+                member = self._decisions.member(key, field)
+                body.append(build_assignment(member, self._values.build(default)))
         for field, value in record["attributes"].items():
             body.append(
                 build_assignment(self._decisions.member(key, field), self._values.build(value))
@@ -113,7 +113,7 @@ class ClassWriter:
             made.type_params = []  # type: ignore[attr-defined]
         return made
 
-    def _fields(self, key: str, record: Record) -> list[ast.stmt]:
+    def _fields(self, key: str, record: ClassRecord) -> list[ast.stmt]:
         live = [
             each["state"]
             for each in self._symbols.gathered["instances"].values()
@@ -129,7 +129,7 @@ class ClassWriter:
                 made.append(ast.AnnAssign(target, ast.Name("object", ast.Load()), value, 1))
         return made
 
-    def _constructor(self, key: str, record: Record) -> list[ast.stmt]:
+    def _constructor(self, key: str, record: ClassRecord) -> list[ast.stmt]:
         same, given = self._shapes.split(key)
         everyone = self._symbols.gathered["instances"].values()
         live = next((each for each in everyone if each["class"].get("id") == key), None)
@@ -164,15 +164,16 @@ class ClassWriter:
 
     def _parent(
         self,
-        record: Record,
-        live: Record,
+        record: ClassRecord,
+        live: InstanceRecord,
         state: Mapping[str, str],
         given: Mapping[str, str],
     ) -> str:
-        if live.get("stock"):
+        stock = live.get("stock")
+        if stock:
             words = [
                 f"{name}={ast.unparse(self._values.build(each))}"
-                for name, each in live["stock"]["args"].items()
+                for name, each in stock["args"].items()
             ]
             return f"super().__init__({', '.join(words)})"
         if any(base["kind"] == "class" for base in record["bases"]):
@@ -180,17 +181,17 @@ class ClassWriter:
         if "*items" not in state:
             return "super().__init__()"
         items = given.get("*items", state["*items"])
-        listed = any(base.get("name", "").endswith("List") for base in record["bases"])
+        listed = any(str(base.get("name")).endswith("List") for base in record["bases"])
         return (
             f"super().__init__({'list' if listed else '*'}({items}))"
             if listed
             else f"super().__init__(*{items})"
         )
 
-    def _method(self, key: str, name: str, method: Record) -> ast.stmt | None:
+    def _method(self, key: str, name: str, method: MethodRecord) -> ast.stmt | None:
         target = method["function"]
         if target["kind"] != "function":
-            self._definitions.problems.append(target.get("reason", "a method"))
+            self._definitions.problems.append(str(target.get("reason", "a method")))
             return None
         rewriter = Rewriter(
             target["id"],

@@ -10,7 +10,8 @@ from typing import Protocol
 from anonymizer.source.symbols.inference import infer
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import Ref, SymbolTable
+from anonymizer.source.symbols.symbol_table import SymbolTable
+from collectors.gathered import Reference
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Definitions:
 
     statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
     public: dict[str, str] = field(default_factory=dict)
-    roots: dict[str, Ref] = field(default_factory=dict)
+    roots: dict[str, Reference] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -59,8 +60,8 @@ class ProgramContext:
 class Values(Protocol):
     """What writes a class, a function or an object asks for the values in it."""
 
-    def build(self, ref: Ref) -> ast.expr:
+    def build(self, ref: Reference) -> ast.expr:
         """The constructor expression of any gathered value."""
 
-    def refer(self, ref: Ref, name: str, stored: bool) -> ast.expr:
+    def refer(self, ref: Reference, name: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; see `ValueWriter.refer`."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import Record, Ref, list_parameters
+from anonymizer.source.symbols.symbol_table import list_parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
+from collectors.gathered import Reference
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
@@ -40,7 +41,7 @@ class Rewriter(ast.NodeTransformer):
         self,
         key: str,
         decisions: NamingPolicy,
-        value: Callable[[Ref, str, bool], ast.expr],
+        value: Callable[[Reference, str, bool], ast.expr],
         problems: list[str],
     ) -> None:
         self.key = key
@@ -340,7 +341,7 @@ def _constant(value: Any) -> ast.expr:
     return ast.Constant(b"" if isinstance(value, bytes) else value)
 
 
-def find_bound_names(scope: ast.AST, refs: Record) -> set[str]:
+def find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
     """Names bound directly in a scope; local imports that were gathered as values do not count."""
     found: set[str] = set()
     away: set[str] = set()

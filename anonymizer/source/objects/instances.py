@@ -8,7 +8,7 @@ from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_dotted_name, build_list, parse_expression
-from anonymizer.source.symbols.symbol_table import Record
+from collectors.gathered import InstanceRecord
 
 #: Arguments of stock layers that are usually given by position.
 _POSITIONAL = frozenset("""
@@ -44,11 +44,12 @@ class InstanceWriter:
             return self._refuse("an object that contains itself")
         self._building.append(key)
         try:
-            if record["class"]["kind"] == "class":
-                return self._private(record)
-            if record["class"]["kind"] == "torch":
-                return self._stock(record)
-            return self._refuse(record["class"].get("reason", "an object"))
+            cls = record["class"]
+            if cls["kind"] == "class":
+                return self._private(record, cls["id"])
+            if cls["kind"] == "torch":
+                return self._stock(record, cls["name"])
+            return self._refuse(str(cls.get("reason", "an object")))
         finally:
             self._building.pop()
 
@@ -56,19 +57,20 @@ class InstanceWriter:
         self._context.definitions.problems.append(problem)
         return ast.Constant(None)
 
-    def _stock(self, record: Record) -> ast.expr:
-        """A layer or a container of torch."""
-        layer = build_dotted_name(record["class"]["name"])
+    def _stock(self, record: InstanceRecord, name: str) -> ast.expr:
+        """A layer or a container of torch, by its public name."""
         if "items" in record:
-            return self._container(layer, record)
+            return self._container(record, name)
+        layer, stock = build_dotted_name(name), record["stock"]
+        assert stock is not None
         args: list[ast.expr] = []
         words: list[ast.keyword] = []
-        for name, each in record["stock"]["args"].items():
+        for name, each in stock["args"].items():
             if name in _POSITIONAL and not words:
                 args.append(self._values.build(each))
             else:
                 words.append(ast.keyword(name, self._values.build(each)))
-        for name, text in record["stock"]["factory"].items():
+        for name, text in stock["factory"].items():
             words.append(
                 ast.keyword(name, parse_expression(text if name == "dtype" else repr(text)))
             )
@@ -79,21 +81,20 @@ class InstanceWriter:
             else made
         )
 
-    def _container(self, layer: ast.expr, record: Record) -> ast.expr:
-        named = record["class"]["name"].endswith("Dict")
-        items = [(name, self._values.build(each)) for name, each in record["items"]]
-        if named:
+    def _container(self, record: InstanceRecord, name: str) -> ast.expr:
+        layer = build_dotted_name(name)
+        items = [(key, self._values.build(each)) for key, each in record["items"]]
+        if name.endswith("Dict"):
             keys: list[ast.expr | None] = [
-                ast.Constant(self._context.names.attribute(name)) for name, _ in items
+                ast.Constant(self._context.names.attribute(key)) for key, _ in items
             ]
             return ast.Call(layer, [ast.Dict(keys, [each for _, each in items])], [])
-        if not record["class"]["name"].endswith("List"):
+        if not name.endswith("List"):
             return ast.Call(layer, [each for _, each in items], [])
         return ast.Call(layer, [build_list([each for _, each in items])], [])
 
-    def _private(self, record: Record) -> ast.expr:
-        """An object of a gathered class."""
-        owner = record["class"]["id"]
+    def _private(self, record: InstanceRecord, owner: str) -> ast.expr:
+        """An object of a gathered class, `owner`."""
         name, cls = self._classes.refer(owner), self._context.symbols.cls(owner)
         if cls["shape"] == "namedtuple":
             return ast.Call(
@@ -120,7 +121,7 @@ class InstanceWriter:
             [],
         )
 
-    def _bare(self, name: str, record: Record, frozen: bool) -> ast.expr:
+    def _bare(self, name: str, record: InstanceRecord, frozen: bool) -> ast.expr:
         """An object whose class keeps its own `__init__`, because gathered code calls it."""
         maker = self._context.names.fresh("make")
         lines = [f"def {maker}():", f"    made = {name}.__new__({name})"]

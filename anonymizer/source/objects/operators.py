@@ -8,14 +8,18 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anonymizer.source.symbols.symbol_table import Ref
+from collectors.gathered import OperatorReference, Reference
 
 #: What torch calls `setup_context` with, by name.
 SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
 
 
 def build_operator(
-    ref: Ref, name: str, function: ast.expr, given: Sequence[str], build: Callable[[Ref], ast.expr]
+    ref: OperatorReference,
+    name: str,
+    function: ast.expr,
+    given: Sequence[str],
+    build: Callable[[Reference], ast.expr],
 ) -> list[ast.stmt]:
     """The statements that register an operator anew by `torch.library.custom_op`.
 
@@ -58,7 +62,7 @@ def _fill(text: str, value: ast.expr) -> ast.stmt:
     return made
 
 
-def _schema(ref: Ref, given: Sequence[str]) -> str:
+def _schema(ref: OperatorReference, given: Sequence[str]) -> str:
     """The operator's signature in torch's own notation."""
     parts = [
         f"{kind} {public}" + (f"={default}" if default is not None else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.source.objects.context import ProgramContext, Values
-from anonymizer.source.symbols.symbol_table import Record
+from collectors.gathered import InstanceRecord
 
 
 class InstanceShapes:
@@ -16,7 +16,7 @@ class InstanceShapes:
         self._values = values
         self._shapes: dict[str, tuple[list[str], list[str]]] = {}
 
-    def read_state(self, record: Record) -> dict[str, str]:
+    def read_state(self, record: InstanceRecord) -> dict[str, str]:
         """Private attribute -> text of its value; numbered children of a container subclass are
         `*items`.
         """

@@ -4,13 +4,9 @@ range and pattern.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
-from typing import Any
 
-#: A tensor as `collectors.source` describes it: shape, strides and offset in elements, dtype,
-#: statistics.
-TensorSpec = Mapping[str, Any]
+from collectors.gathered import SpecStatistics, TensorSpec
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
@@ -50,8 +46,14 @@ def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str
     `write_tensor`.
     """
     length = max(each.get("offset", 0) + _span(each) for each in specs)
-    widest = dict(max(specs, key=lambda each: prod(each["shape"])))
-    widest.update(shape=[length], stride=[1], offset=0, requires_grad=False, is_parameter=False)
+    widest: TensorSpec = {
+        **max(specs, key=lambda each: prod(each["shape"])),
+        "shape": [length],
+        "stride": [1],
+        "offset": 0,
+        "requires_grad": False,
+        "is_parameter": False,
+    }
     with_grad = is_written and any(_is_computed(each) for each in specs)
     return _values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
 
@@ -159,25 +161,25 @@ def _values(spec: TensorSpec, exact: bool) -> str:
         return patterned
     if dtype == "bool":
         return f"torch.rand({_shape(shape)}{options}) > 0.5"
-    low, high = stats.get("min"), stats.get("max")
-    if dtype in _INTEGERS or (stats.get("integral") and low is not None and high - low < 1 << 24):
+    known, low, high = "min" in stats, stats.get("min", 0.0), stats.get("max", 0.0)
+    if dtype in _INTEGERS or (stats.get("integral") and known and high - low < 1 << 24):
         kind = ("" if dtype == "int64" else f", dtype=torch.{dtype}") + options
-        bottom, top = (0, 1) if low is None else (int(low), int(high))
+        bottom, top = (int(low), int(high)) if known else (0, 1)
         if stats.get("distinct") and bottom == 0 and top + 1 == prod(shape):
             flat = f"torch.randperm({top + 1}{kind})"
             return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
         return f"torch.randint({bottom}, {top + 1}, {_tuple(shape)}{kind})"
     if dtype.startswith("float8"):
         return f"torch.randn({_shape(shape)}{options}).to(torch.{dtype})"
-    if low is not None and low >= 0 and high <= 1:
+    if known and low >= 0 and high <= 1:
         return f"torch.rand({_shape(shape)}{typed})"
-    scale = max(abs(low or 0), abs(high or 0))
+    scale = max(abs(low), abs(high))
     power = 1e3 if scale > 1e3 else 1e-3 if 0 < scale < 1e-2 else None
-    text = f"torch.{'rand' if low is not None and low >= 0 else 'randn'}({_shape(shape)}{typed})"
+    text = f"torch.{'rand' if known and low >= 0 else 'randn'}({_shape(shape)}{typed})"
     return f"({text} * {power:g})" if power else text
 
 
-def _pattern(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: str) -> str | None:
+def _pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: str) -> str | None:
     pattern = stats.get("pattern")
     if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
         value = stats["min"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.source.objects.context import ProgramContext
-from anonymizer.source.symbols.symbol_table import Ref
+from collectors.gathered import Reference
 
 #: Objects within objects are followed so far.
 _DEEP = 12
@@ -19,18 +19,18 @@ def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
     first: dict[str, str] = {}
     lines: list[str] = []
 
-    def visit(path: str, ref: Ref, depth: int) -> None:
-        shared = ref["kind"] in ("tensor", "instance")
-        if shared and ref["id"] in first and depth:
-            lines.append(f"{path} = {first[ref['id']]}")
-            return
-        if shared:
+    def visit(path: str, ref: Reference, depth: int) -> None:
+        if ref["kind"] in ("tensor", "instance"):
+            if ref["id"] in first and depth:
+                lines.append(f"{path} = {first[ref['id']]}")
+                return
             first[ref["id"]] = path
         if ref["kind"] != "instance" or depth > _DEEP:
             return
         record = context.symbols.instance(ref["id"])
         for name, tensor in record.get("parameters", {}).items():
-            visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)
+            if tensor is not None:
+                visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)
         for name, each in record.get("items", ()):
             inner = f"[{name}]" if name.isdecimal() else f"[{context.names.attribute(name)!r}]"
             visit(path + inner, each, depth + 1)

@@ -16,7 +16,22 @@ from anonymizer.source.objects.syntax import build_assignment, build_dotted_name
 from anonymizer.source.objects.tensors import write_tensor
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.imports import STDLIB
-from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, list_parameters
+from anonymizer.source.symbols.symbol_table import FunctionNode, list_parameters
+from collectors.gathered import (
+    ConstantReference,
+    DictReference,
+    FunctionReference,
+    LoggerReference,
+    MemberReference,
+    MethodReference,
+    NamedReference,
+    NumpyReference,
+    OperatorReference,
+    PartialReference,
+    RecordReference,
+    Reference,
+    SequenceReference,
+)
 
 #: Containers of the standard library that are made of a list or a dictionary.
 _COLLECTIONS = frozenset(
@@ -48,7 +63,7 @@ class ValueWriter:
         self._globals: dict[str, ast.expr] = {}
         self._operators: dict[str, str] = {}
 
-    def refer(self, ref: Ref, name: str, stored: bool) -> ast.expr:
+    def refer(self, ref: Reference, name: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; what has state becomes a global.
 
         `name` is the name by which the body knows the value, "" where it may stand inline.
@@ -58,12 +73,12 @@ class ValueWriter:
             return self._global(ref, name if stored else repr(sorted(ref.items(), key=str)))
         return self.build(ref)
 
-    def _is_stateful(self, ref: Ref) -> bool:
+    def _is_stateful(self, ref: Reference) -> bool:
         if ref["kind"] == "tuple":
             return any(self._is_stateful(each) for each in ref["items"])
         return ref["kind"] in _STATEFUL
 
-    def _global(self, ref: Ref, key: str) -> ast.expr:
+    def _global(self, ref: Reference, key: str) -> ast.expr:
         if key not in self._globals:
             name = self._names.fresh("state")
             self._globals[key] = ast.Name(name, ast.Load())
@@ -74,19 +89,19 @@ class ValueWriter:
             self._definitions.statements[name] = statements
         return self._globals[key]
 
-    def build(self, ref: Ref) -> ast.expr:
+    def build(self, ref: Reference) -> ast.expr:
         """The constructor expression of any gathered value.
 
         What has no public form becomes `None` and is noted in the problems of the definitions.
         """
         handler = getattr(self, "_build_" + ref["kind"], None)
         if handler is None:
-            self._definitions.problems.append(ref.get("reason", ref["kind"]))
+            self._definitions.problems.append(str(ref.get("reason", ref["kind"])))
             return ast.Constant(None)
         made: ast.expr = handler(ref)
         return made
 
-    def _build_const(self, ref: Ref) -> ast.expr:
+    def _build_const(self, ref: ConstantReference) -> ast.expr:
         if ref["text"]:
             return ast.Constant(self._names.text(ref["value"]))
         if ref["value"] in ("inf", "-inf", "nan"):
@@ -94,56 +109,58 @@ class ValueWriter:
         is_bytes = ref["value"].startswith(("b'", 'b"'))
         return parse_expression("b''" if is_bytes else ref["value"])
 
-    def _build_numpy(self, ref: Ref) -> ast.expr:
+    def _build_numpy(self, ref: NumpyReference) -> ast.expr:
         """A scalar of NumPy, which torch takes for an array."""
         if ref["name"] not in _NUMPY_SCALARS:
             self._definitions.problems.append("a scalar of NumPy")
-        made = self._build_const({"value": ref["value"], "text": False})
+        made = self._build_const({"kind": "const", "value": ref["value"], "text": False})
         return ast.Call(parse_expression(f"numpy.{ref['name']}"), [made], [])
 
-    def _build_module(self, ref: Ref) -> ast.expr:
+    def _build_module(self, ref: NamedReference) -> ast.expr:
         return build_dotted_name(ref["name"])
 
-    def _build_torch(self, ref: Ref) -> ast.expr:
+    def _build_torch(self, ref: NamedReference) -> ast.expr:
         return build_dotted_name(ref["name"])
 
-    def _build_stdlib(self, ref: Ref) -> ast.expr:
+    def _build_stdlib(self, ref: NamedReference) -> ast.expr:
         if ref["name"].split(".")[0].lstrip("_") not in STDLIB:
             self._definitions.problems.append("standard module " + ref["name"].split(".")[0])
         name = ref["name"][1:] if ref["name"].startswith("_operator.") else ref["name"]
         return build_dotted_name(name)
 
-    def _build_builtin(self, ref: Ref) -> ast.expr:
+    def _build_builtin(self, ref: NamedReference) -> ast.expr:
         return parse_expression(ref["name"])
 
-    def _build_device(self, ref: Ref) -> ast.expr:
+    def _build_device(self, ref: NamedReference) -> ast.expr:
         return parse_expression(f'torch.device("{ref["name"]}")')
 
-    def _build_logger(self, ref: Ref) -> ast.expr:
+    def _build_logger(self, ref: LoggerReference) -> ast.expr:
         return parse_expression('logging.getLogger("text0")')
 
-    def _build_factory(self, ref: Ref) -> ast.expr:
+    def _build_factory(self, ref: FunctionReference) -> ast.expr:
         made = ast.keyword("default_factory", self.build(ref["function"]))
         return ast.Call(build_dotted_name("dataclasses.field"), [], [made])
 
-    def _build_function(self, ref: Ref) -> ast.expr:
+    def _build_function(self, ref: RecordReference) -> ast.expr:
         return parse_expression(self.functions.refer(ref["id"]))
 
-    def _build_class(self, ref: Ref) -> ast.expr:
+    def _build_class(self, ref: RecordReference) -> ast.expr:
         return ast.Name(self.classes.refer(ref["id"]), ast.Load())
 
-    def _build_member(self, ref: Ref) -> ast.expr:
+    def _build_member(self, ref: MemberReference) -> ast.expr:
         owner = self.build(ref["class"])
         if "value" in ref:
             return ast.Call(owner, [self.build(ref["value"])], [])
-        return ast.Attribute(
-            owner, self._decisions.member(ref["class"]["id"], ref["name"]), ast.Load()
-        )
+        cls = ref["class"]
+        assert cls["kind"] == "class"
+        return ast.Attribute(owner, self._decisions.member(cls["id"], ref["name"]), ast.Load())
 
-    def _build_method(self, ref: Ref) -> ast.expr:
+    def _build_method(self, ref: MethodReference) -> ast.expr:
         owner = ref["owner"]
-        record = self._symbols.instance(owner["id"]) if owner["kind"] == "instance" else None
-        key = owner["id"] if record is None else record["class"].get("id", "")
+        assert owner["kind"] in ("tensor", "instance", "function", "class")
+        is_object = owner["kind"] == "instance"
+        cls = self._symbols.instance(owner["id"])["class"] if is_object else owner
+        key = str(cls.get("id", ""))
         base = self.refer(owner, "method", False)
         return ast.Attribute(
             base,
@@ -151,7 +168,7 @@ class ValueWriter:
             ast.Load(),
         )
 
-    def _build_partial(self, ref: Ref) -> ast.expr:
+    def _build_partial(self, ref: PartialReference) -> ast.expr:
         words = [
             ast.keyword(self._names.variable(name, "arg"), self.build(each))
             for name, each in ref["kwargs"].items()
@@ -161,11 +178,11 @@ class ValueWriter:
         args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
         return ast.Call(build_dotted_name("functools.partial"), args, words)
 
-    def _build_region(self, ref: Ref) -> ast.expr:
+    def _build_region(self, ref: FunctionReference) -> ast.expr:
         marks = build_dotted_name("torch.compiler.nested_compile_region")
         return ast.Call(marks, [self.build(ref["function"])], [])
 
-    def _build_operator(self, ref: Ref) -> ast.expr:
+    def _build_operator(self, ref: OperatorReference) -> ast.expr:
         """An operator of torch.library, registered anew under a public name."""
         if ref["function"]["kind"] != "function":
             self._definitions.problems.append("a custom operator that is no function")
@@ -188,28 +205,28 @@ class ValueWriter:
         assert isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
         return made
 
-    def _build_list(self, ref: Ref) -> ast.expr:
+    def _build_list(self, ref: SequenceReference) -> ast.expr:
         made = ast.List([self.build(each) for each in ref["items"]], ast.Load())
         return self.as_type(ref, made)
 
-    def _build_tuple(self, ref: Ref) -> ast.expr:
+    def _build_tuple(self, ref: SequenceReference) -> ast.expr:
         return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
 
-    def _build_set(self, ref: Ref) -> ast.expr:
+    def _build_set(self, ref: SequenceReference) -> ast.expr:
         return (
             ast.Set([self.build(each) for each in ref["items"]])
             if ref["items"]
             else parse_expression("set()")
         )
 
-    def _build_dict(self, ref: Ref) -> ast.expr:
+    def _build_dict(self, ref: DictReference) -> ast.expr:
         made = ast.Dict(
             [self.build(each[0]) for each in ref["items"]],
             [self.build(each[1]) for each in ref["items"]],
         )
         return self.as_type(ref, made)
 
-    def as_type(self, ref: Ref, display: ast.expr) -> ast.expr:
+    def as_type(self, ref: SequenceReference | DictReference, display: ast.expr) -> ast.expr:
         """A gathered container, whose items are written as a display, as the type that it is of."""
         name = ref.get("type")
         if name not in _COLLECTIONS:
@@ -221,9 +238,9 @@ class ValueWriter:
         words = [ast.keyword("maxlen", self.build(longest))] if longest is not None else []
         return ast.Call(parse_expression(name), args, words)
 
-    def _build_tensor(self, ref: Ref) -> ast.expr:
+    def _build_tensor(self, ref: RecordReference) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
         return parse_expression(write_tensor(spec, self.context.exact))
 
-    def _build_instance(self, ref: Ref) -> ast.expr:
+    def _build_instance(self, ref: RecordReference) -> ast.expr:
         return self._instances.build(ref["id"])

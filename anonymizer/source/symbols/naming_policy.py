@@ -43,7 +43,7 @@ class NamingPolicy:
         found: set[str] = set()
         record = self.symbols.cls(key)
         for method in (*record["methods"].values(), *record.get("setters", {}).values()):
-            tree = self.symbols.trees.get(method["function"].get("id", ""))
+            tree = self.symbols.trees.get(str(method["function"].get("id")))
             names = list_parameters(tree) if tree is not None else []
             for node in ast.walk(tree) if tree is not None and names else ():
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -59,6 +59,7 @@ class NamingPolicy:
             record = self.symbols.instance(key)
             if name in record["state"]:
                 return True
+            assert record["class"]["kind"] == "class"
             key = record["class"]["id"]
         if self.symbols.is_override(key, name):
             return False

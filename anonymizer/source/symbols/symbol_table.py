@@ -5,14 +5,18 @@ object means.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-#: What was gathered of the program, a class, a function or an instance: `collectors.source`.
-Record = Mapping[str, Any]
-#: A gathered value: its `kind`, and an `id` where it has a record of its own.
-Ref = Mapping[str, Any]
+from collectors.gathered import (
+    ClassRecord,
+    FunctionRecord,
+    GatheredJson,
+    InstanceRecord,
+    MethodRecord,
+    Reference,
+)
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -28,11 +32,11 @@ class SymbolTable:
     a def).
     """
 
-    gathered: Record
+    gathered: GatheredJson
     trees: dict[str, FunctionNode] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, gathered: Record) -> SymbolTable:
+    def load(cls, gathered: GatheredJson) -> SymbolTable:
         """Parses every function.
 
         Args:
@@ -52,20 +56,17 @@ class SymbolTable:
             symbols.trees[key] = _definition(node)
         return symbols
 
-    def function(self, key: str) -> Record:
+    def function(self, key: str) -> FunctionRecord:
         """The record of a function by its id: name, source, what its names lead to, defaults."""
-        found: Record = self.gathered["functions"][key]
-        return found
+        return self.gathered["functions"][key]
 
-    def cls(self, key: str) -> Record:
+    def cls(self, key: str) -> ClassRecord:
         """The record of a class by its id: name, bases, shape, methods, attributes, fields."""
-        found: Record = self.gathered["classes"][key]
-        return found
+        return self.gathered["classes"][key]
 
-    def instance(self, key: str) -> Record:
+    def instance(self, key: str) -> InstanceRecord:
         """The record of an object by its id: class, state, and what a stock layer was made with."""
-        found: Record = self.gathered["instances"][key]
-        return found
+        return self.gathered["instances"][key]
 
     def lineage(self, key: str) -> Iterator[str]:
         """A class and its private bases, nearest first."""
@@ -74,21 +75,19 @@ class SymbolTable:
             if base["kind"] == "class":
                 yield from self.lineage(base["id"])
 
-    def method(self, key: str, name: str) -> Record | None:
+    def method(self, key: str, name: str) -> MethodRecord | None:
         """The record of a method found on a class or its private bases."""
         for each in self.lineage(key):
             if name in self.cls(each)["methods"]:
-                found: Record = self.cls(each)["methods"][name]
-                return found
+                return self.cls(each)["methods"][name]
         return None
 
-    def attribute(self, key: str, name: str) -> Ref | None:
+    def attribute(self, key: str, name: str) -> Reference | None:
         """A class attribute that is no method."""
         for each in self.lineage(key):
             record = self.cls(each)
             if name in record["attributes"]:
-                found: Ref = record["attributes"][name]
-                return found
+                return record["attributes"][name]
         return None
 
     def is_override(self, key: str, name: str) -> bool:
@@ -139,12 +138,8 @@ class SymbolTable:
         found: set[str] = set()
         for record in self.gathered["instances"].values():
             found |= set(record["state"])
-        for record in self.gathered["classes"].values():
-            found |= {
-                *record["methods"],
-                *record["attributes"],
-                *(name for name, _ in record["fields"]),
-            }
+        for cls in self.gathered["classes"].values():
+            found |= {*cls["methods"], *cls["attributes"], *(name for name, _ in cls["fields"])}
         for tree in self.trees.values():
             for node in ast.walk(tree):
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -160,7 +155,7 @@ class SymbolTable:
         return {
             name
             for record in self.gathered["instances"].values()
-            if record["class"].get("name", "").endswith("Dict")
+            if str(record["class"].get("name")).endswith("Dict")
             for name, _ in record.get("items") or ()
         }
 

@@ -12,10 +12,11 @@ of `enumerate`, `zip` or `items`. The empty set means unknown.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from anonymizer.source.symbols.symbol_table import SymbolTable, list_parameters
+from collectors.gathered import Reference
 
 Atom = tuple[Any, ...]
 Type = frozenset[Atom]
@@ -113,30 +114,33 @@ class Types:
             self.env[key] = old | kind
             self.changed = True
 
-    def of(self, ref: Any, depth: int = 0) -> Type:
+    def of(self, ref: Reference | None, depth: int = 0) -> Type:
         """The type of a gathered value."""
-        kind = ref["kind"] if ref is not None else "opaque"
-        if kind in ("function", "class"):
-            return frozenset({("fn" if kind == "function" else "cls", ref["id"])})
-        if kind in ("list", "tuple", "set", "dict"):
-            items = [each[1] for each in ref["items"]] if kind == "dict" else ref["items"]
-            return self._sequence(items, depth)
-        if kind == "instance":
+        if ref is None or ref["kind"] == "opaque":
+            return UNKNOWN
+        if ref["kind"] in ("function", "class"):
+            return frozenset({("fn" if ref["kind"] == "function" else "cls", ref["id"])})
+        if ref["kind"] in ("list", "tuple", "set"):
+            return self._sequence(ref["items"], depth)
+        if ref["kind"] == "dict":
+            return self._sequence([value for _, value in ref["items"]], depth)
+        if ref["kind"] == "instance":
             record = self.symbols.instance(ref["id"])
             if record["class"]["kind"] == "class":
                 return frozenset({("inst", ref["id"])})
             if "items" in record:
                 return self._sequence([each[1] for each in record["items"]], depth) | PUBLIC
             return PUBLIC if record["class"]["kind"] == "torch" else UNKNOWN
-        if kind == "member":
-            return frozenset({("obj", ref["class"]["id"])}) if "id" in ref["class"] else UNKNOWN
-        if kind == "method":
+        if ref["kind"] == "member":
+            cls = ref["class"]
+            return frozenset({("obj", cls["id"])}) if cls["kind"] == "class" else UNKNOWN
+        if ref["kind"] == "method":
             return self.attribute(self.of(ref["owner"]), ref["name"])
-        if kind in ("partial", "operator", "region"):
+        if ref["kind"] in ("partial", "operator", "region"):
             return self.of(ref["function"])
-        return UNKNOWN if kind == "opaque" else PUBLIC
+        return PUBLIC
 
-    def _sequence(self, items: list[Any], depth: int) -> Type:
+    def _sequence(self, items: Sequence[Reference], depth: int) -> Type:
         if depth > 6:
             return UNKNOWN
         found: set[Atom] = set()
@@ -160,6 +164,7 @@ class Types:
             record = self.symbols.instance(atom[1])
             if name in record["state"]:
                 return self.of(record["state"][name])
+            assert record["class"]["kind"] == "class"
             key = record["class"]["id"]
         else:
             key = atom[1]
