@@ -20,9 +20,6 @@ from .gathered import GatheredJson
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
-#: What one debugging tool says: the `stop` of its class in `debugtools`, whose docstring has the
-#: keys.
-ToolFacts = Dict[str, Any]
 
 #: What is run before a repro of an exported program where Python is to do all of it: exporting
 #: hands back the module, packaging and loading the program. Needs torch 2.1.
@@ -1251,6 +1248,69 @@ class EvidenceRequest(ToolsRequest, _SentRequest):
     """The call once more with the tools on."""
 
     op: Literal["evidence"]
+
+
+class FunctionFacts(TypedDict):
+    """That one function was compiled (`debugtools.one_function`)."""
+
+    function: str
+
+
+class LogFacts(TypedDict):
+    """How many lines were logged (`debugtools.logs`)."""
+
+    lines: int
+    #: By the letter of the level, and by the name of the artifact.
+    levels: Dict[str, int]
+    artifacts: Dict[str, int]
+
+
+class StructuredFacts(TypedDict):
+    """How many entries of each kind the structured trace has (`debugtools.structured`)."""
+
+    entries: Dict[str, int]
+
+
+class InductorFacts(TypedDict):
+    """What inductor compiled (`debugtools.inductor`)."""
+
+    #: Folders, in the folder of the tool.
+    graphs: List[str]
+    vector_isa: Optional[str]
+
+
+class PhaseFacts(TypedDict):
+    """Where the compile time went, in seconds (`debugtools.phases`)."""
+
+    #: By phase, and by the function that torch timed.
+    seconds: Dict[str, float]
+    functions: Dict[str, float]
+
+
+class RepeatedCompilation(TypedDict):
+    """Why a function was compiled again; it begins at the line."""
+
+    #: At most 4.
+    reasons: List[str]
+    file: str
+    line: int
+    function: str
+
+
+class ExplainFacts(TypedDict):
+    """Where tracing stopped and what was compiled again (`debugtools.profiler`)."""
+
+    graphs: int
+    #: By graph.
+    operations: List[int]
+    graph_breaks: List[BreakRecord]
+    recompiles: List[RepeatedCompilation]
+    limit_hit: bool
+    counted: DynamoCounts
+
+
+#: What one debugging tool says.
+ToolFacts = Union[FunctionFacts, LogFacts, StructuredFacts, InductorFacts, PhaseFacts, ExplainFacts]
 
 
 class ToolFinding(TypedDict, total=False):

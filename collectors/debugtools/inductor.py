@@ -11,7 +11,7 @@ import os
 from typing import Any, List
 
 from ..machine import machine
-from ..protocol import ToolFacts
+from ..protocol import InductorFacts
 from .tool import Missing, Tool
 
 WANTED = (
@@ -50,7 +50,7 @@ class InductorFolder(Tool):
 
             functorch.enable_autograd_cache = False
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> InductorFacts:
         graphs = find_graphs(self.folder)
         if not graphs:
             raise Missing("inductor compiled nothing")

@@ -12,7 +12,7 @@ import os
 import re
 from typing import Dict, List
 
-from ..protocol import ToolFacts
+from ..protocol import LogFacts
 from .tool import Missing, Tool
 
 LOGS = ("dynamo", "aot", "inductor", "dynamic")
@@ -77,7 +77,7 @@ class Logs(Tool):
         config.verbose = True
         config.log_file_name = self.path("all.log")
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> LogFacts:
         for handler in [
             h
             for name in ("torch", "torch._dynamo", "torch._inductor")
@@ -89,10 +89,8 @@ class Logs(Tool):
         return split_log(self.path("all.log"), self.folder)
 
 
-def split_log(path: str, folder: str) -> ToolFacts:
-    """Writes `<artifact>.log` for each artifact in a log; returns `levels` and `artifacts` (name ->
-    lines).
-    """
+def split_log(path: str, folder: str) -> LogFacts:
+    """Writes `<artifact>.log` for each artifact in a log, and counts the lines."""
     with open(path, encoding="utf-8", errors="replace") as source:
         lines = source.read(_MAX_FILE).splitlines()
     levels: Dict[str, int] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..protocol import ToolFacts
+from ..protocol import FunctionFacts
 from .tool import Missing, Tool
 
 
@@ -24,6 +24,6 @@ class OneFunction(Tool):
             raise Missing("no function was named")
         os.environ["TORCHDYNAMO_DEBUG_FUNCTION"] = str(name)
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> FunctionFacts:
         os.environ.pop("TORCHDYNAMO_DEBUG_FUNCTION", None)
         return {"function": self.options["function"]}

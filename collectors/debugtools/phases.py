@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, Mapping
 
-from ..protocol import ToolFacts
+from ..protocol import PhaseFacts
 from .tool import Missing, Tool
 
 #: The functions torch times, in the order they run, and what a reader calls them. Several names for
@@ -39,11 +39,11 @@ PHASES = (
 
 
 class Phases(Tool):
-    """`seconds` by phase, and `functions`: everything torch timed itself."""
+    """What torch timed itself, by phase and by function."""
 
     name = "phases"
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> PhaseFacts:
         import torch._dynamo.utils as utils
 
         times = getattr(utils, "compilation_time_metrics", None) or getattr(

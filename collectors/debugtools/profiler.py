@@ -11,14 +11,12 @@ from typing import Any, List
 
 from ..dynamo import counters, graph_breaks
 from ..dynamo.observer import Observer, read_code_place
-from ..protocol import ToolFacts
+from ..protocol import ExplainFacts
 from .tool import Tool
 
 
 class Profiler(Tool):
-    """`graphs`, `operations` (per graph), `graph_breaks` with reason and place, `recompiles` with
-    the guard that failed.
-    """
+    """Graph breaks with reason and place, recompilations with the guard that failed."""
 
     name = "explain"
 
@@ -39,7 +37,7 @@ class Profiler(Tool):
 
         output_graph.OutputGraph.call_user_compiler = counting
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> ExplainFacts:
         again = [made for made in self._observer.compiles if made.reasons and not made.limited]
         return {
             "graphs": len(self._observer.graphs),

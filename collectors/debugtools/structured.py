@@ -12,7 +12,7 @@ import logging
 import os
 from typing import Dict
 
-from ..protocol import ToolFacts
+from ..protocol import StructuredFacts
 from .tool import Missing, Tool
 
 
@@ -36,7 +36,7 @@ class StructuredTrace(Tool):
         _internal.trace_log.setLevel(logging.DEBUG)
         _internal.trace_log.addHandler(handler)
 
-    def stop(self) -> ToolFacts:
+    def stop(self) -> StructuredFacts:
         from torch._logging import _internal
 
         _internal.LOG_TRACE_HANDLER.flush()

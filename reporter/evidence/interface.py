@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from collectors.protocol import ToolFinding
 from reporter.core.plain import Json
@@ -25,7 +25,7 @@ class CollectorResult:
 
     name: str
     outcome: Literal["ok", "skipped"]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     reason: str = ""
     seconds: float = 0.0
     bytes: int = 0

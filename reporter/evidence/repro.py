@@ -18,7 +18,14 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import CandidateEnding, CandidateRequest, ToolFinding
+from collectors.protocol import (
+    CandidateEnding,
+    CandidateRequest,
+    ExplainFacts,
+    InductorFacts,
+    PhaseFacts,
+    ToolFinding,
+)
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import choose_excerpt as kernel_excerpt
@@ -54,8 +61,8 @@ class ReproEvidence:
     @property
     def vector_isa(self) -> str | None:
         """The instruction set that inductor vectorised for."""
-        chosen = self._facts("inductor").get("vector_isa")
-        return str(chosen) if chosen else None
+        facts: InductorFacts = self._facts("inductor")
+        return facts.get("vector_isa") or None
 
     def less_and_less(self) -> Iterator[ReproEvidence]:
         """All of it, then without what may hold a word that is also a private name: the trace, then
@@ -77,7 +84,8 @@ class ReproEvidence:
 
     def section(self) -> EvidenceSection:
         """The part of report.json: numbers and torch's own words."""
-        explained, phases = self._facts("explain"), self._facts("phases")
+        explained: ExplainFacts = self._facts("explain")
+        phases: PhaseFacts = self._facts("phases")
         return EvidenceSection(
             seconds=self.seconds,
             collectors=tuple(build_section(CollectorRow, item.row()) for item in self.collected),
@@ -95,7 +103,8 @@ class ReproEvidence:
             triton_kernels=self.generated or msgspec.UNSET,
         )
 
-    def _facts(self, name: str) -> Mapping[str, Any]:
+    def _facts(self, name: str) -> Any:
+        """What this tool said; empty where it said nothing."""
         return next((item.facts for item in self.collected if item.name == name), {})
 
 
