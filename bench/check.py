@@ -67,7 +67,7 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
             subject = CheckSubject(
                 f"r{number}", compute_key(text), text, Signature(Kind.WRONG_RESULT), (3, 3)
             )
-            expected: CheckOutcome = "reproduces" if wrong else "fixed"
+            expected = CheckOutcome.REPRODUCES if wrong else CheckOutcome.FIXED
             found.append(Task(subject, release, expected=expected))
     return found
 

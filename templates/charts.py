@@ -14,6 +14,7 @@ anchor, middle, viewBox, xlink, defs, svg, aria, role, img.
 from __future__ import annotations
 
 import html
+import importlib
 import io
 import math
 import re
@@ -217,8 +218,7 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
 
 def load() -> None:
     """Imports matplotlib, which takes a second or more, before it is needed."""
-    import matplotlib.backends.backend_svg
-    import matplotlib.figure  # noqa: F401
+    importlib.import_module("matplotlib.backends.backend_svg")
 
 
 @contextmanager
