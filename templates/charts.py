@@ -218,7 +218,8 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
 
 def load() -> None:
     """Imports matplotlib, which takes a second or more, before it is needed."""
-    importlib.import_module("matplotlib.backends.backend_svg")
+    for name in ("matplotlib.figure", "matplotlib.backends.backend_svg"):
+        importlib.import_module(name)
 
 
 @contextmanager

@@ -38,9 +38,6 @@ class Rerun(CallWatcher):
 
     def watch(self, call: CompiledCall) -> Any:
         """Makes a call on the way to the one that is asked about, or serves that one."""
-        # it imports torch, as the program has by now
-        from .watched_call import WatchedCall
-
         with self.lock:
             number, seen = self.calls, None
             self.calls += 1
@@ -48,7 +45,7 @@ class Rerun(CallWatcher):
             if number == self.spec["call"]:
                 self._end_with(self._server(call, number))
             with contextlib.suppress(Exception):  # the script must not fail by being watched
-                seen = WatchedCall(call, number)
+                seen = self._look_at(call, number)
             result = call.compiled(*call.args, **call.kwargs)
             if seen is not None:
                 seen.synchronize()
@@ -56,16 +53,21 @@ class Rerun(CallWatcher):
                     seen.remember()
             return result
 
+    def _look_at(self, call: CompiledCall, number: int) -> Any:
+        from .watched_call import WatchedCall  # it imports torch, as the program has by now
+
+        return WatchedCall(call, number)
+
     def _server(self, call: CompiledCall, number: int) -> Callable[[], None]:
         """What answers the questions about a call; it says why, where the call cannot be had.
 
         In the thread that makes the call, whose switches are part of it.
         """
         from .rerun_server import RerunServer
-        from .watched_call import WatchedCall
 
         try:
-            return RerunServer(self.channel, self.spec, WatchedCall(call, number).record()).serve
+            seen = self._look_at(call, number)
+            return RerunServer(self.channel, self.spec, seen.record()).serve
         except Exception:  # whatever it is, the program must not get any further
             refusal: RerunGreeting = {"role": "rerun", "changed": traceback.format_exc()[-4000:]}
             return lambda: self.channel.send(refusal)

@@ -31,8 +31,11 @@ from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, RungRow
 
 if TYPE_CHECKING:
-    from collectors.captured import GraphJson, TraceJson
-    from collectors.gathered import GatheredJson
+    from collectors import captured, gathered
+
+    GraphJson = captured.GraphJson
+    TraceJson = captured.TraceJson
+    GatheredJson = gathered.GatheredJson
 else:  # msgspec reads no unions of objects: what was captured is read as it is
     GatheredJson = GraphJson = TraceJson = dict
 
