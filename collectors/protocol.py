@@ -1573,7 +1573,8 @@ class CandidateEnding(_CandidateEnding, total=False):
     bisect: BisectCount
     #: What the debugging tools say, by their names.
     found: Dict[str, ToolFinding]
-    #: What a program with wrong values has in it that torch leaves undefined: casts, writes.
+    #: What a program with wrong values has in it that torch leaves undefined, or to chance: casts,
+    #: draws, writes.
     undefined: List[str]
     #: Frames that Dynamo compiled, or tried to.
     compilations: int

@@ -212,11 +212,13 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
 
 
 def find_undefined(run: Callable[[], Any]) -> List[str]:
-    """What an eager run has in it that torch or C++ leave undefined: "casts", "writes"."""
+    """What an eager run has in it that torch or C++ leave undefined, or to chance: "casts",
+    "draws", "writes".
+    """
     watch = Watch()
     with watch:
         run()
-    met = {"casts": watch.undefined_casts, "writes": watch.lost_writes}
+    met = {"casts": watch.undefined_casts, "draws": watch.random, "writes": watch.lost_writes}
     return [name for name, found in met.items() if found]
 
 

@@ -26,7 +26,7 @@ class Answer:
     signal's number where a signal ended it; `seconds` is wall time; `detail` holds Python's
     stack for a death or a time-out; `bisect` is what `collectors.call.bisection` counted, if
     asked to; `undefined` is what a program with wrong values has in it that torch leaves
-    undefined.
+    undefined, or to chance.
     """
 
     outcome: CandidateOutcome

@@ -40,8 +40,8 @@ class Signature:
     """The identity of a failure; `frames` are torch's, innermost first, without line numbers.
 
     Documents have it as a `FailureSection`, which holds them to their schema.
-    `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"),
-    beside the failure.
+    `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"), or to
+    chance ("draws"), beside the failure.
     """
 
     kind: Kind

@@ -187,8 +187,10 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
 
 
 def _undefined_facts(climber: Climber) -> tuple[str, ...]:
-    """What the program has in it that is undefined, though it does not explain the difference."""
-    met = {"casts": "undefined_casts", "writes": "lost_writes"}
+    """What the program has in it that is undefined, or random, though it does not explain the
+    difference.
+    """
+    met = {"casts": "undefined_casts", "draws": "random", "writes": "lost_writes"}
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 

@@ -121,10 +121,11 @@ class PlainSearch:
     def find(self, parts: tuple[ReproBody, ReproCheck], draws: bool) -> PlainRepro | None:
         """The plainest repro of a program; None where only the harness shows the failure.
 
-        `draws`: whether it draws random numbers.
+        `draws`: whether it may draw random numbers.
         """
         body, check = parts
-
+        # a module for training draws nothing where it is evaluated
+        draws = draws and self._meets_draws(body, check)
         forms = list(list_plain_forms(check, draws))
         form = self._form(body, check, forms)
         if form is None:
@@ -142,6 +143,11 @@ class PlainSearch:
         assert text is not None
         harness = format_program(render_harness(body, check))
         return PlainRepro(text, harness, (body, check), operations, form)
+
+    def _meets_draws(self, body: ReproBody, check: ReproCheck) -> bool:
+        """Whether the eager run of a failing program draws random numbers."""
+        shown = self.pool.submit(format_program(render_harness(body, check))).result()
+        return not self.shows(shown) or "draws" in shown.undefined
 
     def _form(
         self, body: ReproBody, check: ReproCheck, forms: Sequence[PlainForm]

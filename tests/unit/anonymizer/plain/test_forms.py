@@ -154,7 +154,7 @@ def test_what_one_argument_holds_is_written_inside_of_it_unless_it_is_random() -
 
 def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
     check = ReproCheck("wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",))
-    first = next(list_plain_forms(check))
+    first = next(list_plain_forms(check, draws=False))
     assert end(GRADIENT, check, first)[2:] == [
         "with torch.autocast('cpu'):",
         "    outs = fn(x, y), torch.compile(fn)(x, y)",
@@ -162,7 +162,7 @@ def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
         "torch.testing.assert_close(actual, expected)",
     ]
     crash = ReproCheck("crash", backward="sum", contexts=("torch.autocast('cpu')",))
-    assert end(ONE, crash, next(list_plain_forms(crash))) == [
+    assert end(ONE, crash, next(list_plain_forms(crash, draws=False))) == [
         "with torch.autocast('cpu'):",
         "    out = torch.compile(fn)(torch.ones(4))",
         "out.sum().backward()",
@@ -239,7 +239,7 @@ def test_settings_come_before_the_program() -> None:
 )
 def test_every_form_of_a_program_is_python(kind: str, backward: str) -> None:
     check = ReproCheck(kind, backward=backward, compare_inputs=True)
-    forms = list(list_plain_forms(check))
+    forms = list(list_plain_forms(check, draws=False))
     assert len(forms) == len(set(forms))
     for form in forms:
         text = render_plain(GRADIENT, check, form)
@@ -301,7 +301,7 @@ def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
 )
 def test_a_derivative_in_eager_mode_is_handed_to_gradcheck(kind: str, call: str) -> None:
     check = ReproCheck("wrong_gradient", compiler="eager", backward=kind)
-    assert list(list_plain_forms(check)) == [PLAIN]
+    assert list(list_plain_forms(check, draws=False)) == [PLAIN]
     assert end(ONE, check)[-1] == call
 
 
@@ -312,7 +312,7 @@ def test_a_module_has_no_plain_form_beside_float64() -> None:
 
 def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> None:
     check = ReproCheck("crash", compiler="export", arguments=(("strict", "True"),))
-    forms = list(list_plain_forms(check))
+    forms = list(list_plain_forms(check, draws=False))
     assert PlainForm.EXPORTED in forms[0] and not any(
         PlainForm.EXPORTED in form for form in forms[1:]
     )
@@ -344,14 +344,16 @@ def test_the_steps_of_an_exported_program_are_one_expression(
 
 def test_a_model_of_onnx_returns_a_tuple() -> None:
     check = ReproCheck("wrong_result", compiler="onnx", steps=("onnx",))
-    first = next(list_plain_forms(check))
+    first = next(list_plain_forms(check, draws=False))
     made = "torch.onnx.export(model, (x,), dynamo=True)(x)[0]"
     assert end(MODULE, check, first)[-1] == f"torch.testing.assert_close({made}, model(x))"
 
 
 def test_parameters_without_a_gradient_are_allowed_where_nothing_plainer_shows_it() -> None:
     check = ReproCheck("wrong_gradient", contexts=("torch.no_grad()",), backward="sum")
-    strict, lenient = (end(MODULE, check, form) for form in list(list_plain_forms(check))[:2])
+    strict, lenient = (
+        end(MODULE, check, form) for form in list(list_plain_forms(check, draws=False))[:2]
+    )
     assert not any("allow_unused" in line for line in strict)
     assert any("allow_unused=True)" in line for line in lenient)
 
