@@ -148,6 +148,10 @@ def reuse_earlier_values(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
+def _values_for(node: ast.expr) -> tuple[bool, ...] | tuple[int, ...]:
+    return (False, True) if ast.unparse(node) == "self.training" else (2,)
+
+
 def _names_before(function: ast.FunctionDef, position: int) -> list[str]:
     """A function's first tensor, and the variables that were set last."""
     given = [each.arg for each in function.args.args if each.arg != "self"]
@@ -170,19 +174,21 @@ def _target(node: ast.stmt) -> str:
 
 
 def insert_numbers(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Write a number where an attribute or a size is read."""
+    """Write a number where an attribute or a size is read, or whether a module is in training."""
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
-            location
+            (location, value)
             for location in find_expressions(each, (ast.Attribute, ast.Subscript))
             if isinstance(location[0], _TAKES_NUMBERS)
             and location[1] != "func"
             and isinstance(location[3].ctx, ast.Load)
             and (not _is_module(location[3]) or ast.unparse(location[3]).startswith("self."))
+            for value in _values_for(location[3])
         ]
 
     def change(location: Any) -> None:
-        put_at(location, ast.Constant(2))
+        place, value = location
+        put_at(place, ast.Constant(value))
 
     yield from change_each(program, locate, change)

@@ -25,6 +25,7 @@ from anonymizer.graph.repro import (
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_PYTHON, PlainForm
+from anonymizer.plain.makers import MAKERS
 from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
@@ -149,8 +150,20 @@ class _Writer:
             return f"{model}()"
         if len(self.names) == 1 and not self.script.leaves:
             return f"{model}({given}.clone())"
+        if self._are_apart() and not self.script.is_module:
+            return f"{model}({', '.join(f'{name}.clone()' for name in self.names)})"
         listed = f"({given},)" if len(self.names) == 1 else f"({given})"
         return f"{model}(*copy.deepcopy({listed}))"
+
+    def _are_apart(self) -> bool:
+        """Whether each input is a tensor of its own, and no leaf of a graph of gradients."""
+        made = dict(self.script.arguments)
+        is_tensor = all(text.split("(")[0] in MAKERS for text in made.values())
+        return (
+            is_tensor
+            and not self.script.leaves
+            and not any(re.search(rf"\b{name}\b", text) for name in made for text in made.values())
+        )
 
     def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
@@ -218,8 +231,11 @@ class _Writer:
                 self._close("actual", "expected"),
             ]
         listed = f"({', '.join(names)})"
+        copies = f"copy.deepcopy({listed})"
+        if self._are_apart():
+            copies = f"({', '.join(f'{name}.clone()' for name in names)})"
         return [
-            f"expected, actual = copy.deepcopy({listed}), {listed}",
+            f"expected, actual = {copies}, {listed}",
             f"{callee}(*expected)",
             f"{compiled}(*actual)",
             self._close("actual", "expected"),

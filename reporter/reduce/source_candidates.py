@@ -224,7 +224,16 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(best.content, Rewritten)
     smallest = reduce.reduce(best.content.program, interesting)
     reduced = _without_unused_sizes(Candidate(Rewritten(smallest), best.check), ask)
-    return LAST.run(reduced, ask)
+    return _without_loop(LAST.run(reduced, ask), ask)
+
+
+def _without_loop(candidate: Candidate, ask: Questions) -> Candidate:
+    """The only call that is left of several, alone, if it fails so."""
+    calls = candidate.check.calls
+    if len(calls) != 1 or not isinstance(candidate.content, Rewritten):
+        return candidate
+    alone = Rewritten(replace(candidate.content.program, sizes=calls[0]))
+    return ask.first([Candidate(alone, replace(candidate.check, calls=()))]) or candidate
 
 
 def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:

@@ -379,3 +379,32 @@ def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> No
         "    x = torch.ones(2)\n"
         "    torch.testing.assert_close(compiled(x), eager(x))"
     )
+
+
+TWO = replace(GRADIENT, inputs=("return (torch.ones(2), torch.zeros(2))",))
+VIEW = replace(GRADIENT, inputs=("x = torch.ones(2)", "return (x, x[:1])"))
+
+
+@pytest.mark.parametrize(
+    ("body", "form", "line"),
+    [
+        (TWO, PlainForm.APART, "expected = fn(x.clone(), y.clone())"),
+        (TWO, PlainForm.MUTATED, "expected, actual = (x.clone(), y.clone()), (x, y)"),
+        (VIEW, PlainForm.MUTATED, "expected, actual = copy.deepcopy((x, y)), (x, y)"),
+    ],
+)
+def test_inputs_are_copied_together_only_where_they_share_memory(
+    body: ReproBody, form: PlainForm, line: str
+) -> None:
+    assert line in end(body, ReproCheck("wrong_result"), form)
+
+
+@pytest.mark.parametrize("kind", ["wrong_result", "wrong_gradient"])
+def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_same(
+    kind: str,
+) -> None:
+    backward = "sum" if kind == "wrong_gradient" else "none"
+    check = ReproCheck(kind, backward=backward)
+    forms = list(list_plain_forms(check, draws=True))
+    assert forms and all(PlainForm.RESEED in form for form in forms)
+    assert not any(PlainForm.RESEED in form for form in list_plain_forms(check, draws=False))
