@@ -211,14 +211,25 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     }
 
 
-def find_undefined(run: Callable[[], Any]) -> List[str]:
+def find_undefined(run: Callable[[Callable[[Any], Any]], Any]) -> List[str]:
     """What an eager run has in it that torch or C++ leave undefined, or to chance: "casts",
     "draws", "writes".
+
+    `run` is given what makes the callable of a program's model; what is drawn for weights and
+    inputs is no part of the call.
     """
-    watch = Watch()
-    with watch:
-        run()
-    met = {"casts": watch.undefined_casts, "draws": watch.random, "writes": watch.lost_writes}
+    whole, called = Watch(), Watch()
+
+    def follow(model: Any) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with called:
+                return model(*args, **kwargs)
+
+        return call
+
+    with whole:
+        run(follow)
+    met = {"casts": whole.undefined_casts, "draws": called.random, "writes": whole.lost_writes}
     return [name for name, found in met.items() if found]
 
 

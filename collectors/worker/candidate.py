@@ -10,6 +10,7 @@ happened.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import faulthandler
@@ -179,7 +180,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if tools is not None:
         answer["found"] = tools.stop()
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
-        answer["undefined"] = _find_undefined()
+        answer["undefined"] = _find_undefined(request["text"])
     _flush()
     write_json(os.path.join(out, "answer.json"), answer)
     return answer["exit"]
@@ -208,19 +209,30 @@ def _of_values(account: Failure | None) -> bool:
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
 
 
-def _find_undefined() -> list[str]:
-    """What the program meets in eager mode that torch leaves undefined; nothing where that cannot
-    be found out.
+def _find_undefined(text: str) -> list[str]:
+    """What the program meets in eager mode that torch leaves undefined, or to chance; nothing where
+    that cannot be found out.
     """
     program = getattr(sys.modules["__main__"], "run", None)
     if program is None:
         return []
     try:
         probe = importlib.import_module(_COLLECTORS + ".call.probe")
-        found: list[str] = probe.find_undefined(lambda: program(lambda model: model))
+        calls = _list_calls(text)
+        found: list[str] = probe.find_undefined(lambda compile: program(compile, *calls))
     except BaseException:
         return []
     return found
+
+
+def _list_calls(text: str) -> list[Any]:
+    """What the text gives its `run` beside a way to compile: the sizes of several calls."""
+    made = [
+        node.args[1:]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "run"
+    ]
+    return [ast.literal_eval(each) for each in made[0]] if made else []
 
 
 def _stop(stop: SystemExit) -> CandidateEnding:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from collectors.call import probe, undefined_writes
 from reporter.core.candidate import find_failure
@@ -48,8 +50,10 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_lost_is_seen_and_moves_with_the_order(name: str) -> None:
     program, loses = PROGRAMS[name]
-    assert probe.find_undefined(lambda: program(Y.clone(), ONCE)) == []
-    assert probe.find_undefined(lambda: program(Y.clone(), TWICE)) == (["writes"] if loses else [])
+    assert probe.find_undefined(lambda _: program(Y.clone(), ONCE)) == []
+    assert probe.find_undefined(lambda _: program(Y.clone(), TWICE)) == (
+        ["writes"] if loses else []
+    )
     plain, reordered, once = Y.clone(), Y.clone(), Y.clone()
     program(plain, TWICE)
     with undefined_writes.ReorderWritesMode():
@@ -98,3 +102,8 @@ def test_a_write_that_the_schema_does_not_name_is_seen_and_can_be_left_out(
         kept = program(torch.ones(2, 3))
     assert written.tolist() == [12.0, 12.0]
     assert kept.tolist() == ([9.0, 9.0] if undeclared else [12.0, 12.0])
+
+
+@pytest.mark.parametrize(("function", "met"), [(torch.sin, []), (F.dropout, ["draws"])])
+def test_what_a_call_draws_is_told_apart_from_its_inputs(function: Any, met: list[str]) -> None:
+    assert probe.find_undefined(lambda compile: compile(function)(torch.rand(3))) == met
