@@ -27,6 +27,8 @@ _BITS: dict[type[ast.operator], tuple[str, str]] = {
     ast.RShift: (">>=", "torch.bitwise_right_shift"),
 }
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+#: What changes a dtype and computes nothing.
+_CONVERSIONS = frozenset("to type float double half bfloat16 int long short char byte bool".split())
 #: Functions of the repro that every repro has.
 _HARNESS = frozenset(("run", "inputs", "main", "leaves", "held"))
 #: Methods that every class has, and so tell nothing.
@@ -125,11 +127,13 @@ def list_operators(text: str) -> tuple[str, ...]:
             found[_assignment_name(node)] = None
         elif isinstance(node, ast.Subscript):
             read[_reading_name(node)] = None
-    # Python's arithmetic is told only where there is nothing else to tell, and that a part was read
-    # only where not even that
+    # Python's arithmetic is told only where there is nothing else to tell but what changes a dtype,
+    # and that a part was read only where not even that
     named = [name for name in found if name]
     told = [name for name in named if name not in _ARITHMETIC]
-    return tuple(told or named or counted or read)
+    if _CONVERSIONS.issuperset(told):
+        told = [*(name for name in named if name in _ARITHMETIC), *told]
+    return tuple(told or counted or read)
 
 
 def _counts(node: ast.BinOp | ast.AugAssign) -> bool:

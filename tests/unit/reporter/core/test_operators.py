@@ -13,6 +13,9 @@ def test_operators_are_named_as_people_call_them() -> None:
     named = list_operators(text("operators/matmul_under_autocast"))
     assert set(named) == {"torch.matmul", "torch.take", "size"}
     assert list_operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
+    converted = "def repro(x, y):\n    return (x + y).to(torch.int16)"
+    assert list_operators(converted) == ("torch.add", "to")
+    assert list_operators(converted.replace("x + y", "torch.relu(x)")) == ("to", "torch.relu")
     written = list_operators(text("operators/writes_by_index"))
     assert written == ("index_put_", "__setitem__")
     numbered = "def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)"
