@@ -62,6 +62,10 @@ _FAKE_CALL = re.compile(
     r"(?P<quote>['\"])(?P<said>.*)(?P=quote)\)$",
     re.MULTILINE,
 )
+#: The same before 2.8: the call with its fake tensors, and below it what raised it.
+_FAILED_RUNNING = re.compile(
+    r"^(?P<heading>Failed running call_.*:)\n(?P<said>\S.*)$", re.MULTILINE
+)
 
 
 def check_torch_report(
@@ -111,6 +115,9 @@ def shorten_message(failure: Mapping[str, Any]) -> str:
     fake_call = _FAKE_CALL.search(str(failure.get("message", "")))
     if fake_call and line == fake_call["heading"]:
         line = f"{line}: {fake_call['said']}"
+    failed_call = _FAILED_RUNNING.match(str(failure.get("message", "")))
+    if failed_call and line == failed_call["heading"]:
+        line = failed_call["said"]
     return tidy_log(line)[:500]
 
 

@@ -24,6 +24,11 @@ _FAKE_CALL = (
     ("message", "said"),
     [
         ("a dtype that is not known\n  - and a list", "a dtype that is not known"),
+        (
+            "Failed running call_function <built-in method conv1d>(*(FakeTensor(...)), **{}):\n"
+            "conv1d() received an invalid combination of arguments\n * (Tensor input)",
+            "conv1d() received an invalid combination of arguments",
+        ),
         ("it fails. Set TORCHDYNAMO_VERBOSE=1 for the stack", "it fails."),
         (
             _LIST,
