@@ -21,6 +21,8 @@ from collectors.gathered import Reference
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
+#: Methods of an `autograd.Function` that are given its context first.
+_TAKE_CONTEXT = ("forward", "backward", "jvp", "setup_context")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
 #: The letters that a format specification of Python's may end in.
@@ -79,9 +81,11 @@ class Rewriter(ast.NodeTransformer):
         names = list_parameters(tree)
         if not names:
             return
-        function = self.decisions.symbols.cls(owner[0])["function"]
+        made = self.decisions.symbols.cls(owner[0])
         if owner[2] == "static":
-            if function and owner[1] in ("forward", "backward", "jvp", "setup_context"):
+            # a class that sets up its context apart gives none to its forward
+            takes_context = owner[1] != "forward" or "setup_context" not in made["methods"]
+            if made["function"] and owner[1] in _TAKE_CONTEXT and takes_context:
                 self.fixed[names[0].arg] = "ctx"
             return
         self.fixed[names[0].arg] = "cls" if owner[2] == "class" or owner[1] == "__new__" else "self"

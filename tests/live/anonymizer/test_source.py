@@ -99,6 +99,17 @@ def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(
     assert "self.weight" not in public
 
 
+def test_only_what_is_given_a_context_calls_it_so(programs: dict[str, SourceProgram]) -> None:
+    tree = programs["contexts"].definitions
+    first = [
+        (node.name, [each.arg for each in node.args.args][:1])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    ]
+    contexts = [name for name, given in first if given == ["ctx"]]
+    assert sorted(contexts) == ["backward", "backward", "forward", "setup_context"]
+
+
 def test_unused_parts_of_the_private_model_are_left_out(programs: dict[str, SourceProgram]) -> None:
     public = module_text(programs["tied"])
     assert "1000" not in public
