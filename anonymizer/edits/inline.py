@@ -104,6 +104,44 @@ class _Replace(ast.NodeTransformer):
         return copy.deepcopy(self.by.get(node.id, node))
 
 
+def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a function of a method that does nothing with its object."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (each.definitions, owner, method)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef)
+            for method in owner.body
+            if isinstance(method, ast.FunctionDef) and _needs_no_object(method)
+        ]
+
+    def change(location: Any) -> Any:
+        whole, owner, method = location
+        read = [
+            part for part in find_expressions(whole, ast.Attribute) if part[3].attr == method.name
+        ]
+        if any(ast.unparse(part[3].value) != "self" for part in read):
+            return False
+        for part in read:
+            put_at(part, ast.Name(method.name, ast.Load()))
+        owner.body.remove(method)
+        owner.body = owner.body or [ast.Pass()]
+        method.args.args = method.args.args[1:]
+        whole.body.insert(whole.body.index(owner), method)
+        return True
+
+    yield from change_each(program, locate, change)
+
+
+def _needs_no_object(method: ast.FunctionDef) -> bool:
+    given = [each.arg for each in method.args.args]
+    is_called_by_torch = method.name == "forward" or method.name.startswith("__")
+    if is_called_by_torch or method.decorator_list or given[:1] != ["self"]:
+        return False
+    return not any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(method))
+
+
 def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write the elements of a list in the place of a comprehension over few values."""
 

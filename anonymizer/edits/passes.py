@@ -15,6 +15,7 @@ from anonymizer.edits.expressions import (
 from anonymizer.edits.inline import (
     fold,
     fold_class_attributes,
+    free_methods,
     inline,
     promote,
     propagate,
@@ -50,6 +51,7 @@ PASSES: tuple[Edit, ...] = (
     replace_own_calls,
     drop_elements,
     drop_fields,
+    free_methods,
     inline,
     propagate,
     write_out,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.edits.inline import write_out
+from anonymizer.edits.inline import free_methods, write_out
 from tests.support.gathered import program_of
 
 
@@ -14,3 +14,11 @@ def test_a_list_of_few_values_is_written_out() -> None:
     assert "torch.tensor([0.5, 0.5])" in few and "for step in (1, 3)" in few
     assert "named = [x + 1, x + 3]" in named and "for step in range(2)]" in named
     assert all(text.count("for step") == 4 for text in (few, named)) and ast.parse(few)
+
+
+def test_a_method_that_does_nothing_with_its_object_is_a_function() -> None:
+    (made,) = free_methods(program_of("inline/methods"))
+    text = made.definitions_text()
+    assert text.startswith("def method1(x):\n    return x.sum()")
+    assert "torch.func.grad(method1)(x) + self.method2(x)" in text
+    assert "return method1(x) + x" in text
