@@ -163,19 +163,23 @@ def _without_module(
     made: ast.expr, tree: ast.Module, is_module: bool
 ) -> tuple[ast.expr, ast.Module, bool]:
     """A module without state is the function that its `forward` is."""
-    if not is_module or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ClassDef):
-        return made, tree, is_module
-    own = tree.body[0]
-    forward = own.body[0] if len(own.body) == 1 else None
-    is_plain = isinstance(made, ast.Call) and not made.args and not made.keywords
-    if not (is_plain and isinstance(forward, ast.FunctionDef) and forward.name == "forward"):
+    name = ast.unparse(made).removesuffix("()")
+    owns = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    own = next(owns, None)
+    forward = own.body[0] if own is not None and len(own.body) == 1 else None
+    if not (is_module and isinstance(forward, ast.FunctionDef) and forward.name == "forward"):
         return made, tree, is_module
     receiver, *parameters = forward.args.args
-    names = {node.id for node in ast.walk(forward) if isinstance(node, ast.Name)}
-    if names & {receiver.arg, "super", "fn"}:
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    defined = {getattr(node, "name", "") for node in tree.body}
+    is_read = any(
+        isinstance(node, ast.Name) and node.id == receiver.arg for node in ast.walk(forward)
+    )
+    if is_read or "fn" in names | defined or names & {name, "super"}:
         return made, tree, is_module
     forward.name, forward.args.args = "fn", parameters
-    return ast.Name("fn", ast.Load()), ast.Module([forward], []), False
+    others = [forward if node is own else node for node in tree.body]
+    return ast.Name("fn", ast.Load()), ast.Module(others, []), False
 
 
 def _callee(

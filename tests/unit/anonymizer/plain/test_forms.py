@@ -408,3 +408,19 @@ def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_s
     forms = list(list_plain_forms(check, draws=True))
     assert forms and all(PlainForm.RESEED in form for form in forms)
     assert not any(PlainForm.RESEED in form for form in list_plain_forms(check, draws=False))
+
+
+def test_a_module_without_state_is_a_function_beside_others() -> None:
+    body = ReproBody(
+        "def helper1(x):\n    return x.sum()\n\n\nclass Repro(nn.Module):\n"
+        "    def forward(self, x):\n        return torch.func.grad(helper1)(x)",
+        "Repro()",
+        ("return (torch.ones(2),)",),
+        True,
+    )
+    text = render_plain(body, ReproCheck("wrong_result"), PLAIN)
+    assert "class" not in text and "torch.compile(fn)(x), fn(x)" in text
+    reading = replace(
+        body, definitions=body.definitions.replace("grad(helper1)(x)", "grad(self)(x)")
+    )
+    assert "class Model" in render_plain(reading, ReproCheck("wrong_result"), PLAIN)
