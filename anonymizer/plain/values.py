@@ -22,7 +22,7 @@ def count_random(body: ReproBody) -> int:
 
 def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all NaN or infinite where some values are, all ones, all
-    counted, all the least of their whole numbers.
+    counted, all the least or the greatest of their whole numbers, all 2.
 
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
@@ -44,7 +44,7 @@ def build_plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
 
 def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
     chosen = tuple(indices)
-    makers: tuple[_Plain, ...] = (_ones, _count, _fill, _round)
+    makers: tuple[_Plain, ...] = (_ones, _count, _fill, _fill_most, _round, _twos)
     for maker in makers:
         changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
         function = changed.visit(body.inputs_function())
@@ -209,6 +209,23 @@ def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
     if least in ("0", "1") or "torch.bool" in ast.unparse(call):
         return None
     return _full(sizes, call.args[0], call)
+
+
+def _fill_most(call: ast.Call, _: ast.expr) -> ast.expr | None:
+    """The greatest whole number everywhere, where that is more than 1: what overflows."""
+    sizes, most = _shape(call), _upper_bound(call) - 1
+    is_whole = ast.unparse(call.func) == "torch.randint" and len(call.args) > 2
+    if not sizes or not is_whole or not 1 < most < math.inf or "torch.bool" in ast.unparse(call):
+        return None
+    return _full(sizes, ast.Constant(int(most)), call)
+
+
+def _twos(call: ast.Call, node: ast.expr) -> ast.expr | None:
+    """2 everywhere: a normal number that is no probability."""
+    sizes = _shape(call)
+    if not sizes or ast.unparse(call.func) != "torch.randn" or node is not call:
+        return None
+    return _full(sizes, ast.Constant(2.0), call)
 
 
 def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:

@@ -19,26 +19,39 @@ def plainer(*lines: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("random", "ones", "counted"),
+    ("random", "ones", "counted", "filled"),
     [
-        ("torch.randn(2, 3)", "torch.ones(2, 3)", "torch.arange(6.0).reshape(2, 3)"),
+        (
+            "torch.randn(2, 3)",
+            "torch.ones(2, 3)",
+            "torch.arange(6.0).reshape(2, 3)",
+            ["torch.full((2, 3), 2.0)"],
+        ),
         (
             "torch.randint(0, 250, (1, 16), dtype=torch.uint8)",
             "torch.ones(1, 16, dtype=torch.uint8)",
             "torch.arange(16, dtype=torch.uint8).reshape(1, 16)",
+            ["torch.full((1, 16), 249, dtype=torch.uint8)"],
         ),
-        ("torch.randint(0, 9, (4,))", "torch.ones(4, dtype=torch.int64)", "torch.arange(4)"),
+        (
+            "torch.randint(0, 9, (4,))",
+            "torch.ones(4, dtype=torch.int64)",
+            "torch.arange(4)",
+            ["torch.full((4,), 8)"],
+        ),
         (
             "torch.rand(4, dtype=torch.float64)",
             "torch.ones(4, dtype=torch.float64)",
             "torch.arange(4, dtype=torch.float64) / 4",
+            [],
         ),
     ],
 )
-def test_random_numbers_give_way_to_ones_and_to_counting(
-    random: str, ones: str, counted: str
+def test_random_numbers_give_way_to_ones_to_counting_and_to_one_number(
+    random: str, ones: str, counted: str, filled: list[str]
 ) -> None:
-    assert plainer(f"return ({random},)") == [[f"return ({ones},)"], [f"return ({counted},)"]]
+    others = (ones, counted, *filled)
+    assert plainer(f"return ({random},)") == [[f"return ({other},)"] for other in others]
 
 
 def test_a_scale_goes_with_the_random_numbers_that_it_scales() -> None:
@@ -78,7 +91,7 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
     ("made", "others"),
     [
         # an index of 3 would be out of range
-        ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)"]),
+        ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)", "torch.full((4,), 2)"]),
         ("torch.randint(0, 1, (4,))", ["torch.zeros(4, dtype=torch.int64)"]),
         ("torch.randint(0, 2, (2,), dtype=torch.bool)", ["torch.ones(2, dtype=torch.bool)"]),
         # a padding value, which no count reaches
@@ -87,10 +100,13 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
             ["torch.zeros(1, dtype=torch.int64)", "torch.full((1,), -1)"],
         ),
         # a size that changes from call to call
-        ("torch.randn(n)", ["torch.ones(n)"]),
+        ("torch.randn(n)", ["torch.ones(n)", "torch.full((n,), 2.0)"]),
         ("torch.zeros(3)", []),
         # whole numbers of the program's own; an index of 3 would be out of range
-        ("torch.tensor([2, 0, 0, 1])", ["torch.ones(4, dtype=torch.int64)"]),
+        (
+            "torch.tensor([2, 0, 0, 1])",
+            ["torch.ones(4, dtype=torch.int64)", "torch.full((4,), 2)"],
+        ),
         ("torch.tensor([2.0, 0.5])", []),
         ("torch.tensor([True, False])", []),
     ],
@@ -107,5 +123,5 @@ def test_all_inputs_come_before_single_ones_and_a_seed_goes_with_the_last() -> N
         "x = torch.arange(2.0)",
         "return (x, torch.rand(1))",
     ]
-    assert found[2][0] == "torch.manual_seed(0)" and len(found) == 5
+    assert found[2][0] == "torch.manual_seed(0)" and len(found) == 7
     assert plainer("return (torch.ones(2),)") == []
