@@ -63,11 +63,8 @@ def list_plain_forms(check: ReproCheck, draws: bool) -> Iterator[PlainForm]:
         draws: whether the program draws random numbers while it runs; then values can be compared
             only where both sides draw the same.
     """
-    has_values = check.kind in WRONG_VALUES
-    for form in _forms(check):
-        is_reseeded = PlainForm.RESEED in form
-        if is_reseeded if draws and has_values else draws or not is_reseeded:
-            yield form
+    reseeds = draws and check.kind in WRONG_VALUES
+    return (form for form in _forms(check) if (PlainForm.RESEED in form) == reseeds)
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:

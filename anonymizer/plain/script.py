@@ -163,7 +163,7 @@ def _without_module(
     made: ast.expr, tree: ast.Module, is_module: bool
 ) -> tuple[ast.expr, ast.Module, bool]:
     """A module without state is the function that its `forward` is."""
-    name = ast.unparse(made).removesuffix("()")
+    name = re.sub(r"\(.*", "", ast.unparse(made))  # of `Repro()` or `Repro().eval()`
     owns = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     own = next(owns, None)
     forward = own.body[0] if own is not None and len(own.body) == 1 else None

@@ -124,8 +124,8 @@ class PlainSearch:
         `draws`: whether it may draw random numbers.
         """
         body, check = parts
-        # a module for training draws nothing where it is evaluated
-        draws = draws and self._meets_draws(body, check)
+        # a module for training draws nothing where it is evaluated; only values depend on draws
+        draws = draws and check.kind in WRONG_VALUES and self._meets_draws(body, check)
         forms = list(list_plain_forms(check, draws))
         form = self._form(body, check, forms)
         if form is None:

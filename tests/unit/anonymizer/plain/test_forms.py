@@ -410,11 +410,12 @@ def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_s
     assert not any(PlainForm.RESEED in form for form in list_plain_forms(check, draws=False))
 
 
-def test_a_module_without_state_is_a_function_beside_others() -> None:
+@pytest.mark.parametrize("made", ["Repro()", "Repro().eval()"])
+def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
     body = ReproBody(
         "def helper1(x):\n    return x.sum()\n\n\nclass Repro(nn.Module):\n"
         "    def forward(self, x):\n        return torch.func.grad(helper1)(x)",
-        "Repro()",
+        made,
         ("return (torch.ones(2),)",),
         True,
     )
