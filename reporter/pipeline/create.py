@@ -150,4 +150,4 @@ def go_through_stages(
         measured = program.measure(program.verify(program.reduce(captured)))
     except CannotJudgeError as reason:
         return program.conclude(captured, reason)
-    return publish(program.check_leaks(measured), overwrite=run.asked.force)
+    return publish(program.check_leaks(measured), overwrite=run.overwrite)

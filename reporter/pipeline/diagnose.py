@@ -53,7 +53,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     )
     progress.stage("diagnose", f"{calls}, {watching}")
     limit = run.within(work.timeout / 2, _SHARE_OF_RUNG)
-    diagnosis = judge(recording, limit, run.say, run.asked.rungs, work.jobs)
+    diagnosis = judge(recording, limit, run.say, run.rungs, work.jobs)
     doubtful = _doubtful(diagnosis, recording)
     if doubtful:
         diagnosis = blame(run, recording, diagnosis)

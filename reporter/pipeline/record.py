@@ -5,6 +5,7 @@ why, it runs again, watched in another entry.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -12,7 +13,7 @@ from typing import IO
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.core.progress import Progress
-from reporter.core.settings import Options
+from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.no_finding import (
@@ -53,8 +54,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
-    options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
-    recording = seen or record(options, entry, run.info.path, run.folder, run.progress)
+    recording = seen or record(_script_of(run, entry))
     try:
         refuse_run(entry, recording)
     except BaseException:
@@ -63,19 +63,17 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     return recording
 
 
-def record(
-    options: Options, entry: EntryPoint, python: Path, folder: Path, progress: Progress
-) -> Recording:
+def record(script: WatchedScript) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call
     watched.
     """
-    for note in entry.notes:
+    progress = script.progress
+    for note in script.entry.notes:
         progress.note(note)
-    script = _Script(options, entry, python, folder, progress)
     watching = script.watching()
     recording = script.run(watching)
-    if options.untrusted is not None:
-        options.untrusted(_account(recording))
+    if script.untrusted is not None:
+        script.untrusted(_account(recording))
     if recording.unsupported == "CUDA":
         progress.note(CUDA_NOTE)
         recording.close()
@@ -115,8 +113,7 @@ def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
     if not may_fail_uncompiled(recording):
         return excused
     entry = resolve_entry_point(run.program, run.info.path)
-    options = replace(run.asked, timeout=run.within(run.work.timeout, _SHARE_OF_SCRIPT))
-    again = _FurtherRuns(_Script(options, entry, run.info.path, run.folder, run.progress))
+    again = _FurtherRuns(_script_of(run, entry))
     if again.fails_uncompiled(recording):
         return blame_program(recording, excused)
     if again.fails_unrounded(recording):
@@ -138,31 +135,35 @@ def _account(recording: Recording) -> Json:
 
 
 @dataclass(frozen=True)
-class _Script:
-    """The script as it is run and watched under the user's options."""
+class WatchedScript:
+    """The script as it is run and watched: what it prints goes to `echo`.
 
-    options: Options
+    `untrusted` is told how the run of a stranger's program ended.
+    """
+
     entry: EntryPoint
     python: Path
     folder: Path
     progress: Progress
+    work: WorkOptions
+    echo: IO[bytes] | None
+    untrusted: Callable[[Json], None] | None = None
 
     def watching(self) -> Watching:
         """How its first run is watched."""
-        options = self.options
+        work = self.work
         return Watching(
-            options.timeout,
-            reruns=options.jobs,
-            isolation="rerun" if options.workers == "spawn" else "fork",
+            work.timeout,
+            reruns=work.jobs,
+            isolation="rerun" if work.workers == "spawn" else "fork",
             # with a budget the script's share of it is all that it has
-            longest=options.timeout if options.budget else None,
-            guarded=options.untrusted is not None,
+            longest=work.timeout if work.budget else None,
+            guarded=self.untrusted is not None,
         )
 
     def run(self, watching: Watching) -> Recording:
         """Runs it; what it prints is seen."""
-        echo = _echo(self.options.json)
-        return RecordingSession(self._program(), watching, echo, self.progress.note).run()
+        return RecordingSession(self._program(), watching, self.echo, self.progress.note).run()
 
     def run_again(self, watching: Watching, **variables: str) -> Recording:
         """Runs it once more, with further environment variables; what it prints has been printed by
@@ -187,7 +188,7 @@ class _Script:
 class _FurtherRuns:
     """More runs of a script that fails without any fault of a compiled call."""
 
-    script: _Script
+    script: WatchedScript
 
     def with_children(self, recording: Recording) -> Recording:
         """The run in which the child process is watched whose calls fail; the given one, with what
@@ -308,8 +309,22 @@ class _FurtherRuns:
         return self.script.run_again(otherwise)
 
 
-def _echo(json_mode: bool) -> IO[bytes] | None:
+def _script_of(run: Run, entry: EntryPoint) -> WatchedScript:
+    """The program of a run, which has its share of the time that the run has left."""
+    seconds = run.within(run.work.timeout, _SHARE_OF_SCRIPT)
+    return WatchedScript(
+        entry,
+        run.info.path,
+        run.folder,
+        run.progress,
+        replace(run.work, timeout=seconds),
+        find_echo(run.talk),
+        run.program.untrusted,
+    )
+
+
+def find_echo(talk: TalkOptions) -> IO[bytes] | None:
     """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON
     document.
     """
-    return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
+    return getattr(sys.stderr if talk.json else sys.stdout, "buffer", None)

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.progress import open_progress
-from reporter.core.settings import IssueOptions, Options, ProgramOptions, WorkOptions
+from reporter.core.settings import (
+    IssueOptions,
+    Options,
+    ProgramOptions,
+    TalkOptions,
+    WorkOptions,
+)
 from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
@@ -28,42 +34,32 @@ FRESH_PROCESSES = 3
 class Run:
     """What all stages may know.
 
-    `asked` is all that the user asked for; a stage reads the part of it that it needs, by name.
-    `info` is the program's interpreter, `others` those that its repro has to pass in. `output` is
-    the absolute path of the report folder, None where only a verdict is wanted. `folder` holds
-    working files and goes away with the run. `resumed` is what an interrupted run had captured.
-    `started` is a reading of the monotonic clock, in seconds.
+    `program`, `work`, `issue` and `talk` are what the user asked for, by subject, and `rungs` the
+    further rungs of the ladder. `info` is the program's interpreter, `others` those that its repro
+    has to pass in. `output` is the absolute path of the report folder, None where only a verdict is
+    wanted; `overwrite` lets it replace a report. `folder` holds working files and goes away with the run. `resumed` is what an
+    interrupted run had captured. `started` is a reading of the monotonic clock, in seconds.
     """
 
-    asked: Options
+    program: ProgramOptions
+    work: WorkOptions
+    issue: IssueOptions
     info: interpreter.InterpreterInfo
-    others: tuple[interpreter.InterpreterInfo, ...]
     progress: MeteredProgress
     folder: Path
+    talk: TalkOptions = TalkOptions()
+    rungs: tuple[str, ...] = ()
+    others: tuple[interpreter.InterpreterInfo, ...] = ()
     output: Path | None = None
+    overwrite: bool = False
     as_whole: bool = False
     resumed: CapturedCall | None = None
     started: float = 0.0
 
     @property
-    def program(self) -> ProgramOptions:
-        """The program to look at."""
-        return self.asked
-
-    @property
-    def work(self) -> WorkOptions:
-        """How much may be done at once, and for how long."""
-        return self.asked
-
-    @property
-    def issue(self) -> IssueOptions:
-        """What the issue says."""
-        return self.asked
-
-    @property
     def say(self) -> Callable[[str], None]:
         """Notes what only a verbose run says."""
-        return self.progress.note if self.asked.verbose else lambda _: None
+        return self.progress.note if self.talk.verbose else lambda _: None
 
     @property
     def end(self) -> float | None:
@@ -106,7 +102,22 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
         warning = interpreter.check_compiler()
         if warning:
             progress.note(warning)
-        yield Run(options, info, others, progress, Path(name), output, as_whole, resumed, started)
+        yield Run(
+            program=options,
+            work=options,
+            issue=options,
+            info=info,
+            progress=progress,
+            folder=Path(name),
+            talk=options,
+            rungs=options.rungs,
+            others=others,
+            output=output,
+            overwrite=options.force,
+            as_whole=as_whole,
+            resumed=resumed,
+            started=started,
+        )
 
 
 def prepare(options: Options) -> interpreter.InterpreterInfo:
