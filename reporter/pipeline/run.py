@@ -37,8 +37,9 @@ class Run:
     `program`, `work`, `issue` and `talk` are what the user asked for, by subject, and `rungs` the
     further rungs of the ladder. `info` is the program's interpreter, `others` those that its repro
     has to pass in. `output` is the absolute path of the report folder, None where only a verdict is
-    wanted; `overwrite` lets it replace a report. `folder` holds working files and goes away with the run. `resumed` is what an
-    interrupted run had captured. `started` is a reading of the monotonic clock, in seconds.
+    wanted; `overwrite` lets it replace a report. `folder` holds working files and goes away with
+    the run. `resumed` is what an interrupted run had captured. `started` is a reading of the
+    monotonic clock, in seconds.
     """
 
     program: ProgramOptions
