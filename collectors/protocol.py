@@ -355,6 +355,14 @@ class ContextState(TypedDict):
 CompileOptions = Dict[str, Any]
 
 
+class OwnFrame(TypedDict):
+    """A function of the program that is running, or `<module>`, and where it is."""
+
+    file: str
+    function: str
+    line: int
+
+
 class BeginEvent(TypedDict):
     """A watched call begins."""
 
@@ -369,6 +377,8 @@ class BeginEvent(TypedDict):
     history: int
     #: The cell of a notebook, or the test; may be empty.
     origin: str
+    #: From the outermost to the one that makes the call.
+    frames: List[OwnFrame]
     #: So many more of the program have room on its devices; None where it uses none.
     room: Optional[int]
 

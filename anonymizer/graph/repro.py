@@ -16,6 +16,8 @@ from anonymizer.kinds import Compiler, Kind
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
 FACTORY = "program"
+#: The parameter by which a whole script is given what compiles.
+COMPILE = "compile"
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
 #: How a derivative in eager mode is held against finite differences, as an expression of a callable
@@ -99,7 +101,8 @@ class ReproBody:
     With `state_calls` the expression gives the callable and a function that reads Python's state,
     which is compared after so many calls; if it `observes_arguments`, the state of the arguments
     that are no tensors is compared, and the expression gives the callable alone. With `nested` the
-    outputs may lie in containers of any sort.
+    outputs may lie in containers of any sort. A script calls what it compiles itself: its callable
+    is given what compiles, and returns the result with the arguments.
     """
 
     definitions: str
@@ -111,6 +114,7 @@ class ReproBody:
     state_calls: int = 0
     observes_arguments: bool = False
     nested: bool = False
+    is_script: bool = False
 
     def inputs_function(self) -> ast.FunctionDef:
         """The function `inputs`, without its parameters, as a syntax tree."""

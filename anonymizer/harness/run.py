@@ -53,6 +53,8 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
         return ["def run(*args):", *indent(["torch.manual_seed(0)", returned])]
     if body.state_calls:
         return _run_for_state(body, check)
+    if body.is_script:
+        return _run_for_script(body, check)
     is_widened = check.double and check.kind in WRONG_VALUES
 
     def if_double(lines: list[str]) -> list[str]:
@@ -96,6 +98,12 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
         "def run(compile):",
         *indent(["torch.manual_seed(0)", *steps, f"return str({state})"]),
     ]
+
+
+def _run_for_script(body: ReproBody, check: ReproCheck) -> list[str]:
+    """`run(compile)` of a script, which compiles and calls by itself."""
+    steps = [f"out, args = {body.callable}(compile)", *_backward(body, check), _return(body, check)]
+    return ["def run(compile):", *indent(["torch.manual_seed(0)", *steps])]
 
 
 # -- arguments in float64 --------------------------------------------------------------------------
@@ -169,12 +177,19 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
     return [outs, "torch.manual_seed(1)", f"torch.autograd.backward(outs, {tangents})"]
 
 
+def _gradients(body: ReproBody, check: ReproCheck) -> str:
+    """The gradients that there are, as a list."""
+    state = "(*model.parameters(), *args)" if _has_state(body, check) else "args"
+    return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
+
+
 def _return(body: ReproBody, check: ReproCheck) -> str:
     """The statement that returns what is compared."""
     outputs = _outputs(body)
     if check.backward != "none" and check.kind == Kind.WRONG_GRADIENT:
-        state = "(*model.parameters(), *args)" if _has_state(body, check) else "args"
-        return f"return [x.grad for x in {state} if x.requires_grad and x.grad is not None]"
+        return f"return {_gradients(body, check)}"
+    if body.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
+        return f"return [*({outputs}), *{_gradients(body, check)}]"
     if check.property == "alias":
         state = "*model.parameters(), *model.buffers(), " if _has_state(body, check) else ""
         return f"return [*({outputs}), {state}*args]"

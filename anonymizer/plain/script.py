@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from anonymizer.graph.compilation import write_compilation
+from anonymizer.graph.factory import unwrap_script
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.graph.repro import FACTORY, ReproBody, ReproCheck
+from anonymizer.graph.repro import COMPILE, FACTORY, ReproBody, ReproCheck
 from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.function import tidy_functions
 
 #: What the harness calls the program, and what people do.
 _RENAMED = {"repro": "fn", "Repro": "Model"}
 _SHORT = ("x", "y", "z", "w")
+_LETTERS = (*_SHORT, "u", "v", "a", "b")
+#: Generated names that need no number where there is one of them.
+_NUMBERED = {
+    "model": "model",
+    "Block": "Model",
+    "Thing": "Thing",
+    "helper": "helper",
+    "attr": "attr",
+    "method": "method",
+}
 #: What the statements around the call are written with.
 _USED = frozenset(
     "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"
@@ -37,7 +49,8 @@ class Script:
 
     `callee` is the expression that is compiled, `setup` makes it where it is an object. `arguments`
     are (name, expression) in the order of the call; `statements` come before them. `sizes` names
-    what changes from call to call, with `rows` of values, one for each call.
+    what changes from call to call, with `rows` of values, one for each call. `compiled` is the name
+    of what the statements themselves have compiled.
     """
 
     definitions: str
@@ -49,6 +62,7 @@ class Script:
     imports: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     rows: tuple[tuple[float, ...], ...] = ()
+    compiled: str = ""
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -82,6 +96,8 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     Raises:
         ValueError: the inputs are not made by assignments that end in one `return`.
     """
+    if body.is_script:
+        return read_whole_script(body, check, keeps_names)
     tree = ast.parse(body.definitions)
     names = _free_names(tree, [check.prelude, *body.inputs])
     renamed = {old: new for old, new in _RENAMED.items() if new not in names and not keeps_names}
@@ -352,3 +368,102 @@ def _names(count: int, parameters: Sequence[str]) -> list[str]:
 def _is_leaf(name: str, text: str, statements: Iterable[str]) -> bool:
     made = [text] if text else [one for one in statements if one.startswith(f"{name} = ")]
     return any("requires_grad" in one for one in made)
+
+
+# -- scripts that compile and call by themselves ---------------------------------------------------
+
+
+def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:
+    """The statements of a script up to its failing call, which is the last one.
+
+    Raises ValueError where what that call compiles, or is given, cannot be told.
+    """
+    statements, _ = unwrap_script(body.definitions)
+    *made, last = statements if keeps_names else _name_by_hand(statements)
+    call = last.value if isinstance(last, ast.Assign) else None
+    if not isinstance(call, ast.Call) or call.keywords:
+        raise ValueError("the last statement is no call of arguments alone")
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        raise ValueError("the number of inputs is not known")
+    compiled = call.func.id if isinstance(call.func, ast.Name) else ""
+    function = _find_compiled(made, compiled) if compiled else call.func
+    if not _is_compile(function):
+        raise ValueError("the last call is none of something compiled")
+    callee = function.args[0]  # type: ignore[attr-defined]
+    names = _names(len(call.args), ())
+    taken = {node.id for node in ast.walk(ast.Module(made, [])) if isinstance(node, ast.Name)}
+    arguments = [
+        (given.id, "") if isinstance(given, ast.Name) else (_free(name, taken), ast.unparse(given))
+        for name, given in zip(names, call.args)
+    ]
+    compilation = _Compilation(check)
+    return Script(
+        definitions="",
+        setup="",
+        callee=ast.unparse(callee),
+        is_module=False,
+        statements=tuple(ast.unparse(compilation.visit(each)) for each in made),
+        arguments=tuple(arguments),
+        imports=body.imports,
+        compiled=compiled,
+    )
+
+
+def _find_compiled(statements: Sequence[ast.stmt], name: str) -> ast.expr:
+    """What a name is assigned, if that is done once."""
+    values = [
+        each.value
+        for each in statements
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name
+    ]
+    if len(values) != 1:
+        raise ValueError("what is compiled has no name of its own")
+    return values[0]
+
+
+def _is_compile(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE and bool(node.args)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    return f"{name}_" if name in taken else name
+
+
+class _Compilation(ast.NodeTransformer):
+    """What compiles, as torch calls it."""
+
+    def __init__(self, check: ReproCheck) -> None:
+        self.check = check
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not _is_compile(node):
+            return node
+        text = write_compilation(self.check, ast.unparse(node.args[0]), "")
+        return ast.parse(text, mode="eval").body
+
+
+def _name_by_hand(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements with letters for generated names, as far as there are enough, and no number
+    where there is one of a sort.
+    """
+    tree = ast.parse(_with_letters("value", ast.unparse(ast.Module(statements, []))))
+    tidy_functions(tree)
+    text = _with_letters("arg", ast.unparse(tree))  # what is left of them belongs to lambdas
+    for prefix, name in _NUMBERED.items():
+        if f"{prefix}2" not in text and not re.search(rf"\b{name}\b", text):
+            text = re.sub(rf"\b{prefix}1\b", name, text)
+    return ast.parse(text).body
+
+
+def _with_letters(prefix: str, text: str) -> str:
+    """The text with a letter for each name of the prefix and a number; as it is, where there are
+    not enough.
+    """
+    pattern = rf"\b{prefix}\d+\b"
+    taken = set(re.findall(r"\b[a-z]\b", text))
+    letters = [letter for letter in _LETTERS if letter not in taken]
+    new = dict(zip(dict.fromkeys(re.findall(pattern, text)), letters))
+    if len(set(re.findall(pattern, text))) > len(letters):
+        return text
+    return re.sub(pattern, lambda name: new[name[0]], text)

@@ -86,7 +86,7 @@ class _Writer:
             return self._with_inputs(lines, [write_export(check, script.callee, listed)])
         if check.compiler == Compiler.EAGER:
             return self._with_inputs(lines, self._eager(listed))
-        compiled = write_compilation(check, script.callee, listed)
+        compiled = script.compiled or write_compilation(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
         if script.callee == f"{FACTORY}()":  # each side has one for all its calls

@@ -26,6 +26,7 @@ from ..protocol import (
     RecorderSpec,
     ScriptGreeting,
 )
+from ..source import ownership
 from . import starting
 from .channel import Channel
 from .watched_callable import CompiledCall, WatchedCallable, convert_options_to_json
@@ -198,6 +199,7 @@ class Recorder(CallWatcher):
             "watched": watched.number,
             "history": len(recorded.history),
             "origin": starting.find_origin(),
+            "frames": ownership.list_own_frames(),
             "room": seen.room(),
         }
         self.ask(begin)

@@ -20,6 +20,7 @@ import torch.nn.functional
 from .. import FOLDER
 from ..gathered import NamedReference
 from ..machine.public_names import NAMESPACES
+from ..protocol import OwnFrame
 
 _TOPS = {"torch", "functorch"}
 _NAMESPACES = (
@@ -94,6 +95,26 @@ def list_own_files() -> List[str]:
         if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
             found.add(os.path.abspath(path))
     return sorted(found)
+
+
+def list_own_frames() -> List[OwnFrame]:
+    """The functions of the user's files that are running, outermost first; at most 20."""
+    ours = os.path.realpath(FOLDER) + os.sep
+    found: List[OwnFrame] = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        real = os.path.realpath(code.co_filename)
+        installed = "site-packages" in real or "dist-packages" in real
+        if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+            own: OwnFrame = {
+                "file": os.path.abspath(code.co_filename),
+                "function": code.co_name,
+                "line": frame.f_lineno,
+            }
+            found.append(own)
+        frame = frame.f_back  # type: ignore[assignment]
+    return found[:-21:-1]
 
 
 def list_own_texts() -> Dict[str, str]:

@@ -84,6 +84,11 @@ def judge_difference(climber: Climber) -> Diagnosis:
             compiled = ladder[Backend.AOT_EAGER]
         elif forced.comparison:
             compiled = forced
+    if compiled.good and finding.grads and finding.replay:
+        climber.measure("compiled")
+        stale = judge_stale_gradient(climber)
+        if stale is not None:
+            return stale
     if compiled.comparison is None or compiled.good:
         own = None if ladder.facts.get("random") else climber.own_call()
         if own is None or own.good:
@@ -159,8 +164,9 @@ def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
 
 
 def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
-    """The verdict on gradients of a graph that was made earlier, where a fresh compile refuses the
-    call: the graph is used for a program that torch would not compile. None where it is not so.
+    """The verdict on gradients of a graph that was made earlier, where a fresh compile is right or
+    refuses the call: what has changed since then is state that Dynamo did not guard on. None where
+    it is not so.
     """
     finding, reused = climber.finding, climber.ladder["compiled"]
     if not finding.grads or not finding.replay or reused.comparison is None or reused.good:
@@ -169,10 +175,12 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     if excused is not None:
         return excused
     own = climber.ladder[climber.own_name()]
+    detail = reused.detail or describe(reused.comparison)
+    raised = own.failure["exception"] if own.failure else "an exception"
     summary = (
-        "A compiled graph that is reused returns wrong gradients, where a fresh compile raises"
-        f" {own.failure['exception'] if own.failure else 'an exception'}"
-        f" ({reused.detail or describe(reused.comparison)})."
+        "A compiled graph that is reused returns wrong gradients,"
+        f" {'compiled afresh it is right' if own.good else f'where a fresh compile raises {raised}'}"
+        f" ({detail})."
     )
     return make_diagnosis(
         climber,

@@ -137,8 +137,17 @@ def _material(
     captures = tuple(graphs)
     words = frozenset(answer.get("vocabulary", ()))
     check = initial_candidates.build_check(diagnosis, answer.get("environment"), words=words)
+    script = str(entry.script) if entry.script is not None else None
     return ProgramMaterial(
-        check, captures, gathered.get("gathered"), sources, tensors.get("tensors", {})
+        check,
+        captures,
+        gathered.get("gathered"),
+        sources,
+        tensors.get("tensors", {}),
+        script=script,
+        frames=tuple(
+            (each["function"], each["line"]) for each in finding.frames if each["file"] == script
+        ),
     )
 
 

@@ -240,6 +240,7 @@ class ProgramSearch:
             (sources, graphs) if self.captured.verdict.layer == Layer.DYNAMO else (graphs, sources)
         )
         yield self._with_own_numbers
+        yield self._as_script
 
     def _slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
@@ -358,6 +359,22 @@ class ProgramSearch:
             self.progress.note(
                 "made-up values do not show the failure: the repro keeps those of tensors of at"
                 " most 16 small whole numbers, which are yours"
+            )
+        return found
+
+    def _as_script(self) -> Candidate | None:
+        """The very last resort: the script itself, rewritten, up to the failing call."""
+        content = source_candidates.rewrite_script(self.captured, say=self.unwritten.append)
+        if content is None:
+            return None
+        check = replace(self._check(), contexts=(), double=False)
+        found = self._first_alone(
+            initial_candidates.build_source_candidates(content, check, self.captured.verdict.layer)
+        )
+        if found is not None:
+            self.progress.note(
+                "the failing call alone does not show the failure: the repro is made from the"
+                " statements of the script, rewritten, up to that call"
             )
         return found
 

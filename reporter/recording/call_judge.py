@@ -230,6 +230,8 @@ class CallJudge:
             comparison = self._compare_with_eager(
                 call, "grad", eager, compiled["snapshot"], grads=path
             )
+            if replay and comparison is not None and comparison["same"]:
+                comparison = self._compare_reused_gradients(call, eager, path) or comparison
             if comparison is None:
                 self.fork_servers.drop(call)
             elif not comparison["same"]:
@@ -248,6 +250,18 @@ class CallJudge:
                 grads=path,
             )
         self._reply({})
+
+    def _compare_reused_gradients(
+        self, call: int, eager: RunAnswer, path: str
+    ) -> Comparison | None:
+        """The gradients of the graph that the program has, if they differ from eager's: state of the
+        program that changed after it was compiled is the same for all calls that are replayed.
+        """
+        reused = self._run(call, "reused-grad", {"how": "reused", "grads": path})
+        if reused["outcome"] != "ok":
+            return None
+        found = self._compare_with_eager(call, "grad", eager, reused["snapshot"], grads=path)
+        return None if found is None or found["same"] else found
 
 
 def _limit_of_forks(failure: Failure) -> bool:

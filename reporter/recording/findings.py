@@ -15,6 +15,7 @@ from collectors.protocol import (
     DynamoCounts,
     Failure,
     OperatorFacts,
+    OwnFrame,
     ScriptException,
 )
 from reporter.core.kinds import Compiler, Symptom
@@ -37,8 +38,9 @@ ORDER = {
 class Finding:
     """A call that needs an explanation.
 
-    `origin`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
-    script's own call.
+    `origin`: the cell of a notebook or the test that made the call; `frames`: the functions
+    of the program, from the outermost to the one that makes the call; `seconds`: wall time
+    of the script's own call.
     """
 
     call: int
@@ -53,6 +55,7 @@ class Finding:
     signal: str | None = None
     returned: str | None = None
     origin: str = ""
+    frames: tuple[OwnFrame, ...] = ()
     seconds: float = 0.0
 
     @property

@@ -354,6 +354,7 @@ class RecordingSession:
             options=begun["options"],
             context=begun["context"],
             origin=begun["origin"],
+            frames=tuple(begun["frames"]),
             replay=begun["history"] > 0,
             seconds=self.took.get(call, 0.0),
             **details,

@@ -14,6 +14,7 @@ from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.source import rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
+from anonymizer.source.script import rebuild
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate
@@ -33,7 +34,7 @@ class Rewritten:
 
     def body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
-        program = state.wrap(self.program)
+        program = rebuild.wrap(state.wrap(self.program))
         return ReproBody(
             definitions=program.definitions_text(),
             callable=program.callable_expression,
@@ -43,7 +44,8 @@ class Rewritten:
             sizes=program.sizes,
             state_calls=program.state_calls,
             observes_arguments=program.observes_arguments,
-            nested=program.is_nested(),
+            nested=(self.program if self.program.is_script else program).is_nested(),
+            is_script=program.is_script,
         )
 
 
@@ -71,6 +73,22 @@ def rewrite_program(
             f" {Path(place.filename).name}"
         )
     return None
+
+
+def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewritten | None:
+    """The script up to its failing call as public code, or None if it cannot be had; `say` is told
+    why not.
+    """
+    material = captured.material
+    text = material.sources.get(material.script) if material.script is not None else None
+    if text is None or material.check is None or material.check.compiler != Compiler.COMPILE:
+        return None
+    try:
+        program = rebuild.rebuild_script(text, material.frames, captured.surroundings.vocabulary)
+    except (SourceError, SyntaxError) as reason:
+        say(f"the script is not rewritten: {reason}")
+        return None
+    return Rewritten(program)
 
 
 def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewritten, ReproCheck]]:

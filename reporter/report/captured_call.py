@@ -95,7 +95,8 @@ class ProgramMaterial:
 
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
     private program. `whole` is the trace of the failing call and the proof of its rewriting, where
-    `anonymize` asked for them.
+    `anonymize` asked for them. `frames` are the functions of the script, with a line in each, that
+    led to the call; `script` is its path among the `sources`.
     """
 
     check: ReproCheck | None = None
@@ -104,6 +105,8 @@ class ProgramMaterial:
     sources: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, int] = field(default_factory=dict)
     whole: WholeModel | None = None
+    script: str | None = None
+    frames: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,139 @@
+"""The compiled call of a script, and what it compiles."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection
+
+from anonymizer.source.symbols.symbol_table import SourceError
+
+#: The function that is compiled, what compiles it, and what the failing call returns, until there
+#: are public names: no program has these.
+FUNCTION, COMPILE, RESULT = "<function>", "<compile>", "<result>"
+_COMPILER = ("torch.compile", "torch._dynamo.optimize")
+
+
+class Compilation(ast.NodeTransformer):
+    """`torch.compile(f, …)` becomes `compile(f)`, whose arguments belong to the check; a function
+    that is compiled by a decorator, or without a name, gets one.
+    """
+
+    def __init__(self) -> None:
+        self.compiled: set[str] = set()
+        self._functions: list[ast.stmt] = []
+
+    def rewrite(self, step: ast.stmt) -> list[ast.stmt]:
+        """The statements that stand for one of the script."""
+        self._functions = []
+        made: ast.stmt = self.visit(step)
+        if isinstance(made, ast.FunctionDef) and (own := self._take_decorator(made)):
+            self.compiled.add(made.name)
+            return [own, _assign(made.name, _compile(ast.Name(own.name, ast.Load())), step)]
+        if isinstance(made, ast.Assign) and _is_compiled(made.value):
+            self.compiled |= {each.id for each in made.targets if isinstance(each, ast.Name)}
+        call = made.value if isinstance(made, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            if call.func.attr == "compile" and isinstance(call.func.value, ast.Name):
+                name = call.func.value.id  # a module that compiles itself
+                self.compiled.add(name)
+                return [_assign(name, _compile(ast.Name(name, ast.Load())), step)]
+        return [*self._functions, made]
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Call) and self._is_compiler(node.func):
+            return ast.copy_location(_compile(self._name(node.args[0])), node)
+        if self._is_compiler(node) and node.args:
+            return ast.copy_location(_compile(self._name(node.args[0])), node)
+        return node
+
+    def _is_compiler(self, node: ast.expr) -> bool:
+        """Whether an expression is `torch.compile` or a call of it. Raises SourceError for a
+        backend of the script's own.
+        """
+        if not isinstance(node, ast.Call):
+            return ast.unparse(node) in _COMPILER
+        if ast.unparse(node.func) not in _COMPILER:
+            return False
+        for each in node.keywords:
+            if each.arg == "backend" and not isinstance(each.value, ast.Constant):
+                raise SourceError("a custom backend")
+        return True
+
+    def _name(self, given: ast.expr) -> ast.expr:
+        """What is compiled; a lambda as a function with a name."""
+        if not isinstance(given, ast.Lambda):
+            return given
+        function = ast.parse("def _():\n    pass").body[0]
+        assert isinstance(function, ast.FunctionDef)
+        function.name = FUNCTION
+        function.args, function.body = given.args, [ast.Return(given.body)]
+        self._functions.append(ast.fix_missing_locations(ast.copy_location(function, given)))
+        return ast.Name(FUNCTION, ast.Load())
+
+    def _take_decorator(self, made: ast.FunctionDef) -> ast.FunctionDef | None:
+        """The function without the decorator that compiles it, under another name."""
+        kept = [each for each in made.decorator_list if not self._is_compiler(each)]
+        if len(kept) == len(made.decorator_list):
+            return None
+        own = copy.copy(made)
+        own.name, own.decorator_list = FUNCTION, kept
+        return own
+
+
+def _compile(given: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(COMPILE, ast.Load()), [given], [])
+
+
+def _is_compiled(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE
+
+
+def _assign(name: str, value: ast.expr, place: ast.stmt) -> ast.stmt:
+    made = ast.Assign([ast.Name(name, ast.Store())], value)
+    return ast.fix_missing_locations(ast.copy_location(made, place))
+
+
+def take_call(
+    step: ast.stmt, line: int, compiled: Collection[str] | None
+) -> tuple[ast.stmt, list[str]]:
+    """The statement with nothing but the failing call, whose value gets a name, and the names that
+    the call is given. Without `compiled` functions it is the whole call of the statement.
+    """
+    calls = [
+        (part, node)
+        for part in ast.walk(step)
+        if isinstance(part, (ast.Expr, ast.Assign, ast.AugAssign, ast.Assert, ast.Return))
+        for node in ast.walk(part)
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    if compiled is not None:
+        calls = [
+            (part, node)
+            for part, node in calls
+            if _is_compiled(node.func)
+            or isinstance(node.func, ast.Name)
+            and node.func.id in compiled
+        ][-1:]
+    if not calls:
+        raise SourceError("the compiled call is not found in its line")
+    statement, call = calls[0]
+    if compiled is None and getattr(statement, "value", None) is not call:
+        raise SourceError("the call is made in a function whose value is not kept")
+    made = _assign(RESULT, call, statement)
+    arguments = [each.id for each in call.args if isinstance(each, ast.Name)] if compiled else []
+    if statement is not step:
+        _Exchange(statement, made).visit(step)
+        return step, list(dict.fromkeys(arguments))
+    return made, list(dict.fromkeys(arguments))
+
+
+class _Exchange(ast.NodeTransformer):
+    """One statement in the place of another."""
+
+    def __init__(self, old: ast.stmt, new: ast.stmt) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)

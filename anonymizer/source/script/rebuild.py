@@ -1,0 +1,68 @@
+"""A script as a public program, statement by statement: hooks, settings and earlier calls that
+the failing call needs, and that what it reaches does not show.
+
+The last resort of a search. Names, texts and numbers are replaced as in any other source; what no
+public word stands for ends the rewriting.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection
+from dataclasses import replace
+
+from anonymizer.graph.factory import wrap_script
+from anonymizer.graph.repro import FACTORY
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.script.compilation import RESULT, Compilation, take_call
+from anonymizer.source.script.imported_names import ImportedNames
+from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
+from anonymizer.source.script.steps import Frames, list_steps, strip
+from anonymizer.source.symbols.names import PublicNames
+
+
+def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> SourceProgram:
+    """The public program of a script up to its failing call.
+
+    Args:
+        text: the script.
+        frames: where the failing call was made.
+        vocabulary: the attribute names that exist on torch's objects.
+
+    Raises:
+        SourceError: the call is not made by a statement that can be found, or the script has
+            something without a public form.
+    """
+    steps, last, is_direct = list_steps(ast.parse(text), frames)
+    imports = ImportedNames([*steps, last])
+    steps = [each for step in steps for each in strip(imports.rewrite(step))]
+    compilation = Compilation()
+    steps = [each for step in steps for each in compilation.rewrite(step)]
+    *made, last = compilation.rewrite(imports.visit(last))
+    line = frames[-1][1] if is_direct else last.lineno
+    call, arguments = take_call(last, line, compilation.compiled if is_direct else None)
+    module = ast.Module([*steps, *made, call], [])
+    names = PublicNames(vocabulary, list_words(module))
+    module = Renaming(module, names, compilation.compiled).visit(module)
+    public = [names.tables["variables"].get(name, name) for name in arguments]
+    given = "".join(f"{name}, " for name in public)
+    return SourceProgram(
+        ast.fix_missing_locations(module),
+        f"({PUBLIC[RESULT]}, ({given.strip()}))",
+        ast.Module([ast.Return(ast.Tuple([], ast.Load()))], []),
+        mapping=names.mapping(),
+        reverse=names.reverse(),
+        is_script=True,
+    )
+
+
+def wrap(program: SourceProgram) -> SourceProgram:
+    """The program as it is written: a script in a function that is given what compiles, so that
+    each run has objects of its own.
+    """
+    if not program.is_script:
+        return program
+    statements = copy.deepcopy(program.definitions.body)
+    factory = wrap_script(statements, program.callable_expression)
+    return replace(program, definitions=ast.Module([factory], []), callable_expression=FACTORY)

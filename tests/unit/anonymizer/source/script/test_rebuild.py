@@ -1,0 +1,263 @@
+"""A script rewritten statement by statement, up to its failing call."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import pytest
+
+from anonymizer.graph.repro import ReproCheck
+from anonymizer.kinds import Kind
+from anonymizer.plain.forms import PlainForm
+from anonymizer.source.script.rebuild import rebuild_script
+from anonymizer.source.symbols.symbol_table import SourceError
+from reporter.core.candidate import Candidate
+from reporter.reduce.source_candidates import Rewritten
+from reporter.verify.plain import write_plain_program
+
+#: Attribute names that torch's objects have.
+WORDS = frozenset(
+    "relu sum backward grad weight arange ones randn Linear Module forward shape compile".split()
+)
+
+
+def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> Rewritten:
+    """The script with the failing call in the marked line; `inside` are the functions that led
+    there, each of which is called in the line marked by its name.
+    """
+    text = textwrap.dedent(text)
+    lines = text.splitlines()
+
+    def find(mark: str) -> int:
+        return next(at for at, line in enumerate(lines, 1) if line.endswith(mark))
+
+    marks = [f"# {name}" for name in inside] + [marker]
+    frames = [(name, find(mark)) for name, mark in zip(("<module>", *inside), marks)]
+    return Rewritten(rebuild_script(text, frames, WORDS))
+
+
+def definitions(text: str, **more: object) -> str:
+    return rebuild(text, **more).program.definitions_text()  # type: ignore[arg-type]
+
+
+def plain(text: str, check: ReproCheck) -> str:
+    body = Candidate(rebuild(text), check).body()
+    found = write_plain_program(body, check, PlainForm.PLAINEST)
+    assert found is not None
+    return found
+
+
+STALE = """
+    import torch
+
+    class Ledger:
+        rate = staticmethod(lambda x: x * 2)
+
+    ledger = Ledger()
+
+    @torch.compile(fullgraph=True)
+    def settle(amount):
+        '''Says what it does.'''
+        return ledger.rate(amount)
+
+    amount = torch.arange(3.0)
+    print("before", settle(amount))
+    Ledger.rate = staticmethod(lambda x: x * 9)
+    assert settle is not None
+    print("after", settle(amount))  # fails
+    print("never", amount)
+    """
+
+
+def test_the_statements_up_to_the_call_in_public_words() -> None:
+    program = rebuild(STALE).program
+    assert program.definitions_text() == textwrap.dedent("""\
+        class Thing1:
+            attr1 = staticmethod(lambda arg1: arg1 * 2)
+        value1 = Thing1()
+
+        def fn(value2):
+            return value1.attr1(value2)
+        compiled = compile(fn)
+        value2 = torch.arange(3.0)
+        compiled(value2)
+        Thing1.attr1 = staticmethod(lambda arg1: arg1 * 9)
+        out = compiled(value2)""")
+    assert program.callable_expression == "(out, (value2,))"
+    assert program.mapping["ledger"] == "value1"
+    assert program.reverse["Thing1"] == "Ledger"
+
+
+def test_the_plain_form_is_a_flat_script() -> None:
+    check = ReproCheck(Kind.STALE_GRAPH, (("backend", "'eager'"),), double=False)
+    assert plain(STALE, check) == textwrap.dedent("""\
+        import torch
+
+
+        class Thing:
+            attr = staticmethod(lambda z: z * 2)
+
+
+        x = Thing()
+
+
+        def fn(y):
+            return x.attr(y)
+
+
+        compiled = torch.compile(fn, backend="eager")
+        y = torch.arange(3.0)
+        compiled(y)
+        Thing.attr = staticmethod(lambda z: z * 9)
+        torch.testing.assert_close(compiled(y), fn(y))
+        """)
+
+
+def test_a_main_function_is_written_where_it_is_called() -> None:
+    text = """
+        import torch
+        from torch import nn
+
+        def build():
+            return nn.Linear(3, 3)
+
+        def main():
+            fast = torch.compile(build())
+            ready = fast(torch.ones(3))  # fails
+
+        if __name__ == "__main__":
+            main()  # main
+        """
+    assert "compiled = compile(helper1())\nout = compiled(torch.ones(3))" in definitions(
+        text, inside=["main"]
+    )
+
+
+def test_the_call_of_a_function_with_parameters_is_compared_as_a_whole() -> None:
+    text = """
+        import torch
+
+        def double(x):
+            return x * 2
+
+        def step(call, batch):
+            return call(batch)  # step's own
+
+        found = step(torch.compile(double), torch.ones(2))  # step
+        """
+    program = rebuild(text, "# step's own", ["step"]).program
+    assert program.definitions_text().endswith("out = helper2(compile(helper1), torch.ones(2))")
+    assert program.callable_expression == "(out, ())"
+
+
+def test_a_private_fn_is_not_the_public_one() -> None:
+    text = """
+        import torch
+
+        def fn(out):
+            return out.relu()
+
+        @torch.compile
+        def compiled(compile):
+            return fn(compile)
+
+        out = compiled(torch.ones(2))  # fails
+        """
+    assert definitions(text) == textwrap.dedent("""\
+        def helper1(arg1):
+            return arg1.relu()
+
+        def fn(arg2):
+            return helper1(arg2)
+        compiled = compile(fn)
+        out = compiled(torch.ones(2))""")
+
+
+def test_what_is_global_belongs_to_the_run() -> None:
+    text = """
+        import torch
+
+        count = 0
+
+        def step(x):
+            global count
+            count += 1
+            return x + count
+
+        fast = torch.compile(step)
+        fast(torch.ones(2))  # fails
+        """
+    content = rebuild(text)
+    check = ReproCheck(Kind.WRONG_RESULT, double=False)
+    assert "nonlocal value1" in Candidate(content, check).text()
+    found = write_plain_program(content.body(), check, PlainForm.PLAINEST)
+    assert found is not None and "global x" in found
+
+
+def test_texts_and_numbers_are_nobodys() -> None:
+    text = """
+        import torch
+
+        rates = {"harbour-7": 0.0731, "quay": 4711}
+        fast = torch.compile(lambda x: x * rates["harbour-7"] + rates["quay"])
+        fast(torch.ones(2))  # fails
+        """
+    found = definitions(text)
+    assert "value1 = {'text1': 0.07, 'text2': 64}" in found
+    assert not {"harbour", "0731", "4711", "quay"} & set(found)
+
+
+@pytest.mark.parametrize(
+    "line, reason",
+    [
+        ("x = open('weights.bin')", r"open\(\)"),
+        ("x = torch.ones(2).plankton", "an attribute that is neither"),
+        ("x = f'{torch.ones(2)}'.encode()\ny = b'key'", "a constant without a public form"),
+    ],
+)
+def test_what_has_no_public_form_ends_the_rewriting(line: str, reason: str) -> None:
+    text = f"import torch\n{line}\ntorch.compile(torch.relu)(torch.ones(2))  # fails\n"
+    with pytest.raises(SourceError, match=reason):
+        rebuild(text)
+
+
+def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
+    text = """
+        import argparse
+        import numpy as np
+        import torch
+
+        def parse():
+            return argparse.ArgumentParser().parse_args()
+
+        def load():
+            return np.ones(3)
+
+        args = parse()
+        torch.manual_seed(args.seed)
+        width = args.width
+        weight = torch.ones(3)
+        if args.verbose:
+            print(np.pi)
+        fast = torch.compile(torch.relu)
+        fast(weight)  # fails
+        """
+    assert definitions(text) == (
+        "value1 = torch.ones(3)\ncompiled = compile(torch.relu)\nout = compiled(value1)"
+    )
+    with pytest.raises(SourceError, match="neither torch's nor Python's own"):
+        rebuild(text.replace("fast(weight)", "fast(torch.from_numpy(load()))"))
+
+
+def test_a_backend_of_the_scripts_own_ends_the_rewriting() -> None:
+    text = """
+        import torch
+
+        def own(gm, _):
+            return gm.forward
+
+        torch.compile(torch.relu, backend=own)(torch.ones(2))  # fails
+        """
+    with pytest.raises(SourceError, match="a custom backend"):
+        rebuild(text)
