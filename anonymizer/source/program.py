@@ -48,8 +48,8 @@ class SourceProgram:
     definitions call `STATE`, or, where the program `observes_arguments`, as what its own arguments
     hold. With `has_own_state` each run makes the definitions anew (`source.state.wrap`). `sizes`
     are the parameters of `inputs()`, and `sequences` what several calls may be, likeliest first.
-    Where it `is_script`, the definitions are statements that compile and call by themselves, and the
-    expression is their result with the arguments.
+    Where it `is_script`, the definitions are statements that compile and call by themselves, and
+    the expression is their result with the arguments.
     """
 
     definitions: ast.Module

@@ -175,13 +175,15 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     if excused is not None:
         return excused
     own = climber.ladder[climber.own_name()]
+    # where a fresh compile refuses the call, the script's own gradients were not compared
+    is_compared = finding.comparison is not None
+    seen = measure_steadiness(climber, differs, afresh=False) if is_compared else (1, 1)
     detail = reused.detail or describe(reused.comparison)
-    raised = own.failure["exception"] if own.failure else "an exception"
-    summary = (
-        "A compiled graph that is reused returns wrong gradients,"
-        f" {'compiled afresh it is right' if own.good else f'where a fresh compile raises {raised}'}"
-        f" ({detail})."
-    )
+    afresh = "compiled afresh it is right"
+    if not own.good:
+        raised = own.failure["exception"] if own.failure else "an exception"
+        afresh = f"where a fresh compile raises {raised}"
+    summary = f"A compiled graph that is reused returns wrong gradients, {afresh} ({detail})."
     return make_diagnosis(
         climber,
         Kind.STALE_GRAPH,
@@ -190,7 +192,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
         (EAGER, AGAIN, EXACT, "compiled", climber.own_name()),
         signature=Signature(Kind.STALE_GRAPH, Layer.DYNAMO),
         comparison=reused.comparison,
-        reproduced=(1, 1),
+        reproduced=seen,
     )
 
 

@@ -254,8 +254,8 @@ class CallJudge:
     def _compare_reused_gradients(
         self, call: int, eager: RunAnswer, path: str
     ) -> Comparison | None:
-        """The gradients of the graph that the program has, if they differ from eager's: state of the
-        program that changed after it was compiled is the same for all calls that are replayed.
+        """The gradients of the graph that the program has, if they differ from eager's: the calls
+        that are replayed all meet the state that changed after the first one.
         """
         reused = self._run(call, "reused-grad", {"how": "reused", "grads": path})
         if reused["outcome"] != "ok":

@@ -73,6 +73,7 @@ def _fine(kind: str, layer: str, script: str = "", live: bool = False) -> Case:
 CASES: dict[str, Case] = {
     # -- raises ------------------------------------------------------------------------------------
     "setattr_rejected_is_replayed": _bug("crash", "dynamo", "setattr_rejected_is_replayed"),
+    "hook_in_its_place": _fine("not_reproduced", "none"),
     "dyn_dict": _fine("not_reproduced", "none", "dyn_dict"),
     "compile_does_not_survive_a_getattr": _bug("crash", "dynamo"),
     "aot_autograd_raises": _bug("crash", "aot_autograd", live=True),
@@ -142,6 +143,7 @@ CASES: dict[str, Case] = {
     "attention_without_dropout": _bug("wrong_result", "backend"),
     "attention_with_dropout": _bug("wrong_result", "backend"),
     "second_finding_is_the_bug": _bug("wrong_result", "backend"),
+    "hook_added_to_compiled_layer": _bug("stale_graph", "dynamo"),
     "stale_graph_of_a_backend": _bug("stale_graph", "backend", live=True),
     "stale_offset_backend": _bug("stale_graph", "backend", "stale_offset_backend"),
     "cached_code_of_another_float": _bug("stale_graph", "inductor"),

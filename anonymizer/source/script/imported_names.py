@@ -34,8 +34,8 @@ class ImportedNames(ast.NodeTransformer):
         self.paths[name] = whole
 
     def rewrite(self, step: ast.stmt) -> ast.stmt | None:
-        """A statement with whole paths; None for an import, and for one that reaches what is neither
-        torch's nor Python's own, whose names nobody can read then either.
+        """A statement with whole paths; None for an import, and for one that reaches what is
+        neither torch's nor Python's own, whose names nobody can read then either.
         """
         try:
             made: ast.stmt | None = self.visit(step)
