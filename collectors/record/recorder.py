@@ -26,7 +26,6 @@ from ..protocol import (
     RecorderSpec,
     ScriptGreeting,
 )
-from ..source import ownership
 from . import starting
 from .channel import Channel
 from .watched_callable import CompiledCall, WatchedCallable, convert_options_to_json
@@ -199,7 +198,7 @@ class Recorder(CallWatcher):
             "watched": watched.number,
             "history": len(recorded.history),
             "origin": starting.find_origin(),
-            "frames": ownership.list_own_frames(),
+            "frames": seen.frames(),
             "room": seen.room(),
         }
         self.ask(begin)

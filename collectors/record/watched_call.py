@@ -14,7 +14,8 @@ import torch
 from ..call import context, exporting, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
-from ..protocol import RecorderSpec
+from ..protocol import OwnFrame, RecorderSpec
+from ..source import ownership
 from . import call_state
 from .fork_server import ForkServer
 from .watched_callable import CompiledCall, build_signature
@@ -88,6 +89,10 @@ class WatchedCall:
         """
         level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
         return level is not None and level() is not None
+
+    def frames(self) -> List[OwnFrame]:
+        """The functions of the program that led to the call, outermost first."""
+        return ownership.list_own_frames()
 
     def record(self) -> rungs.RecordedCall:
         """All that it takes to make the call again in a copy of this process."""
