@@ -141,13 +141,13 @@ def read_graph(data: CapturedGraph, recipe: ChooseRecipe) -> Graph:
 def _input(item: GraphInput, recipe: ChooseRecipe) -> Input:
     meta, stats, alias = read_meta(item["meta"]), item.get("stats") or {}, item.get("alias")
     return Input(
-        item["name"],
-        item["kind"],
-        meta,
-        recipe(meta, stats),
-        Alias(alias["of"], alias["offset"]) if alias else None,
-        tuple(item.get("symbols") or ()),
-        tuple(sorted(_freeze(stats))),
+        name=item["name"],
+        kind=item["kind"],
+        meta=meta,
+        recipe=recipe(meta, stats),
+        alias=Alias(alias["of"], alias["offset"]) if alias else None,
+        symbols=tuple(item.get("symbols") or ()),
+        stats=tuple(sorted(_freeze(stats))),
     )
 
 

@@ -83,15 +83,19 @@ class Terms:
             return self
         tokens, parts, spoken = _words_in(text)
         return Terms(
-            {name: kind for name, kind in self.names.items() if name not in tokens},
-            {name: kind for name, kind in self.code_names.items() if name not in tokens},
-            self.words - parts,
-            {string: kind for string, kind in self.strings.items() if string not in text},
-            {string: kind for string, kind in self.code_strings.items() if string not in text},
-            frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
-            frozenset(phrase for phrase in self.code_phrases if " ".join(phrase) not in spoken),
-            self.numbers,
-            self.code_numbers,
+            names={name: kind for name, kind in self.names.items() if name not in tokens},
+            code_names={name: kind for name, kind in self.code_names.items() if name not in tokens},
+            words=self.words - parts,
+            strings={string: kind for string, kind in self.strings.items() if string not in text},
+            code_strings={
+                string: kind for string, kind in self.code_strings.items() if string not in text
+            },
+            phrases=frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
+            code_phrases=frozenset(
+                phrase for phrase in self.code_phrases if " ".join(phrase) not in spoken
+            ),
+            numbers=self.numbers,
+            code_numbers=self.code_numbers,
         )
 
 
@@ -177,15 +181,15 @@ class _Collector:
 
     def terms(self) -> Terms:
         return Terms(
-            self.names,
-            self.code_names,
-            frozenset(self.words),
-            self.strings,
-            self.code_strings,
-            frozenset(self.phrases),
-            frozenset(self.code_phrases),
-            frozenset(self.numbers),
-            frozenset(self.code_numbers),
+            names=self.names,
+            code_names=self.code_names,
+            words=frozenset(self.words),
+            strings=self.strings,
+            code_strings=self.code_strings,
+            phrases=frozenset(self.phrases),
+            code_phrases=frozenset(self.code_phrases),
+            numbers=frozenset(self.numbers),
+            code_numbers=frozenset(self.code_numbers),
         )
 
     # What counts as rare

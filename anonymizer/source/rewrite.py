@@ -53,14 +53,14 @@ def rebuild(
     earlier = [_arguments(context, entry, call) for call in gathered.get("earlier", ())]
     sequences = tuple(find_sequences(writer, args, earlier))
     return SourceProgram(
-        ast.Module(order_definitions(context.definitions.statements), []),
-        expression,
-        inputs,
-        None,
-        context.names.mapping(),
-        context.names.reverse(),
-        tuple(dict.fromkeys(context.definitions.problems)),
-        find_tensor_paths(values, _root(context, gathered["entry"]), args),
+        definitions=ast.Module(order_definitions(context.definitions.statements), []),
+        callable_expression=expression,
+        inputs=inputs,
+        backend=None,
+        mapping=context.names.mapping(),
+        reverse=context.names.reverse(),
+        problems=tuple(dict.fromkeys(context.definitions.problems)),
+        tensors=find_tensor_paths(values, _root(context, gathered["entry"]), args),
         sequences=sequences,
     )
 
@@ -110,7 +110,13 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
     inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
     definitions = ast.Module(order_definitions(context.definitions.statements), [])
     return SourceProgram(
-        definitions, name, inputs, name, names.mapping(), names.reverse(), reported
+        definitions=definitions,
+        callable_expression=name,
+        inputs=inputs,
+        backend=name,
+        mapping=names.mapping(),
+        reverse=names.reverse(),
+        problems=reported,
     )
 
 

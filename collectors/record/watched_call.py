@@ -100,14 +100,14 @@ class WatchedCall:
         if watched.makes:  # what is made has to be called to be compared
             compiled = exporting.export_afresh(watched.function, watched.options, {"how": "reused"})
         return rungs.RecordedCall(
-            watched.function,
-            compiled,
-            args,
-            kwargs,
-            watched.options,
-            self.state,
-            self._history(),
-            environment.find_changed_settings(),
+            function=watched.function,
+            compiled=compiled,
+            args=args,
+            kwargs=kwargs,
+            options=watched.options,
+            state=self.state,
+            history=self._history(),
+            settings=environment.find_changed_settings(),
         )
 
     def _history(self) -> List[Tuple[Any, Any]]:

@@ -39,13 +39,13 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
         checked = merge([Path(name) for name in asked.repros])
     else:
         request = CheckRequest(
-            asked.repros,
-            Selection(asked.torch, asked.python, asked.index, asked.backend),
-            asked.all,
-            asked,
-            _shard(asked.shard),
-            asked.trust,
-            user,
+            repros=asked.repros,
+            selection=Selection(asked.torch, asked.python, asked.index, asked.backend),
+            all=asked.all,
+            mode=asked,
+            shard=_shard(asked.shard),
+            trust=asked.trust,
+            user=user,
         )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)

@@ -215,7 +215,13 @@ def _due(
         else CheckOutcome.FIXED if standing.is_closed else CheckOutcome.REPRODUCES
     )
     comment = Comment(
-        check.key, address, number, check, said["said"] if said else 0, before, standing.is_closed
+        key=check.key,
+        address=address,
+        number=number,
+        check=check,
+        said=said["said"] if said else 0,
+        before=before,
+        is_closed=standing.is_closed,
     )
     if before == check.outcome:
         return None

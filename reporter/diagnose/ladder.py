@@ -261,17 +261,17 @@ class Climber:
             else str(answer.get("signal") or "")
         )
         measured = MeasuredRung(
-            name,
-            outcome,
-            detail[:300],
-            None,
-            failure,
-            answer.get("signal"),
-            answer.get("snapshot"),
-            round(float(answer.get("seconds") or flight.seconds()), 2),
-            str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
-            answer.get("phase") or "",
-            answer.get("compilations", 0),
+            name=name,
+            outcome=outcome,
+            detail=detail[:300],
+            comparison=None,
+            failure=failure,
+            signal=answer.get("signal"),
+            snapshot=answer.get("snapshot"),
+            seconds=round(float(answer.get("seconds") or flight.seconds()), 2),
+            stack=str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
+            phase=answer.get("phase") or "",
+            compilations=answer.get("compilations", 0),
         )
         self.ladder.rungs[name] = measured
         return measured

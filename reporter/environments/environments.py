@@ -323,17 +323,26 @@ def _describe(folder: Path) -> CachedEnvironment:
         environment, used = data["place"], (folder / _MARKER).stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         rest = Release(folder.name)
-        return CachedEnvironment(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
+        return CachedEnvironment(
+            name=folder.name,
+            path=folder,
+            release=rest,
+            torch="",
+            python="",
+            size=_bytes(folder),
+            used=0.0,
+            is_whole=False,
+        )
     is_whole = _read(release, folder) is not None
     return CachedEnvironment(
-        folder.name,
-        folder,
-        release,
-        environment["torch"],
-        environment["version"],
-        _bytes(folder),
-        used,
-        is_whole,
+        name=folder.name,
+        path=folder,
+        release=release,
+        torch=environment["torch"],
+        python=environment["version"],
+        size=_bytes(folder),
+        used=used,
+        is_whole=is_whole,
     )
 
 

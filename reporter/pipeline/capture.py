@@ -60,18 +60,18 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
 
 def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVerdict:
     return CapturedVerdict(
-        diagnosis.kind,
-        diagnosis.layer,
-        diagnosis.summary,
-        diagnosis.is_bug,
-        diagnosis.signature,
-        diagnosis.failure,
-        _rows(diagnosis.ladder),
-        diagnosis.reproduced,
-        replace_section(found.details.sections, timing=run.progress.rows()),
-        (*_remarks(found.diagnosis), *found.details.lines),
-        diagnosis.is_request,
-        diagnosis.is_from_cache,
+        kind=diagnosis.kind,
+        layer=diagnosis.layer,
+        summary=diagnosis.summary,
+        is_bug=diagnosis.is_bug,
+        signature=diagnosis.signature,
+        failure=diagnosis.failure,
+        ladder=_rows(diagnosis.ladder),
+        reproduced=diagnosis.reproduced,
+        details=replace_section(found.details.sections, timing=run.progress.rows()),
+        remarks=(*_remarks(found.diagnosis), *found.details.lines),
+        is_request=diagnosis.is_request,
+        is_from_cache=diagnosis.is_from_cache,
     )
 
 
@@ -178,13 +178,13 @@ def _rows(ladder: Ladder | None) -> tuple[RungRow, ...]:
 def _row(rung: MeasuredRung) -> RungRow:
     worst = find_worst_value(rung.comparison) if rung.comparison else None
     return RungRow(
-        rung.name,
-        rung.outcome,
-        rung.detail,
-        worst.get("max_abs_error") if worst else None,
-        worst.get("error_vs_fp64") if worst else None,
-        worst.get("eager_error_vs_fp64") if worst else None,
-        rung.seconds,
+        rung=rung.name,
+        outcome=rung.outcome,
+        detail=rung.detail,
+        max_abs_error=worst.get("max_abs_error") if worst else None,
+        error_vs_fp64=worst.get("error_vs_fp64") if worst else None,
+        eager_error_vs_fp64=worst.get("eager_error_vs_fp64") if worst else None,
+        seconds=rung.seconds,
     )
 
 

@@ -77,14 +77,14 @@ class Measurement:
         shown = extras.begin("test and pictures", lambda: self._measurements(summary), None)
         details = ReproDetails(rows, culprit(), near(), shown(), self._eager_error())
         return BuiltRepro(
-            verified.reduced.candidate,
-            verified.program,
-            verified.cold,
-            self._search_result(self._other_findings(extras)),
-            details,
-            summary,
-            verified.differs_from,
-            list_needed_numbers(text, verified.needed),
+            candidate=verified.reduced.candidate,
+            program=verified.program,
+            cold=verified.cold,
+            search=self._search_result(self._other_findings(extras)),
+            details=details,
+            summary=summary,
+            differs_from=verified.differs_from,
+            numbers_left=list_needed_numbers(text, verified.needed),
         )
 
     def _ablation(self, extras: Extras, harness: str, check: ReproCheck) -> tuple[RungRow, ...]:

@@ -313,13 +313,13 @@ def _script_of(run: Run, entry: EntryPoint) -> WatchedScript:
     """The program of a run, which has its share of the time that the run has left."""
     seconds = run.within(run.work.timeout, _SHARE_OF_SCRIPT)
     return WatchedScript(
-        entry,
-        run.info.path,
-        run.folder,
-        run.progress,
-        replace(run.work, timeout=seconds),
-        find_echo(run.talk),
-        run.program.untrusted,
+        entry=entry,
+        python=run.info.path,
+        folder=run.folder,
+        progress=run.progress,
+        work=replace(run.work, timeout=seconds),
+        echo=find_echo(run.talk),
+        untrusted=run.program.untrusted,
     )
 
 

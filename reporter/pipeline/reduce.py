@@ -152,14 +152,14 @@ class ProgramSearch:
             self.progress.stage("needs", "what the model needs beside stock layers to fail")
             different = traced_model.find_difference(self.captured, reduced, self.ask)
         return ReducedProgram(
-            self.captured,
-            reduced,
-            self.accepted,
-            self.others,
-            self.scheduler.counts,
-            tuple(self.history),
-            different,
-            self.backend is not None,
+            captured=self.captured,
+            candidate=reduced,
+            accepted=self.accepted,
+            others=self.others,
+            counts=self.scheduler.counts,
+            history=tuple(self.history),
+            different=different,
+            own_backend=self.backend is not None,
         )
 
     def _count(self, counts: Counts) -> None:

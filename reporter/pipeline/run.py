@@ -72,13 +72,13 @@ class Run:
         assert self.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")
         return Destination(
-            self.issue,
-            self.program.cwd,
-            self.info,
-            self.output,
-            time.monotonic() - self.started,
-            self.progress.rows(),
-            not_measured,
+            issue=self.issue,
+            cwd=self.program.cwd,
+            info=self.info,
+            output=self.output,
+            seconds=time.monotonic() - self.started,
+            timing=self.progress.rows(),
+            not_measured=not_measured,
         )
 
     def within(self, seconds: float, share: float = 1.0) -> float:

@@ -280,16 +280,16 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
     failure = captured.verdict.failure
     told = captured.verdict.reported_kind
     verdict = Verdict(
-        told,
-        captured.verdict.layer,
-        captured.verdict.is_bug and not captured.verdict.is_request,
-        captured.verdict.summary,
-        captured.verdict.signature.text() if captured.verdict.signature else "",
-        failure["exception"] if failure else None,
-        failure["first_line"] if failure else None,
-        captured.verdict.reproduced,
-        explain_verdict(captured.verdict),
-        captured.script.command,
+        kind=told,
+        layer=captured.verdict.layer,
+        is_bug=captured.verdict.is_bug and not captured.verdict.is_request,
+        summary=captured.verdict.summary,
+        signature=captured.verdict.signature.text() if captured.verdict.signature else "",
+        exception=failure["exception"] if failure else None,
+        message=failure["first_line"] if failure else None,
+        reproduced=captured.verdict.reproduced,
+        explanation=explain_verdict(captured.verdict),
+        command=captured.script.command,
     )
     return Report(
         verdict,

@@ -213,7 +213,15 @@ class TritonProgram:
         )
         lines = len([line for line in verified.text.splitlines() if line.strip()])
         seconds = round(time.monotonic() - self.run.started, 1)
-        repro = ReproInfo(REPRO, kernel.statements, lines, (), True, self.tried, seconds)
+        repro = ReproInfo(
+            path=REPRO,
+            statements=kernel.statements,
+            lines=lines,
+            operators=(),
+            verified_cold=True,
+            candidates=self.tried,
+            seconds=seconds,
+        )
         report = replace(
             found.report,
             verdict=replace(

@@ -178,13 +178,13 @@ def load_issue(store: sqlite3.Connection, repository: str, number: int) -> Known
         return None
     labels: Sequence[str] = json.loads(row["labels"])
     return KnownIssue(
-        row["repository"],
-        row["number"],
-        row["title"],
-        row["state"],
-        row["reason"],
-        tuple(labels),
-        row["synced"],
+        repository=row["repository"],
+        number=row["number"],
+        title=row["title"],
+        state=row["state"],
+        reason=row["reason"],
+        labels=tuple(labels),
+        synced=row["synced"],
     )
 
 
@@ -200,11 +200,11 @@ def is_beside(address: str) -> bool:
 
 def _filing(row: sqlite3.Row) -> Filing:
     return Filing(
-        row["key"],
-        row["repository"],
-        State(row["state"]),
-        row["number"],
-        row["url"],
-        row["detail"],
-        row["updated"],
+        key=row["key"],
+        address=row["repository"],
+        state=State(row["state"]),
+        number=row["number"],
+        url=row["url"],
+        detail=row["detail"],
+        updated=row["updated"],
     )

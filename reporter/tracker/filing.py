@@ -284,16 +284,16 @@ class _Filer:
         except BugreportError as error:
             log_notes += (f"the issue could not be read back: {error}",)
         return FilingResult(
-            action,
-            self.repository,
-            post.draft,
-            landed.number,
-            landed.url,
-            labels,
-            assignees,
-            found,
-            log_url,
-            (*notes, *log_notes),
+            action=action,
+            repository=self.repository,
+            draft=post.draft,
+            number=landed.number,
+            url=landed.url,
+            labels=labels,
+            assignees=assignees,
+            duplicates=found,
+            log_url=log_url,
+            notes=(*notes, *log_notes),
         )
 
     def _note_earlier_twin(self, post: IssuePost, number: int) -> tuple[str, ...]:
@@ -320,13 +320,13 @@ class _Filer:
         if not draft.text.log:
             return None, ()
         post = CommentPost(
-            self.session,
-            self.project,
-            f"{self.repository}#{number}/log",
-            number,
-            f"<!-- bugreport-log: {draft.key} -->",
-            LogText(self.session, draft, self.user.say),
-            "the comment with the error log",
+            session=self.session,
+            project=self.project,
+            address=f"{self.repository}#{number}/log",
+            number=number,
+            mark=f"<!-- bugreport-log: {draft.key} -->",
+            text=LogText(self.session, draft, self.user.say),
+            what="the comment with the error log",
         )
         try:
             return submitter.deliver(post).url, ()

@@ -83,13 +83,13 @@ def _state(
 def build_known_issue(repository: Repository, issue: Issue) -> KnownIssue:
     """What the tracker says of an issue now; call it inside `TrackerSession.calling`."""
     return KnownIssue(
-        str(repository),
-        issue.number,
-        clean_line(issue.title, 200),
-        clean_line(issue.state),
-        clean_line(issue.state_reason or ""),
-        tuple(clean_line(label.name) for label in issue.labels),
-        format_now(),
+        repository=str(repository),
+        number=issue.number,
+        title=clean_line(issue.title, 200),
+        state=clean_line(issue.state),
+        reason=clean_line(issue.state_reason or ""),
+        labels=tuple(clean_line(label.name) for label in issue.labels),
+        synced=format_now(),
     )
 
 

@@ -208,7 +208,14 @@ def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str])
     if result.signal is not None:
         code = -getattr(signal, result.signal, 0) or None
     return Attempt(
-        outcome, match, failure, stderr[-8000:], stdout[-4000:], result.seconds, result.detail, code
+        outcome=outcome,
+        match=match,
+        failure=failure,
+        stderr=stderr[-8000:],
+        stdout=stdout[-4000:],
+        seconds=result.seconds,
+        detail=result.detail,
+        exit=code,
     )
 
 

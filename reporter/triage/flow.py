@@ -113,7 +113,15 @@ def triage(
     runs, control = _observe(found, says, runs, judged, wanted, user)
     status, sentence = decide(says, runs, judged, control)
     result = Triage(
-        thread, status, sentence, says, found, None, tuple(runs), judged, contained=not wanted.trust
+        thread=thread,
+        status=status,
+        sentence=sentence,
+        stated=says,
+        repro=found,
+        refusal=None,
+        runs=tuple(runs),
+        judged=judged,
+        contained=not wanted.trust,
     )
     result = replace(result, control=control)
     if lacking is not None and status != Status.REPRODUCES:

@@ -51,16 +51,16 @@ def _failure(result: Triage) -> ReportedFailure:
     text = minimal.text if minimal else ""
     mark = Fingerprint.from_json(judged.fingerprint)
     stored = StoredReport(
-        compute_key(text or result.thread.name),
-        format_now(),
-        "",
-        result.thread.title,
-        judged.kind,
-        judged.layer,
-        judged.signature,
-        mark.value,
-        result.runs[0].torch,
-        text,
+        key=compute_key(text or result.thread.name),
+        created=format_now(),
+        folder="",
+        title=result.thread.title,
+        kind=judged.kind,
+        layer=judged.layer,
+        signature=judged.signature,
+        fingerprint=mark.value,
+        torch=result.runs[0].torch,
+        repro=text,
     )
     operators = judged.operators or (
         list_called_operators(result.repro.text) if result.repro else ()

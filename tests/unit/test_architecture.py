@@ -150,6 +150,24 @@ def count_needed(node: ast.ClassDef) -> int:
     return sum(isinstance(each, ast.AnnAssign) and each.value is None for each in node.body)
 
 
+def test_no_class_is_given_more_than_six_values_by_their_place_alone() -> None:
+    """Nobody who reads the call can tell the seventh value from the eighth."""
+    trees = {
+        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+        for top in PACKAGES
+        for path in (ROOT / top).rglob("*.py")
+    }
+    nodes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree)]
+    classes = {node.name for _, node in nodes if isinstance(node, ast.ClassDef)} | {"cls"}
+    long = [
+        f"{path}:{node.lineno}"
+        for path, node in nodes
+        if isinstance(node, ast.Call) and len(node.args) > 6
+        if ast.unparse(node.func).rpartition(".")[2] in classes
+    ]
+    assert len(classes) > 500 and long == []
+
+
 def test_what_is_imported_by_its_name_lies_below_as_well() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     layers = re.search(r'containers = \["collectors"\]\nlayers = \[\n(.*?)\]', project, re.S)

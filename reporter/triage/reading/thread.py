@@ -67,13 +67,13 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
         for comment in comments:
             posts.append(Post(_login(comment.user), comment.body or ""))
         return Thread(
-            str(address),
-            clean_line(issue.title or "", 300),
-            tuple(posts),
-            tuple(clean_line(label.name) for label in issue.labels),
-            str(issue.state),
-            address,
-            issue.updated_at.isoformat() if issue.updated_at else "",
+            name=str(address),
+            title=clean_line(issue.title or "", 300),
+            posts=tuple(posts),
+            labels=tuple(clean_line(label.name) for label in issue.labels),
+            state=str(issue.state),
+            address=address,
+            changed=issue.updated_at.isoformat() if issue.updated_at else "",
         )
 
 
