@@ -52,7 +52,7 @@ def diagnose(options: Options) -> RunResult:
 def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunResult:
     """The result, and for who asked for it what each stage used."""
     with attach_program(options, options.timeout) as seen:
-        nothing = seen.nothing() if seen is not None else None
+        nothing = seen.report_nothing_found() if seen is not None else None
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())
         with open_run(options, output, as_whole) as run:

@@ -36,7 +36,7 @@ class AttachedSession(RecordingSession):
         super().__init__(program, Watching(timeout))
         self.fork_servers.keep_latest = False
 
-    def _folder(self) -> Path:
+    def choose_folder(self) -> Path:
         return self._given
 
     def run(self) -> Recording:
@@ -45,7 +45,7 @@ class AttachedSession(RecordingSession):
         Raises CannotJudgeError.
         """
         started = self.clock()
-        server = self._listen()
+        server = self.listen()
         try:
             while self.hello is None:
                 if self.clock() - started > _CONNECT_SECONDS:
@@ -60,14 +60,14 @@ class AttachedSession(RecordingSession):
         finally:
             server.close()
         self.recording.script.seconds = self.clock() - started
-        self._conclude(self.recording.script.exit)
+        self.conclude(self.recording.script.exit)
         return self.recording
 
     def _is_over(self) -> bool:
         """Whether the program is gone, or stuck in a call for longer than one run may take."""
         call, since = self.open_call, self.open_since
         if call is not None and self.clock() - since > self.timeout:
-            self._add(call, Symptom.HANG)
+            self.add_finding(call, Symptom.HANG)
             return True
         assert self.hello is not None
         try:
@@ -76,13 +76,13 @@ class AttachedSession(RecordingSession):
             # how it died is not for a stranger to know; if it was the call, its repetitions will
             # show the same
             if call is not None and self.recording.script.exit is None:
-                self._add(call, Symptom.DIED)
+                self.add_finding(call, Symptom.DIED)
             return True
         except PermissionError:
             pass
         return False
 
-    def _greet(self, message: ScriptGreeting) -> None:
+    def greet(self, message: ScriptGreeting) -> None:
         self.hello = message
         # the latest moment of each callable is asked about graph breaks, which only a whole block
         # can be worth
@@ -98,29 +98,29 @@ class AttachedSession(RecordingSession):
         """Why the program is watched; None before it has connected."""
         return self.hello.get("mode") if self.hello is not None else None
 
-    def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
+    def add_finding(self, call: int, symptom: Symptom, **details: Any) -> None:
         if self.only_findings and symptom == Symptom.SUSPICIOUS:
             self.fork_servers.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
-            super()._add(call, symptom, **details)
+            super().add_finding(call, symptom, **details)
 
-    def _reply(self, answer: HostReply) -> None:
-        if self.mode == "watch" and self._find():
-            super()._reply({**answer, "watch": False, "found": True, "keep": False})
+    def reply(self, answer: HostReply) -> None:
+        if self.mode == "watch" and self._has_found():
+            super().reply({**answer, "watch": False, "found": True, "keep": False})
         else:
-            super()._reply(answer)
+            super().reply(answer)
 
-    def _find(self) -> bool:
+    def _has_found(self) -> bool:
         return any(finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings)
 
-    def nothing(self) -> Report | None:
+    def report_nothing_found(self) -> Report | None:
         """The document of a run in which nothing was found and only findings were wanted; else
         None.
 
         Raises CannotJudgeError if calls could not be compared at all.
         """
         recording = self.recording
-        if not self.only_findings or self._find():
+        if not self.only_findings or self._has_found():
             return None
         if recording.unsupported:
             reason = {"CUDA": "it computes on CUDA", "ranks": "it is one of several ranks"}

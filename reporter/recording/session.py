@@ -61,6 +61,9 @@ class RecordingSession:
 
     `echo` gets what the program prints, `talk` what its user should know. `clock` is in seconds,
     for the script's own limit; its repetitions are timed by the process that makes them.
+
+    Another kind of session overrides `choose_folder`, `greet`, `add_finding`, `reply` and `run`,
+    which begins with `listen` and ends with `conclude`.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class RecordingSession:
         self.clock = clock
         self.echo = echo
         self.talk = talk
-        self.recording = Recording(self._folder())
+        self.recording = Recording(self.choose_folder())
         self.runs = self._runs() if watching.isolation == "rerun" else None
         self._judging = 0.0
         self._is_judging = False
@@ -91,7 +94,7 @@ class RecordingSession:
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
         self._judge = CallJudge(
-            self.recording, self.fork_servers, watching, self.begun, self._add, self._reply
+            self.recording, self.fork_servers, watching, self.begun, self.add_finding, self.reply
         )
         self.open_call: int | None = None
         self.open_since = 0.0
@@ -100,7 +103,7 @@ class RecordingSession:
         self._lock = threading.RLock()
         self._log = bytearray()
 
-    def _folder(self) -> Path:
+    def choose_folder(self) -> Path:
         """Where the socket and the working files are; its path has to be short."""
         return Path(tempfile.mkdtemp(prefix="br-"))
 
@@ -115,7 +118,7 @@ class RecordingSession:
         program, cache = self._rerun_program(), self.program.cache
         return ProgramRuns(program, folder, cache, at_once, self.longest)
 
-    def _listen(self) -> socket.socket:
+    def listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen
         there.
         """
@@ -129,7 +132,7 @@ class RecordingSession:
 
     def run(self) -> Recording:
         """Runs the script to its end (or to `timeout`) and returns what was seen."""
-        server = self._listen()
+        server = self.listen()
         spec = self.recording.folder / "spec.json"
         folder = str(self.recording.folder)
         facts: RecorderSpec = {"socket": f"{folder}/s", "folder": folder}
@@ -168,7 +171,7 @@ class RecordingSession:
         self.recording.script.parent_ended_by = process.lost
         stopped = self.recording.script.stopped or process.lost is not None
         self.recording.script.ended = None if stopped else process.returncode
-        self._conclude(process.returncode if process.lost is None else None)
+        self.conclude(process.returncode if process.lost is None else None)
         return self.recording
 
     def _wait(self, process: SupervisedProgram, started: float) -> None:
@@ -188,7 +191,7 @@ class RecordingSession:
                     call = self.open_call
                 process.end()
                 if call is not None:
-                    self._add(call, Symptom.HANG)
+                    self.add_finding(call, Symptom.HANG)
                 else:
                     self.recording.script.stopped = True
                     self.talk(f"the script was stopped after {now - started:.0f} s (--timeout)")
@@ -244,7 +247,7 @@ class RecordingSession:
                     self._note_reach("the recorder's connection")
                 self._script = connection
                 self._alive = self.clock()
-                self._greet(cast(ScriptGreeting, message))
+                self.greet(cast(ScriptGreeting, message))
             elif message.get("role") == "fork_server":
                 fork_server = self._attach(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
@@ -273,10 +276,11 @@ class RecordingSession:
         call_session.attach(connection, greeting["pid"])
         return call_session
 
-    def _greet(self, message: ScriptGreeting) -> None:
+    def greet(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
 
-    def _reply(self, answer: HostReply) -> None:
+    def reply(self, answer: HostReply) -> None:
+        """Answers the program, which waits, and tells it whether to watch on."""
         assert self._script is not None
         symptoms = [finding.symptom for finding in self.recording.findings]
         enough = len(symptoms) - symptoms.count(Symptom.SUSPICIOUS) >= _MAX_FINDINGS
@@ -305,13 +309,13 @@ class RecordingSession:
                 self.runs.room = message["room"]
             self.fork_servers.begin(call, message["watched"])
             self._alive = self.clock()
-            self._reply({})
+            self.reply({})
         elif message["event"] == "unsupported" and self._can_run_again(message):
             self.runs = self._runs()
             self.fork_servers.session_of = self.runs.call_session
             self.talk(CUDA_NOTE)
             first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
-            self._reply({"isolation": "rerun", "check_first": first})
+            self.reply({"isolation": "rerun", "check_first": first})
         else:
             call, since = message["call"], self.clock()
             if self.open_call == call:
@@ -345,7 +349,8 @@ class RecordingSession:
         recording.script.waited_for = message.get("waited_for") or 0.0
         self.finished.set()
 
-    def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
+    def add_finding(self, call: int, symptom: Symptom, **details: Any) -> None:
+        """Takes in that call `call` needs an explanation; `details` are fields of `Finding`."""
         begun = self.begun[call]
         finding = Finding(
             call=call,
@@ -373,7 +378,8 @@ class RecordingSession:
         number = int(told.read_text()) if told.exists() else 0
         return number if number not in (signal.SIGTERM, signal.SIGINT) else 0
 
-    def _conclude(self, code: int | None) -> None:
+    def conclude(self, code: int | None) -> None:
+        """Adds what the end of the program shows, which came with the exit code `code`."""
         recording = self.recording
         recording.script.children = _children(recording.folder)
         if recording.script.exit is None or self.watching.child is not None:
@@ -381,7 +387,7 @@ class RecordingSession:
             call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
-                self._add(call, Symptom.DIED, signal=name_signal(ended_by))
+                self.add_finding(call, Symptom.DIED, signal=name_signal(ended_by))
         if self.runs:
             self.runs.program_ended()
         kept = {finding.call for finding in recording.findings}

@@ -242,7 +242,7 @@ def test_a_socket_is_seen_only_once_it_answers(
 
     monkeypatch.setattr(socket, "socket", WatchedCallable)
     made = session(["-c", "pass"], tmp_path)
-    with made._listen():
+    with made.listen():
         assert (made.recording.folder / "s").is_socket()
         assert len(seen_before) == 1 and "s" not in seen_before[0]
     made.recording.close()
