@@ -33,7 +33,7 @@ _METHODS = frozenset(
 _BUILTINS = frozenset(dir(builtins))
 
 
-class KernelNotPublic(Exception):
+class KernelNotPublicError(Exception):
     """Raised when a kernel holds something that has no public form; the text says what, in words of
     ours.
     """
@@ -55,12 +55,12 @@ class PublicKernel:
         """A constant of a launch as the public kernel knows it.
 
         Raises:
-            KernelNotPublic: it is neither a number, nor a text, nor one of Triton's dtypes.
+            KernelNotPublicError: it is neither a number, nor a text, nor one of Triton's dtypes.
         """
         if isinstance(value, str):
             return value if value in STRINGS else self.strings.get(value, "text")
         if isinstance(value, dict) and not str(value.get("tl")).isidentifier():
-            raise KernelNotPublic(
+            raise KernelNotPublicError(
                 "it is given a constant that is neither a number nor one of Triton's"
             )
         return value
@@ -75,7 +75,7 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
         vocabulary: Triton's own names, from the user's interpreter.
 
     Raises:
-        KernelNotPublic: it uses something that is neither Triton's, nor Python's, nor defined in
+        KernelNotPublicError: it uses what is neither Triton's, nor Python's, nor defined in
             the same file.
     """
     tree = ast.parse(source)
@@ -88,7 +88,7 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
         if isinstance(target, ast.Name)
     }
     if name not in functions:
-        raise KernelNotPublic("the kernel is not defined in the script itself")
+        raise KernelNotPublicError("the kernel is not defined in the script itself")
     rewriter = _Rewriter(tree, functions, constants, vocabulary)
     public = rewriter.function(name, "kernel")
     names = rewriter.names.mapping()
@@ -163,7 +163,7 @@ class _Rewriter(ast.NodeTransformer):
             return self._constant(node.id, node.ctx)
         if node.id in _BUILTINS:
             return node
-        raise KernelNotPublic("it uses a name that is defined elsewhere")
+        raise KernelNotPublicError("it uses a name that is defined elsewhere")
 
     def _constant(self, name: str, context: ast.expr_context) -> ast.expr:
         value = self.constants[name]
@@ -172,7 +172,7 @@ class _Rewriter(ast.NodeTransformer):
             value.args[0] if isinstance(value, ast.Call) and is_wrapped and value.args else value
         )
         if not isinstance(inner, ast.Constant):
-            raise KernelNotPublic("it uses a module's variable that is not a plain constant")
+            raise KernelNotPublicError("it uses a module's variable that is not a plain constant")
         if name not in self.done:
             self.done[name] = self.names.variable(name, "CONSTANT")
             literal = ast.unparse(self.visit(inner))
@@ -181,7 +181,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
         if node.attr not in self.vocabulary:
-            raise KernelNotPublic("it uses an attribute that is not Triton's")
+            raise KernelNotPublicError("it uses an attribute that is not Triton's")
         return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
@@ -197,7 +197,7 @@ class _Rewriter(ast.NodeTransformer):
             public = self.strings.setdefault(node.value, f"text{len(self.strings) + 1}")
             return ast.Constant(public)
         if isinstance(node.value, bytes):
-            raise KernelNotPublic("it holds bytes")
+            raise KernelNotPublicError("it holds bytes")
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:

@@ -45,7 +45,7 @@ class Emitter:
         """Definitions and inputs of the graph as the body of a repro.
 
         A module where the graph has state or stock layers, a function otherwise. Sizes are in
-        elements; those that change from call to call get names. Raises NotPublic.
+        elements; those that change from call to call get names. Raises NotPublicError.
         """
         arguments = [item for item in self.graph.inputs if item.kind == "input"]
         self._name_inputs(arguments)
@@ -233,6 +233,6 @@ def emit(graph: Graph) -> ReproBody:
     """The graph as the body of a repro.
 
     Raises:
-        NotPublic: an argument or a function has no public form.
+        NotPublicError: an argument or a function has no public form.
     """
     return Emitter(graph).body()

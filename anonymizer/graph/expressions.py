@@ -1,6 +1,6 @@
 """Expressions of the graph IR as Python: operators as operators, everything by its public name.
 
-What has none raises `NotPublic`, so no text is written that holds a private word.
+What has none raises `NotPublicError`, so no text is written that holds a private word.
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ _STRINGS = frozenset(
 _EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")
 
 
-class NotPublic(Exception):
+class NotPublicError(Exception):
     """The program holds something that may not leave: a string that is none of torch's."""
 
 
 def write_literal(value: Value) -> str:
-    """A constant argument as text, such as `(3, torch.float32)`. Raises NotPublic for a dict."""
+    """A constant argument as text, such as `(3, torch.float32)`.
+
+    Raises NotPublicError for a dict.
+    """
     if isinstance(value, Atom):
         return value.text
     if isinstance(value, Seq):
@@ -69,7 +72,7 @@ def _sequence(value: Seq, items: list[str]) -> str:
         return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
     if value.kind == "slice":
         return "slice(" + ", ".join(items) + ")"
-    raise NotPublic("a dictionary argument")
+    raise NotPublicError("a dictionary argument")
 
 
 def _no_other_form(value: Value) -> str:
@@ -92,7 +95,7 @@ class ExpressionWriter:
     def write_operand(self, value: Value) -> str:
         """A value next to an operator: in parentheses where it has an operator itself.
 
-        Raises NotPublic for a string that is none of torch's.
+        Raises NotPublicError for a string that is none of torch's.
         """
         if isinstance(value, Ref):
             text = self._read(value.name)
@@ -103,18 +106,18 @@ class ExpressionWriter:
             return _sequence(value, [self.write_operand(item) for item in value.items])
         if isinstance(value, str) and value not in _STRINGS:
             if not _EINSUM.match(value) or not ("," in value or "->" in value):
-                raise NotPublic("a string argument")
+                raise NotPublicError("a string argument")
         return write_literal(value)
 
     def write_argument(self, value: Value) -> str:
-        """A value between commas, where an expression needs no parentheses. Raises NotPublic."""
+        """A value between commas, where nothing needs parentheses. Raises NotPublicError."""
         return self._read(value.name) if isinstance(value, Ref) else self.write_operand(value)
 
     def write_call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
         """The call of a node without its first `skip` arguments.
 
         `function` stands for the node's target where that is given. A node that opens a region
-        becomes what stands after `with`. Raises NotPublic.
+        becomes what stands after `with`. Raises NotPublicError.
         """
         if node.op == "enter":
             return _region(node)
@@ -125,14 +128,14 @@ class ExpressionWriter:
         return f"{function or _function(node.target)}({', '.join(arguments)})"
 
     def write_method(self, node: Node) -> str:
-        """`x.sum(dim=1)` for a node whose first argument is the receiver. Raises NotPublic."""
+        """`x.sum(dim=1)` for a node whose first argument is the receiver. Raises NotPublicError."""
         receiver = _receiver(self.write_operand(node.args[0]))
         return f"{receiver}.{self.write_call(node, 1, node.target)}"
 
     def write_function(self, node: Node) -> str:
         """A function of torch or of Python; the functions of `operator` become operators.
 
-        Raises NotPublic.
+        Raises NotPublicError.
         """
         target = node.target
         if target in INFIX and len(node.args) == 2:
@@ -142,7 +145,7 @@ class ExpressionWriter:
             return f"{_PREFIX[target]}{self.write_operand(node.args[0])}"
         if target == "getattr":
             if not isinstance(node.args[1], str) or node.args[1] not in _STRINGS:
-                raise NotPublic("an attribute")
+                raise NotPublicError("an attribute")
             return f"{_receiver(self.write_operand(node.args[0]))}.{node.args[1]}"
         if target == "operator.getitem":
             owner = _receiver(self.write_operand(node.args[0]))
@@ -185,7 +188,7 @@ def _region(node: Node) -> str:
 def write_constructor(layer: StockLayer) -> str:
     """The call that makes a stock layer: `nn.Linear(8, 16, bias=False)`.
 
-    What a call usually gives by position stands without its keyword. Raises NotPublic.
+    What a call usually gives by position stands without its keyword. Raises NotPublicError.
     """
     shown = []
     for position, (key, value) in enumerate(layer.kwargs):
@@ -246,5 +249,5 @@ def _function(target: str) -> str:
     if target.startswith(("torch.", "math.")) or target in _BUILTINS:
         return target
     if target.startswith("operator."):
-        raise NotPublic(target)
-    raise NotPublic("a function")
+        raise NotPublicError(target)
+    raise NotPublicError("a function")

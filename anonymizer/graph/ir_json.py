@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import (
     Alias,
     Atom,
@@ -128,7 +128,7 @@ def read_graph(data: CapturedGraph, recipe: ChooseRecipe) -> Graph:
         The graph without what nobody reads; results of opaque operators are inputs of it.
 
     Raises:
-        NotPublic: the graph needs what an opaque operator returns besides tensors.
+        NotPublicError: the graph needs what an opaque operator returns besides tensors.
     """
     inputs = tuple(_input(item, recipe) for item in data["inputs"])
     nodes = tuple(_node(item, recipe) for item in data["nodes"])
@@ -167,7 +167,7 @@ def _node(item: GraphOperation, recipe: ChooseRecipe) -> Node:
 def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
     """The graph with the results of operators that nobody can look into as inputs.
 
-    Raises NotPublic if it needs more of them.
+    Raises NotPublicError if it needs more of them.
 
     What fails may have nothing to do with the operator; whether it does the candidate shows.
     """
@@ -182,7 +182,7 @@ def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
         is_result = node.name in opaque or reads and node.target == "operator.getitem"
         if not is_result:
             if reads:
-                raise NotPublic("a custom operator whose results are no tensors")
+                raise NotPublicError("a custom operator whose results are no tensors")
             kept.append(node)
         elif _is_tensor(node):
             meta = replace(node.meta, requires_grad=node.meta.requires_grad and node.meta.is_float)
@@ -190,7 +190,7 @@ def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
             fresh.append(Input(node.name, "input", meta, made, symbols=node.symbols))
     outputs = tuple(ref for ref in graph.outputs if any(ref.name == node.name for node in kept))
     if not outputs:
-        raise NotPublic("a custom operator that everything depends on")
+        raise NotPublicError("a custom operator that everything depends on")
     return replace(graph, inputs=(*graph.inputs, *fresh), nodes=tuple(kept), outputs=outputs)
 
 

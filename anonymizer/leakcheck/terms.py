@@ -45,7 +45,7 @@ class Terms:
 
     `names` and `code_names` match a whole identifier; `words` (lower case) match any word of an
     identifier or of prose, in any case; `strings` match between word boundaries; `phrases` are runs
-    of lower-case words; `numbers` match by value. The `code_…` twins are looked for in `.py` files
+    of lower-case words; `numbers` match by value. The `code_…` terms are looked for in `.py` files
     only.
     """
 

@@ -36,7 +36,7 @@ def write_function_class(
         Lines of Python at the top level.
 
     Raises:
-        NotPublic: it holds what may not leave.
+        NotPublicError: it holds what may not leave.
     """
     ctx = found.context
     wanted = (*found.results, *ctx.kept)
@@ -116,7 +116,7 @@ def _context(
 def _begin(body: BodyWriter, context: BlockContext, text: Mapping[str, str]) -> None:
     """Writes the statements of a body.
 
-    `text` says how values that are given are called, where that is not free. Raises NotPublic.
+    `text` says how values that are given are called, where that is not free. Raises NotPublicError.
     """
     given = context.program.given
     free = iter(name_parameters([name for name in given if name not in text]))

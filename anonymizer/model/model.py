@@ -86,7 +86,7 @@ def write(program: TracedProgram, weights: str = "", registered: bool = False) -
         The text of the model, and where each given tensor and each private module went.
 
     Raises:
-        NotPublic: the program holds what may not leave.
+        NotPublicError: the program holds what may not leave.
     """
     return Writer(program, weights, registered).write()
 

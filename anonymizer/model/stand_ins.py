@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import indent
@@ -37,7 +37,7 @@ def write_stand_in(
         registered: whether it is an operator of torch.library.
 
     Raises:
-        NotPublic: it returns something besides tensors, or is registered with a gradient.
+        NotPublicError: it returns something besides tensors, or is registered with a gradient.
     """
     names = _NAMES if len(given) <= len(_NAMES) else [f"x{i}" for i in range(len(given))]
     read = [(n, m) for i, (n, m) in enumerate(zip(names, given)) if i not in mutates]
@@ -49,7 +49,7 @@ def write_stand_in(
     several = isinstance(results, tuple)
     made = [] if results is None else [*results] if several else [results]
     if any(not isinstance(meta, TensorMeta) for meta in made):
-        raise NotPublic("an operation with results of an unusual kind")
+        raise NotPublicError("an operation with results of an unusual kind")
     values = [_value(meta, read) for meta in made]
     shown = f"return {', '.join(values)}{',' if several and len(values) == 1 else ''}"
     body += [shown] if values else []
@@ -57,7 +57,7 @@ def write_stand_in(
     if not registered:
         return [f"def {name}({parameters}):", *indent(body)]
     if any(meta.requires_grad for meta in made):
-        raise NotPublic("an operator with a gradient of its own")
+        raise NotPublicError("an operator with a gradient of its own")
     tensor = "torch.Tensor"
     kind = f"tuple[{', '.join([tensor] * len(made))}]" if several else tensor if made else "None"
     typed = ", ".join(f"{n}: {tensor}" for n in names[: len(given)])

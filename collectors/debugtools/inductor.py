@@ -12,7 +12,7 @@ from typing import Any, List
 
 from ..machine import machine
 from ..protocol import InductorFacts
-from .tool import Missing, Tool
+from .tool import Tool, ToolUnavailableError
 
 WANTED = (
     "fx_graph_readable.py",
@@ -35,7 +35,7 @@ class InductorFolder(Tool):
         import torch._inductor.config as inductor
 
         if not hasattr(inductor, "trace"):
-            raise Missing("this release has no debug folder")
+            raise ToolUnavailableError("this release has no debug folder")
         dynamo.debug_dir_root = os.path.join(self.folder, "torch_compile_debug")
         inductor.trace.enabled = True
         import torch._inductor.debug as debug
@@ -53,7 +53,7 @@ class InductorFolder(Tool):
     def stop(self) -> InductorFacts:
         graphs = find_graphs(self.folder)
         if not graphs:
-            raise Missing("inductor compiled nothing")
+            raise ToolUnavailableError("inductor compiled nothing")
         return {
             "graphs": [os.path.relpath(path, self.folder) for path in graphs],
             "vector_isa": machine.read_vector_isa(),

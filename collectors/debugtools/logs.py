@@ -13,7 +13,7 @@ import re
 from typing import Dict, List
 
 from ..protocol import LogFacts
-from .tool import Missing, Tool
+from .tool import Tool, ToolUnavailableError
 
 LOGS = ("dynamo", "aot", "inductor", "dynamic")
 ARTIFACTS = (
@@ -70,7 +70,7 @@ class Logs(Tool):
         import torch._dynamo.config as config
 
         if not hasattr(config, "log_level"):
-            raise Missing("this release has no logs to switch on")
+            raise ToolUnavailableError("this release has no logs to switch on")
         os.environ.pop("PYTEST_CURRENT_TEST", None)  # 2.0 logs nothing below pytest
         config.log_level = logging.DEBUG
         config.output_code = True
@@ -85,7 +85,7 @@ class Logs(Tool):
         ]:
             handler.flush()
         if not os.path.exists(self.path("all.log")):
-            raise Missing("nothing was logged")
+            raise ToolUnavailableError("nothing was logged")
         return split_log(self.path("all.log"), self.folder)
 
 

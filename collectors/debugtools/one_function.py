@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ..protocol import FunctionFacts
-from .tool import Missing, Tool
+from .tool import Tool, ToolUnavailableError
 
 
 class OneFunction(Tool):
@@ -21,7 +21,7 @@ class OneFunction(Tool):
     def start(self) -> None:
         name = self.options.get("function")
         if not name:
-            raise Missing("no function was named")
+            raise ToolUnavailableError("no function was named")
         os.environ["TORCHDYNAMO_DEBUG_FUNCTION"] = str(name)
 
     def stop(self) -> FunctionFacts:

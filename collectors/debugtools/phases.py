@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Dict, Mapping
 
 from ..protocol import PhaseFacts
-from .tool import Missing, Tool
+from .tool import Tool, ToolUnavailableError
 
 #: The functions torch times, in the order they run, and what a reader calls them. Several names for
 #: one phase: by release.
@@ -50,7 +50,7 @@ class Phases(Tool):
             utils, "compilation_metrics", None
         )
         if not isinstance(times, dict) or not times:
-            raise Missing("nothing was compiled")
+            raise ToolUnavailableError("nothing was compiled")
         functions: Dict[str, float] = {
             str(name): round(sum(values), 4)
             for name, values in times.items()

@@ -13,7 +13,7 @@ import os
 from typing import Dict
 
 from ..protocol import StructuredFacts
-from .tool import Missing, Tool
+from .tool import Tool, ToolUnavailableError
 
 
 class StructuredTrace(Tool):
@@ -28,7 +28,7 @@ class StructuredTrace(Tool):
             handler = _internal.LazyTraceHandler(self.folder)
             handler.setFormatter(_internal.TorchLogsFormatter(trace=True))
         except (ImportError, AttributeError, TypeError):
-            raise Missing("this release has no structured trace") from None
+            raise ToolUnavailableError("this release has no structured trace") from None
         # what `_init_logs` would attach, should anybody call it later
         _internal.LOG_TRACE_HANDLER = handler
         for old in list(_internal.trace_log.handlers):
@@ -48,7 +48,7 @@ class StructuredTrace(Tool):
                     if kind:
                         kinds[kind] = kinds.get(kind, 0) + 1
         if not kinds:
-            raise Missing("nothing was traced")
+            raise ToolUnavailableError("nothing was traced")
         return {"entries": dict(sorted(kinds.items()))}
 
 

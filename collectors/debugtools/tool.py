@@ -15,7 +15,7 @@ from typing import Dict, List, Sequence
 from ..protocol import EvidenceOptions, ToolFacts, ToolFinding
 
 
-class Missing(Exception):
+class ToolUnavailableError(Exception):
     """Raised by `start` or `stop`: this release has no such tool, or it has nothing to say.
 
     Its text is the reason.
@@ -32,10 +32,10 @@ class Tool:
         self.options = options
 
     def start(self) -> None:
-        """Switches it on. Raises `Missing`."""
+        """Switches it on. Raises `ToolUnavailableError`."""
 
     def stop(self) -> ToolFacts:
-        """Switches it off and returns what can be said in JSON. Raises `Missing`."""
+        """Switches it off and returns what can be said in JSON. Raises `ToolUnavailableError`."""
         raise NotImplementedError
 
     def path(self, name: str) -> str:
@@ -72,7 +72,7 @@ class ToolSession:
                 self._running.append(tool)
             else:
                 entry["facts"] = facts
-        except Missing as reason:
+        except ToolUnavailableError as reason:
             entry["skipped"] = str(reason)
         except Exception as error:  # a tool that fails is no reason to lose the others
             entry["skipped"] = (

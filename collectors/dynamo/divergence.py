@@ -311,22 +311,22 @@ class PrefixRun:
     def _exact(self) -> List[Optional[torch.Tensor]]:
         plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
         rungs.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
-        twins = {id(t): t.detach() for t in self.tensors}
-        twins.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
-        rungs.to_double({str(key): tensor for key, tensor in twins.items()})
+        copies = {id(t): t.detach() for t in self.tensors}
+        copies.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
+        rungs.to_double({str(key): tensor for key, tensor in copies.items()})
         for tensor, wanted in zip(self.tensors, self.required):
-            if wanted and self.grads and twins[id(tensor)].is_leaf:
-                twins[id(tensor)].requires_grad_()
+            if wanted and self.grads and copies[id(tensor)].is_leaf:
+                copies[id(tensor)].requires_grad_()
                 if not tensor.is_leaf:  # one that the program may change in place
-                    twins[id(tensor)] = twins[id(tensor)].clone()
-        inputs = tuple(twins.get(id(value), value) for value in self.inputs)
+                    copies[id(tensor)] = copies[id(tensor)].clone()
+        inputs = tuple(copies.get(id(value), value) for value in self.inputs)
         default = torch.get_default_dtype()
         try:
             with rungs.promote():
                 return self.perform(
                     plain,
                     inputs,
-                    [twins[id(tensor)] for tensor in self.tensors],
+                    [copies[id(tensor)] for tensor in self.tensors],
                     {**self.state, "autocast": {}},
                 )
         finally:

@@ -60,7 +60,7 @@ def main() -> None:
         if ending["exception"] is None:
             ending["exit"] = int(code) if isinstance(code, int) else (0 if code is None else 1)
         raise
-    except starting.Unusable as error:
+    except starting.UnusableEntryPointError as error:
         ending["exit"], ending["unusable"] = 2, str(error)
         sys.exit(2)
     except BaseException as error:

@@ -126,7 +126,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
 
 def _other_backend(recorder: Any) -> Optional[str]:
     """What is compiled with in place of what the script says; what watches a block of a program
-    has no such wish.
+    never names another one.
     """
     found: Optional[str] = getattr(recorder, "spec", {}).get("backend")
     return found

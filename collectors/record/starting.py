@@ -25,7 +25,7 @@ _Spec = Union[WatchedProgramSpec, RerunProgramSpec]
 _PLACE = {"now": ""}
 
 
-class Unusable(Exception):
+class UnusableEntryPointError(Exception):
     """What was asked for cannot be started; the text is one sentence for the user."""
 
 
@@ -39,7 +39,7 @@ def run(spec: _Spec) -> Optional[BaseException]:
     """Runs the program that `spec["kind"]` and `sys.argv` name.
 
     Returns the exception that ended it if its traceback was shown already. Raises what ends it
-    otherwise, and Unusable.
+    otherwise, and UnusableEntryPointError.
     """
     runners: Dict[StartKind, Callable[[_Spec], Optional[BaseException]]] = {
         "script": _script,
@@ -89,7 +89,7 @@ def _notebook(spec: _Spec) -> Optional[BaseException]:
     try:
         return notebook.run(sys.argv[0], spec["folder"], _entering)
     except notebook.NotebookError as error:
-        raise Unusable("{}: {}".format(sys.argv[0], error)) from None
+        raise UnusableEntryPointError("{}: {}".format(sys.argv[0], error)) from None
 
 
 def _entering(cell: str) -> None:
@@ -104,10 +104,12 @@ def _function(spec: _Spec) -> None:
     found: Any = importlib.import_module(name)
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise Unusable("the module {} has no {}".format(name, attribute))
+            raise UnusableEntryPointError("the module {} has no {}".format(name, attribute))
         found = getattr(found, part)
     if not callable(found):
-        raise Unusable("{} is a {}, not a function".format(sys.argv[0], type(found).__name__))
+        raise UnusableEntryPointError(
+            "{} is a {}, not a function".format(sys.argv[0], type(found).__name__)
+        )
     _mind_arguments(sys.argv[0], found)
     result = found()
     if inspect.iscoroutine(result):
@@ -127,7 +129,7 @@ def _mind_arguments(name: str, function: Any) -> None:
         if item.default is item.empty and item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
     ]
     if required:
-        raise Unusable(
+        raise UnusableEntryPointError(
             "{} needs the argument{} {}, and bugreport calls it without any; give defaults, or name"
             " a function that needs none".format(
                 name, "s" * (len(required) > 1), ", ".join(required)

@@ -52,7 +52,7 @@ _OF_COLLECTIONS = (
 _REGIONS = ("nested_compile_region", "mark_compile_region")
 
 
-class TooMuch(Exception):
+class ProgramTooLargeError(Exception):
     """What is reached is no program that anybody could rewrite, let alone read."""
 
 
@@ -73,7 +73,7 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
     """
     attempts: List[Any] = [(fn, args, kwargs, backend, history), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
-        with contextlib.suppress(TooMuch):
+        with contextlib.suppress(ProgramTooLargeError):
             return _gather(_Gatherer(), *attempt)
     return _gather(_Gatherer(), _NOTHING, (), {}, None)
 
@@ -81,7 +81,7 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
 def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
     """The live objects behind the ids that `gather` gives them in a process of the same state.
 
-    Raises TooMuch.
+    Raises ProgramTooLargeError.
     """
     work = _Gatherer()
     _gather(work, fn, args, kwargs, backend)
@@ -274,7 +274,7 @@ class _Gatherer:
         if node is None:
             return self.records.opaque("function without source: " + value.__name__)
         if len(self.records.functions) >= _MOST_FUNCTIONS:
-            raise TooMuch
+            raise ProgramTooLargeError
         key = self.records.add(value, "f", self.records.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
         names, every = text.find_used_names(node)

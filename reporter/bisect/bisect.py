@@ -29,7 +29,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options, WorkOptions
-from reporter.environments import index as listing
+from reporter.environments import index
 from reporter.environments.release import Release, parse, strip_local_part
 from reporter.environments.selection import Selection, select_releases
 from reporter.execution.interpreter import probe
@@ -169,15 +169,15 @@ class _Bisection:
     def among_nightlies(self, found: BisectResult) -> BisectResult:
         """The same search between the two neighbours, in what the nightly index has or once had."""
         assert found.before is not None and found.after is not None
-        place = self.asked.index or listing.resolve_nightly_index(self.asked.backend)
+        place = self.asked.index or index.resolve_nightly_index(self.asked.backend)
         try:
-            listed = listing.remember(self.store, listing.fetch_offers(place))
+            listed = index.remember(self.store, index.fetch_offers(place))
         except CannotJudgeError as error:
             return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
         early, late = found.before.release, found.after.release
         builds = [
             offer.release(self.asked.backend)
-            for offer in listing.select_offers(listed, early, late)
+            for offer in index.select_offers(listed, early, late)
             if Version(offer.version).is_prerelease
             and strip_local_part(offer.version) not in (early, late)
         ]
@@ -255,7 +255,7 @@ def _points(
         raise UsageError(
             f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
         )
-    listed = listing.fetch_offers(asked.index)
+    listed = index.fetch_offers(asked.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     if good is None and finals:
         good = finals[-1].version if asked.find_fix else finals[0].version
@@ -271,8 +271,8 @@ def _points(
         raise UsageError(f"--good {good} is not {wrong} than --bad {bad}; {way_out}")
     is_fine = any(Version(end).is_prerelease for end in (early, late))
     if is_fine:
-        listed = listing.remember(store, listed)
-    chosen = listing.select_offers(listed if is_fine else finals, early, late)
+        listed = index.remember(store, listed)
+    chosen = index.select_offers(listed if is_fine else finals, early, late)
     inner = [
         offer.release(asked.backend)
         for offer in chosen
@@ -283,8 +283,8 @@ def _points(
 
 
 def _concrete(text: str, asked: BisectArguments) -> str:
-    if listing.is_word(text):
-        return listing.find(text, asked.index, asked.backend).label
+    if index.is_word(text):
+        return index.find(text, asked.index, asked.backend).label
     try:
         return str(Version(text))
     except InvalidVersion:

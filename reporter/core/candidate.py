@@ -44,7 +44,10 @@ class Candidate:
     check: ReproCheck
 
     def body(self) -> ReproBody:
-        """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
+        """The program as the body of a repro.
+
+        Raises NotPublicError if it holds what may not leave.
+        """
         content = self.content
         body = emit.emit(content) if isinstance(content, Graph) else content.body()
         return wrap_in_module(body) if self.check.compiler in EXPORTERS else body

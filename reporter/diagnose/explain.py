@@ -70,7 +70,7 @@ EXPLANATIONS: Mapping[Kind, str] = {
     Kind.UNSUPPORTED: (
         "Torch says that it does not support this, by refusing it or in a warning; that is a limit"
         " and no fault. Write it as the hint says, or leave out `fullgraph=True`, so that Python"
-        " runs that part. As a wish it is welcome: file it as a feature request."
+        " runs that part. It is welcome as a feature request."
     ),
     Kind.RECOMPILES: (
         "No wrong tensor was seen, but the program is compiled again and again; at the limit torch"

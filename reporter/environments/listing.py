@@ -12,13 +12,13 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
-from reporter.environments import index as listing
 from reporter.environments.environments import (
     IN_USE,
     CachedEnvironment,
     Environments,
     find_cache_folder,
 )
+from reporter.environments.index import fetch_offers
 from reporter.environments.selection import Selection, select_releases
 
 GIB = 2**30
@@ -69,7 +69,7 @@ def _line(item: CachedEnvironment) -> str:
 
 def list_offers(index: str | None) -> EnvironmentListing:
     """What an index has for this machine. Raises CannotJudgeError."""
-    found = listing.fetch_offers(index)
+    found = fetch_offers(index)
     lines = [
         f"{offer.version}: Python {', '.join(f'{a}.{b}' for a, b in offer.pythons)}"
         for offer in found

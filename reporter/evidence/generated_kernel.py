@@ -70,7 +70,7 @@ def _kernel(statement: ast.stmt, graph: str) -> GeneratedKernel | None:
     return GeneratedKernel(target.id, _LANGUAGES[made_by], text.strip("\n"), graph)
 
 
-def choose_excerpt(
+def choose_kernel_excerpt(
     found: Sequence[GeneratedKernel], error: str, suspects: Iterable[str], gradient: bool
 ) -> Excerpt | str:
     """The kernel to show, cut to what matters, or the reason why none is.

@@ -28,8 +28,7 @@ from collectors.protocol import (
 )
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.core.plain import Json
-from reporter.evidence.generated_kernel import choose_excerpt as kernel_excerpt
-from reporter.evidence.generated_kernel import read_kernels
+from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
 from reporter.evidence.trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
@@ -181,7 +180,7 @@ def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     match failure.layer:
         case Layer.INDUCTOR:
             found = read_kernels(folder, _graphs_of(folder))
-            return kernel_excerpt(found, failure.error, failure.suspects, backward)
+            return choose_kernel_excerpt(found, failure.error, failure.suspects, backward)
         case Layer.AOT_AUTOGRAD | Layer.DECOMPOSITION if failure.kind not in CRASHES:
             return _graph(folder / "logs" / "aot_graphs.log", backward)
         case (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
@@ -106,7 +106,7 @@ def _programs(captured: CapturedCall) -> Iterator[str]:
     for candidate in _candidates(captured):
         try:
             yield format_program(candidate.text())
-        except NotPublic:
+        except NotPublicError:
             continue
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from anonymizer.triton import KernelNotPublic, rebuild
+from anonymizer.triton import KernelNotPublicError, rebuild
 from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
@@ -353,7 +353,7 @@ def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
             public.parameters[name]: public.constant(value)
             for name, value in wanted["constexprs"].items()
         }
-    except KernelNotPublic as reason:
+    except KernelNotPublicError as reason:
         raise CannotJudgeError(
             f"the kernel has no public form ({reason}), so there is no repro to report"
         ) from None

@@ -64,7 +64,7 @@ def recheck(
 
 def _by_mapping(folder: Path) -> AllowList | None:
     """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public
-    twin.
+    counterpart.
     """
     repro = folder / REPRO
     # without torch's vocabulary, a name that the repro uses counts as torch's

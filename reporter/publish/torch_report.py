@@ -44,7 +44,7 @@ from reporter.report.sections import (
     Verdict,
     build_section,
 )
-from reporter.whole_model.source_model import map_classes as source_classes
+from reporter.whole_model.source_model import map_classes
 from reporter.whole_model.traced_model import describe_equivalence, map_names
 from templates.forms import IssueForm
 from templates.regression import render_test
@@ -339,7 +339,7 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
     names: Json = {}
     classes: Mapping[str, Sequence[str]] = {}
     if isinstance(content, Rewritten):
-        names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
+        names, classes = {"names": dict(content.program.reverse)}, map_classes(content)
     elif captured.material.whole is not None:
         names = map_names(captured)
         classes = names["classes"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anonymizer.graph import values
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import ReproCheck
@@ -57,7 +57,7 @@ def _search(
             continue
         try:
             graph = read_graph(graph_json, values.make_recipe_chooser("plain"))
-        except (NotPublic, KeyError, ValueError, TypeError):
+        except (NotPublicError, KeyError, ValueError, TypeError):
             continue
         for backend in (Backend.AOT_EAGER, None):
             arguments = (("backend", repr(backend.value)),) if backend else check.arguments

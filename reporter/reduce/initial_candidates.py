@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import CACHED, ReproCheck
@@ -249,7 +249,7 @@ def build_graph_candidates(
     for level in values.list_value_levels(item.get("stats") for item in captured["inputs"]):
         try:
             graph = read_graph(captured, values.make_recipe_chooser(level))
-        except (NotPublic, KeyError, ValueError, TypeError):
+        except (NotPublicError, KeyError, ValueError, TypeError):
             return
         if not graph.outputs and not graph.nodes:
             return
@@ -286,7 +286,7 @@ def list_slices(
     for level in wanted:
         try:
             graph = read_graph(captured, values.make_recipe_chooser(level))
-        except (NotPublic, KeyError, ValueError, TypeError):
+        except (NotPublicError, KeyError, ValueError, TypeError):
             return
         for variant in _variants(graph, way, check, layer)[1][:1]:
             yield graph, functools.partial(_piece, variant)

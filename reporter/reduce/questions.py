@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Overrides
 from reporter.core.candidate import Candidate
@@ -31,7 +31,7 @@ def write_candidate(candidate: Candidate | None) -> str | None:
     """The text of a candidate, or None if it cannot be written down."""
     try:
         return candidate.text() if candidate is not None else None
-    except (NotPublic, KeyError, ValueError, IndexError, TypeError, AssertionError):
+    except (NotPublicError, KeyError, ValueError, IndexError, TypeError, AssertionError):
         return None
 
 

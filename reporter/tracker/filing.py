@@ -271,10 +271,10 @@ class _Filer:
         notes: tuple[str, ...],
     ) -> FilingResult:
         """What belongs to an issue that is there: its log, and what the tracker made of the
-        wishes.
+        labels and assignees.
         """
         log_url, log_notes = self._log(submitter, post.draft, landed.number)
-        log_notes += self._note_earlier_twin(post, landed.number) if action == "filed" else ()
+        log_notes += self._note_earlier_issue(post, landed.number) if action == "filed" else ()
         labels, assignees = WantedFields(post.labels), WantedFields(post.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
@@ -296,7 +296,7 @@ class _Filer:
             notes=(*notes, *log_notes),
         )
 
-    def _note_earlier_twin(self, post: IssuePost, number: int) -> tuple[str, ...]:
+    def _note_earlier_issue(self, post: IssuePost, number: int) -> tuple[str, ...]:
         """A note if another machine has filed the same report meanwhile: no lock of ours reaches
         that far.
         """

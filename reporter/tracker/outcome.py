@@ -82,10 +82,10 @@ class FilingResult:
         }
         lines = [self.url, said[self.action]]
         lines += [f"the error log: {self.log_url}"] if self.log_url else []
-        for wish, what in ((self.labels, "labels"), (self.assignees, "assignees")):
-            if wish.dropped:
+        for wanted, what in ((self.labels, "labels"), (self.assignees, "assignees")):
+            if wanted.dropped:
                 lines.append(
-                    f"{self.repository.host} dropped the {what} {', '.join(wish.dropped)}: only"
+                    f"{self.repository.host} dropped the {what} {', '.join(wanted.dropped)}: only"
                     " people with triage rights can set them"
                 )
         lines += [f"note: {note}" for note in self.notes]

@@ -12,8 +12,8 @@ import re
 from reporter.triage.reading.extract import find_devices
 
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
-#: Calls that only keep an accelerator's house, and do nothing without one.
-_HOUSE = re.compile(
+#: Housekeeping of an accelerator, which does nothing without one.
+_HOUSEKEEPING = re.compile(
     r"^\s*torch\.(?:cuda|xpu|mps)\.(?:synchronize|empty_cache|set_device"
     r"|manual_seed\w*)\([^()]*\)\s*$"
 )
@@ -23,7 +23,7 @@ def replace_devices(text: str) -> str | None:
     """The program with its devices replaced by the CPU; None where something of a device would be
     left.
     """
-    lines = ["" if _HOUSE.match(line) else line for line in text.split("\n")]
+    lines = ["" if _HOUSEKEEPING.match(line) else line for line in text.split("\n")]
     lines = [
         line if line or not old else _indent(old) + "pass"
         for line, old in zip(lines, text.split("\n"))

@@ -46,7 +46,7 @@ answer(missing=[name for name in sys.argv[1:] if not found(name)])
 _MORE_RUNS = 2
 
 
-class Says(Protocol):
+class MessageSink(Protocol):
     """Who is told how things go."""
 
     def say(self, line: str) -> None:
@@ -90,7 +90,7 @@ def probe_interpreters(
 def triage(
     thread: Thread,
     wanted: TriageRequest,
-    user: Says,
+    user: MessageSink,
     session: TrackerSession | None = None,
     repository: Repository | None = None,
 ) -> Triage:
@@ -145,7 +145,7 @@ def _runnable(
 
 
 def _verdict(
-    repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: Says
+    repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: MessageSink
 ) -> CommandVerdict | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
@@ -164,7 +164,7 @@ def _observe(
     runs: Sequence[Attempts],
     judged: CommandVerdict | None,
     wanted: TriageRequest,
-    user: Says,
+    user: MessageSink,
 ) -> tuple[list[Attempts], Attempts | None]:
     """The second observer of a verdict: more plain runs, where none has ended as the watched one,
     and one without the compiler of a program that fails.
@@ -232,7 +232,7 @@ def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minimal | None:
+def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: MessageSink) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """

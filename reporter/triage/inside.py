@@ -17,7 +17,7 @@ from reporter.core.errors import BugreportError
 from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution.compiler_cache import name_warm_folder
-from reporter.pipeline import create as flow
+from reporter.pipeline import create
 from reporter.report.folder import ISSUE, REPRO, TEST
 from reporter.triage.verdict import MARK
 
@@ -41,7 +41,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     )
     answer: Json
     try:
-        result = flow.diagnose(options) if verb == "diagnose" else flow.create(options)
+        result = create.diagnose(options) if verb == "diagnose" else create.create(options)
         answer = {"exit_code": result.exit_code, "document": result.to_json()}
         files = {name: output / name for name in (REPRO, TEST, ISSUE)}
         answer["files"] = {

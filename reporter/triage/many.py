@@ -19,7 +19,7 @@ from reporter.store.triages import find_triage, remember
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
-from reporter.triage.flow import Says, TriageRequest, triage
+from reporter.triage.flow import MessageSink, TriageRequest, triage
 from reporter.triage.reading.thread import fetch
 from reporter.triage.result import SCHEMA_VERSION, Status
 
@@ -66,7 +66,7 @@ def search(
     query: str,
     limit: int,
     wanted: TriageRequest,
-    user: Says,
+    user: MessageSink,
 ) -> TriagedSearch:
     """Triages what a search finds.
 
@@ -102,7 +102,9 @@ def search(
     return TriagedSearch(query, tuple(documents))
 
 
-def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says) -> Json:
+def _one(
+    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: MessageSink
+) -> Json:
     """The document of one issue; a failure that is the issue's own does not end the others."""
     try:
         return triage(fetch(session, address), wanted, user, session).to_json()

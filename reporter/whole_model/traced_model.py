@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph import values
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.model import model
@@ -56,7 +56,7 @@ class Whole:
 
     @functools.cached_property
     def written(self) -> model.PublicModel:
-        """The model. Raises NotPublic."""
+        """The model. Raises NotPublicError."""
         return model.write(self.program, self.weights, self.registered)
 
     def body(self) -> ReproBody:
@@ -126,7 +126,7 @@ def _collect(
     trace = answer["trace"]
     try:
         written = read_trace(trace).written
-    except NotPublic as reason:
+    except NotPublicError as reason:
         return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
     modules = {module["id"]: module for module in trace["modules"]}
     public = written.counterparts
@@ -268,7 +268,7 @@ def _forms(content: Whole) -> Iterator[Whole]:
     """Stand-ins as plain functions, then as operators that the compiler does not look into."""
     yield content
     if content.written.counterparts.operators:
-        with contextlib.suppress(NotPublic):
+        with contextlib.suppress(NotPublicError):
             registered = replace(content, registered=True)
             if registered.written:
                 yield registered
@@ -399,7 +399,7 @@ def find_difference(
         try:
             content = replace(whole, program=parts.remove_operations(program, gone))
             calls = content.written.calls if candidate.check.calls else ()
-        except (NotPublic, KeyError, ValueError):
+        except (NotPublicError, KeyError, ValueError):
             return None
         return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 

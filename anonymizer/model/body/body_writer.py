@@ -40,7 +40,7 @@ class Method:
 def write_method(context: BlockContext) -> Method:
     """The body of one call of a block; its attributes are noted in `context.attributes`.
 
-    Raises NotPublic if it holds what may not leave.
+    Raises NotPublicError if it holds what may not leave.
     """
     body = BodyWriter(context)
     names = context.own.arguments(context.call)
@@ -105,7 +105,7 @@ class BodyWriter:
         return self._references.read(name)
 
     def write(self) -> None:
-        """Writes the statements; what is given must have been taken by now. Raises NotPublic."""
+        """Writes the statements; what is given must have been taken. Raises NotPublicError."""
         stretches = divide(self._context, self._life)
         breaks: set[int] = set()  # where a loop begins or ends
         for stretch in stretches:

@@ -50,7 +50,7 @@ class LoopWriter:
         self._statements = statements
 
     def write(self, loop: Loop) -> None:
-        """Writes a loop with the statements of its first window. Raises NotPublic."""
+        """Writes a loop with the statements of its first window. Raises NotPublicError."""
         self._lines.close_region()
         carried = self._carry(loop)
         heads = self._heads(loop)

@@ -36,7 +36,7 @@ def write_square_root(value: Value) -> str:
 
 
 def write_operation(node: Node, expressions: ExpressionWriter) -> str:
-    """What a torch function mode saw, as an expression. Raises NotPublic."""
+    """What a torch function mode saw, as an expression. Raises NotPublicError."""
     if node.op != "method":
         return expressions.write_function(node)
     target = node.target

@@ -26,7 +26,9 @@ class Stretch:
 def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
     """All statements of a body, in order.
 
-    The lists of modules that its loops run over become attributes of the block. Raises NotPublic.
+    The lists of modules that its loops run over become attributes of the block.
+
+    Raises NotPublicError.
     """
     statements = [
         _statement(context, life.reads[index], item) for index, item in enumerate(life.items)

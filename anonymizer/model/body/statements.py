@@ -33,7 +33,7 @@ class ItemWriter:
         self._expressions = ExpressionWriter(references.read, write_square_root)
 
     def write(self, item: Step | ModuleCall) -> str:
-        """The expression of what one statement does. Raises NotPublic."""
+        """The expression of what one statement does. Raises NotPublicError."""
         return self._call(item) if isinstance(item, ModuleCall) else self._step(item)
 
     def _call(self, call: ModuleCall) -> str:
@@ -80,7 +80,7 @@ class StatementWriter:
         self._items = items
 
     def write(self, start: int, end: int) -> None:
-        """Writes the statements `start` to `end`, the last one not included. Raises NotPublic."""
+        """Writes the statements `start` to `end`, the last one excluded. Raises NotPublicError."""
         for index in range(start, end):
             self._write(index, self._life.items[index])
 

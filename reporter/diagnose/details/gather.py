@@ -187,9 +187,9 @@ def gather(
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
     measurement, stack, guard = _measurement(diagnosis), gatherer.stack(), gatherer.guard()
-    closer = thorough and diagnosis.is_bug
-    part = gatherer.divergence() if closer else None
-    culprit = gatherer.culprit() if closer else None
+    searches = thorough and diagnosis.is_bug
+    part = gatherer.divergence() if searches else None
+    culprit = gatherer.culprit() if searches else None
     breaks, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.graph_breaks()
     sections = DiagnosisSections(
         measurement=measurement,

@@ -11,7 +11,7 @@ from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.utils.checkpoint import checkpoint
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.values import make_recipe_chooser
 from collectors.dynamo import capture
@@ -65,7 +65,7 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
     for graph in in_a_fork(work):
         try:
             made = read_graph(graph, make_recipe_chooser("plain"))
-        except NotPublic:
+        except NotPublicError:
             found.append(([], []))
             continue
         targets = [node.target.rsplit(".", 1)[-1] for node in made.nodes]

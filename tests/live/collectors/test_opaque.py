@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.values import make_recipe_chooser
@@ -64,5 +64,5 @@ def test_an_operator_that_changes_what_it_is_given_cannot_be_left_out() -> None:
 
 
 def test_nothing_is_left_where_all_results_are_the_operators() -> None:
-    with pytest.raises(NotPublic, match="everything depends on"):
+    with pytest.raises(NotPublicError, match="everything depends on"):
         graph_of("all")

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from anonymizer.triton import KernelNotPublic, rebuild
+from anonymizer.triton import KernelNotPublicError, rebuild
 from tests.support.places import DATA
 from tests.support.scripts import text
 
@@ -37,7 +37,7 @@ def test_a_kernel_in_public_names_says_nothing_of_its_author() -> None:
 )
 def test_what_has_no_public_form_stops_the_rewriting(body: str) -> None:
     source = f"import triton\nimport triton.language as tl\n{body}@triton.jit\ndef k(p):\n    tl.store(p, secret)\n"
-    with pytest.raises(KernelNotPublic):
+    with pytest.raises(KernelNotPublicError):
         rebuild(source, "k", VOCABULARY)
 
 
@@ -54,5 +54,5 @@ def test_texts_of_a_kernel_keep_their_differences() -> None:
     assert (
         "'text1'" in public.text and public.constant("other") == "text" and public.constant(3) == 3
     )
-    with pytest.raises(KernelNotPublic):
+    with pytest.raises(KernelNotPublicError):
         public.constant({"tl": "JITFunction(script:acme)"})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from anonymizer.graph import emit
-from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Alias, Atom, Graph, Input, Node, Ref, Seq
 from tests.support.graphs import call, tensor
 
@@ -39,13 +39,13 @@ def test_a_string_that_is_not_torchs_stops_the_emission() -> None:
     graph = Graph(
         (tensor("x0"),), (call("y", "torch.add", Ref("x0"), alpha="acme-secret"),), (Ref("y"),)
     )
-    with pytest.raises(NotPublic):
+    with pytest.raises(NotPublicError):
         emit.emit(graph)
 
 
 def test_a_private_function_stops_the_emission() -> None:
     graph = Graph((tensor("x0"),), (call("y", "acme.kernels.fused", Ref("x0")),), (Ref("y"),))
-    with pytest.raises(NotPublic):
+    with pytest.raises(NotPublicError):
         emit.emit(graph)
 
 

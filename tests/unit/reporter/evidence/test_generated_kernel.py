@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.evidence.generated_kernel import GeneratedKernel, choose_excerpt, read_kernels
+from reporter.evidence.generated_kernel import GeneratedKernel, choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import Excerpt
 from tests.support.places import DATA
 
@@ -34,7 +34,7 @@ def test_the_kernel_that_matters_or_none(
         for kernel in read_kernels(DATA, ["evidence"])
         if any(f"_{name}_" in kernel.name for name in names)
     ]
-    shown = choose_excerpt(found, error, suspects, gradient=False)
+    shown = choose_kernel_excerpt(found, error, suspects, gradient=False)
     if isinstance(shown, Excerpt):
         assert f"`{expected}`" in shown.caption and "#include" not in shown.text
     else:
@@ -46,7 +46,7 @@ def test_a_long_kernel_is_cut_around_the_line_at_fault() -> None:
     kernel = GeneratedKernel(
         "cpp_fused_0", "cpp", "\n".join(["void kernel()", "{", *lines, "}"]), ""
     )
-    shown = choose_excerpt(
+    shown = choose_kernel_excerpt(
         [kernel], " 212 |     auto tmp210 = in_ptr0[210] * 210;\n", (), gradient=False
     )
     assert isinstance(shown, Excerpt)
