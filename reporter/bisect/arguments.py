@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reporter.core.arguments import declare_argument, declare_option, declare_switch
+from reporter.core.arguments import (
+    declare_argument,
+    declare_backend,
+    declare_index,
+    declare_option,
+    declare_switch,
+)
 
 
 @dataclass(frozen=True)
@@ -23,12 +29,8 @@ class BisectArguments:
     nightly: bool = declare_switch(
         "--nightly", "Go on among the nightlies between the two releases."
     )
-    index: str | None = declare_option(
-        "--index", "URL", "Package index that lists the builds to search."
-    )
-    backend: str | None = declare_option(
-        "--torch-backend", "NAME", "Build to install: cpu, cu126, ..."
-    )
+    index: str | None = declare_index("Package index that lists the builds to search.")
+    backend: str | None = declare_backend()
     trust: bool = declare_switch(
         "--trust", "Run the program of an issue without a sandbox, since you have read it."
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reporter.core.arguments import declare_argument, declare_option, declare_switch
+from reporter.core.arguments import (
+    declare_argument,
+    declare_backend,
+    declare_index,
+    declare_option,
+    declare_switch,
+)
 
 
 @dataclass(frozen=True)
@@ -24,14 +30,8 @@ class CheckSelection:
     all: bool = declare_switch(
         "--all", "Every report of the store; a REPRO may be a folder of repros."
     )
-    backend: str | None = declare_option(
-        "--torch-backend",
-        "NAME",
-        "Build to install: cpu, cu126, ...  [default: what suits the machine]",
-    )
-    index: str | None = declare_option(
-        "--index", "URL", "Package index of the releases, such as a nightly one."
-    )
+    backend: str | None = declare_backend("  [default: what suits the machine]")
+    index: str | None = declare_index("Package index of the releases, such as a nightly one.")
 
 
 @dataclass(frozen=True)

@@ -42,3 +42,13 @@ def declare_option(
 ) -> Any:
     """A field whose flag takes a value."""
     return field(default=default, metadata={"argument": Argument(flag, metavar, help, limits)})
+
+
+def declare_index(help: str) -> Any:
+    """A field for the package index in which a command looks for releases."""
+    return declare_option("--index", "URL", help)
+
+
+def declare_backend(default: str = "") -> Any:
+    """A field for the build of torch that is installed; `default` says which it is without."""
+    return declare_option("--torch-backend", "NAME", "Build to install: cpu, cu126, ..." + default)
