@@ -56,7 +56,10 @@ class Search:
         self.checks: dict[int, CheckResult] = {}
 
     def ends(self) -> str:
-        """Verify both ends; the reason why there is nothing to search for, or nothing."""
+        """Verify both ends; the reason why there is nothing to search for, or nothing.
+
+        Raises CannotJudgeError if one of them cannot be judged.
+        """
         last = len(self.releases) - 1
         self.ask([0, last])
         first, final = self.checks[0], self.checks[last]

@@ -15,21 +15,24 @@ if TYPE_CHECKING:  # nothing that is needed to say --help
 
 
 def read_nonempty_text(value: object) -> str:
-    """A text that is not empty."""
+    """A text that is not empty. Raises ValueError for anything else."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value
 
 
 def read_path(value: object) -> Path:
-    """One path; `~` is the home folder."""
+    """One path; `~` is the home folder. Raises ValueError for what is no text, or empty."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a path")
     return Path(value).expanduser()
 
 
 def read_template(value: object) -> str | Path:
-    """The name of a form, or a path where it has a separator in it or is no such name."""
+    """The name of a form, or a path where it has a separator in it or is no such name.
+
+    Raises ValueError for what is neither.
+    """
     from templates.forms import list_forms  # it loads Jinja, which only a run that names one needs
 
     if isinstance(value, str) and value in list_forms():
@@ -49,7 +52,7 @@ def split_value(value: object) -> tuple[object, ...]:
 
 
 def read_paths(value: object) -> tuple[Path, ...]:
-    """Several paths, in the order given."""
+    """Several paths, in the order given. Raises ValueError if there is none."""
     try:
         found = tuple(read_path(part) for part in split_value(value))
     except ValueError:
@@ -60,7 +63,10 @@ def read_paths(value: object) -> tuple[Path, ...]:
 
 
 def read_releases(value: object) -> tuple[str, ...]:
-    """Versions, `latest` or `nightly`, with commas between them or in a list."""
+    """Versions, `latest` or `nightly`, with commas between them or in a list.
+
+    Raises ValueError for what is no text, or empty.
+    """
     return tuple(
         one.strip()
         for part in split_value(value)
@@ -70,17 +76,17 @@ def read_releases(value: object) -> tuple[str, ...]:
 
 
 def read_repeated_texts(value: object) -> tuple[str, ...]:
-    """Several names, each in an option of its own."""
+    """Several names, each in an option of its own. Raises ValueError for one that is empty."""
     return tuple(read_nonempty_text(part) for part in split_value(value))
 
 
 def read_count(value: object) -> int:
-    """A whole number of at least 1."""
+    """A whole number of at least 1. Raises ValueError for anything else."""
     return _whole(value, 1)
 
 
 def read_seed(value: object) -> int:
-    """A whole number of at least 0."""
+    """A whole number of at least 0. Raises ValueError for anything else."""
     return _whole(value, 0)
 
 
@@ -96,19 +102,19 @@ def _whole(value: object, least: int) -> int:
 
 
 def read_seconds(value: object) -> float:
-    """A number of seconds."""
+    """A number of seconds, at least 0.1 and finite. Raises ValueError for anything else."""
     return _amount(value, "seconds")
 
 
 def read_budget(value: object) -> float:
-    """A number of seconds that may be 0."""
+    """A number of seconds as `read_seconds`, or 0. Raises ValueError for anything else."""
     if value in (0, "0"):
         return 0.0
     return _amount(value, "seconds")
 
 
 def read_gib(value: object) -> float:
-    """An amount of memory in GiB."""
+    """Memory in GiB, at least 0.1 and finite. Raises ValueError for anything else."""
     return _amount(value, "GiB")
 
 
@@ -124,7 +130,7 @@ def _amount(value: object, unit: str) -> float:
 
 
 def read_workers(value: object) -> Isolation:
-    """How processes are made."""
+    """How processes are made. Raises ValueError for anything but fork and spawn."""
     ways: tuple[Isolation, ...] = ("fork", "spawn")
     for way in ways:
         if value == way:
@@ -133,7 +139,10 @@ def read_workers(value: object) -> Isolation:
 
 
 def read_switch(value: object) -> bool:
-    """A truth value, also as one of the words that people write into variables."""
+    """A truth value, also as one of the words that people write into variables.
+
+    Raises ValueError for any other word.
+    """
     known = {"1": True, "true": True, "yes": True, "on": True}
     known |= {"0": False, "false": False, "no": False, "off": False}
     if isinstance(value, bool):
@@ -144,7 +153,7 @@ def read_switch(value: object) -> bool:
 
 
 def read_comma_list(value: object) -> tuple[str, ...]:
-    """Names with commas between them."""
+    """Names with commas between them. Raises ValueError if there is none."""
     found = tuple(name.strip() for name in read_nonempty_text(value).split(",") if name.strip())
     if not found:
         raise ValueError("names with commas between them")

@@ -45,7 +45,10 @@ _LIMIT = re.compile(
 
 
 def excuse_refusal(climber: Climber) -> Diagnosis | None:
-    """The verdict on an exception of torch.export, or of an exported program, that is no bug."""
+    """The verdict on an exception of torch.export, or of an exported program, that is no bug.
+
+    Raises CannotJudgeError if the exporter to ONNX lacks a package of its own.
+    """
     again = climber.measure("compiled")
     failure = climber.finding.failure or again.failure
     if failure is None:

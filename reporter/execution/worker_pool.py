@@ -165,7 +165,8 @@ class WorkerPool:
     ) -> Future[Answer]:
         """Run `text`; `Future.cancel` works before and while it runs, and then kills it.
 
-        The future raises CannotJudgeError when `python` cannot run candidates at all.
+        The future raises CannotJudgeError when `python` cannot run candidates at all. Raises
+        RuntimeError after `close`.
         """
         future: Future[Answer] = Future()
         with self._lock:

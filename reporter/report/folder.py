@@ -66,6 +66,7 @@ def write_report(
 
     Raises:
         UsageError: `output` holds something else, or cannot be written. Nothing has changed then.
+        ValueError: a name in `files` or `private` leads out of its folder.
     """
     output = output.absolute()
     check_output(output, replace=replace)

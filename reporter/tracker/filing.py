@@ -95,7 +95,14 @@ def check_wanted(
 
 
 def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | PreviewResult:
-    """Files a report, or shows it. Raises BugreportError."""
+    """Files a report, or shows it.
+
+    Raises:
+        UsageError: there is no report, `--yes` lacks a sentence, or the project takes no issue.
+        LeakError: something private is left in it.
+        AuthenticationError: there is no token, or the tracker refuses it.
+        TrackerError: no answer that can be used.
+    """
     options = wanted.options
     draft = _draft(folder, options)
     if wanted.sends and options.yes and not has_words(draft):

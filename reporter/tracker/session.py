@@ -210,7 +210,7 @@ class TrackerSession:
         """The project under the name that it has today: requests to a former name are redirected,
         and writes get lost.
 
-        Raises: as `calling`.
+        Raises AuthenticationError, UsageError and TrackerError, as `calling` does.
         """
         with self.calling(f"read {wanted}"):
             found = self.github.get_repo(wanted.full_name)

@@ -146,6 +146,8 @@ def add_words(draft: Submission, words: str) -> Submission:
 def render_environment_comment(draft: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
+
+    Raises UsageError if it is longer than the tracker takes.
     """
     report = draft.report
     seen, runs = report.verdict.reproduced

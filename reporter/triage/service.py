@@ -105,7 +105,10 @@ def _judge(
 
 
 def show(found: Repro, user: Prompt) -> None:
-    """Asks once more, with the code and its flags on the screen, where somebody can answer."""
+    """Asks once more, with the code and its flags on the screen, where somebody can answer.
+
+    Raises CannotJudgeError if the answer is no.
+    """
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
         user.say(line)
     for flag in found.flags:
