@@ -9,6 +9,7 @@ elsewhere; one that turns up anywhere else withholds the report.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +17,37 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Terms, collect_private_terms
-from reporter.core.kinds import Layer
-from reporter.kernels.verdict import normalise_message
+from collectors.protocol import KernelsAnswer, TargetAnswer
+from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
 from reporter.publish.form import choose
 from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.report.fingerprint import Fingerprint
-from reporter.report.sections import Report
+from reporter.report.sections import Report, RungRow, Verdict
+
+_EXPLANATIONS = {
+    Kind.CRASH: (
+        "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
+        " fails is the compiler behind it."
+    ),
+    Kind.PROCESS_DEATH: (
+        "The compiler ends the process while it works on a kernel that its front end has accepted;"
+        " no Python exception reaches the program."
+    ),
+    Kind.INVALID_PROGRAM: (
+        "The kernel does not say what its author means, so there is nothing to report about"
+        " Triton's compiler."
+    ),
+    Kind.NOT_REPRODUCED: (
+        "Neither the interpreter nor the compiler for any target does anything wrong with these"
+        " kernels."
+    ),
+}
+_PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationError"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +73,60 @@ class FinishedKernel:
     compiled: Mapping[str, object]
     private: Mapping[str, str]
     left_out: tuple[str, ...] = ()
+
+
+def build_kernel_report(
+    verdict: KernelVerdict,
+    interpreted: KernelsAnswer,
+    compiled: KernelsAnswer,
+    info: InterpreterInfo,
+) -> Report:
+    """The report of a verdict without its repro: what the interpreter and the compiler said."""
+    answer: TargetAnswer = verdict.answer or {}
+    return Report(
+        Verdict(
+            verdict.kind,
+            Layer.TRITON,
+            verdict.is_bug,
+            verdict.summary,
+            signature=f"{verdict.kind} in triton" if verdict.is_bug else "",
+            exception=answer.get("exception") or answer.get("signal"),
+            message=answer.get("message"),
+            explanation=_EXPLANATIONS[verdict.kind],
+            reproduced=(1, 1) if verdict.is_bug else (0, 0),
+        ),
+        tuple(_ladder(interpreted, compiled, verdict)),
+        info.torch,
+        info.version,
+        answer.get("target") or "none",
+        triton={"version": compiled.get("triton"), "launches": compiled["launches"]},
+    )
+
+
+def _ladder(
+    interpreted: KernelsAnswer, compiled: KernelsAnswer, verdict: KernelVerdict
+) -> list[RungRow]:
+    """A rung for the interpreter and one for each target, of the kernel that the verdict is about
+    or else of the worst.
+    """
+    ending = interpreted.get("ending")
+    if ending is None:
+        why = interpreted.get("skipped", "")
+        rows = [RungRow("interpreter", RungOutcome.SKIPPED, why)]
+    else:
+        raised = ending.get("exception", "")
+        if raised and raised not in _PUBLIC_ERRORS:
+            raised = "an exception of the script's own"
+        outcome = RungOutcome.RAISES if ending["exit"] else RungOutcome.OK
+        rows = [RungRow("interpreter", outcome, raised)]
+    launch = verdict.launch or compiled["launches"][0]
+    for item in launch["targets"]:
+        row = RungRow(
+            item["target"], classify_outcome(item), item["message"], seconds=item["seconds"]
+        )
+        rows.append(row)
+    unsupported = compiled.get("unsupported", {})
+    return rows + [RungRow(name, RungOutcome.SKIPPED, why) for name, why in unsupported.items()]
 
 
 def check_kernel_report(

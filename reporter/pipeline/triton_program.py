@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -17,40 +16,24 @@ from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetA
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
+from reporter.core.kinds import CandidateOutcome, Kind, RungOutcome
 from reporter.execution.fresh_process import run_cold
-from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.reduce import KernelCandidate, reduce_kernel
-from reporter.kernels.report import FinishedKernel, KernelTexts, check_kernel_report
+from reporter.kernels.report import (
+    FinishedKernel,
+    KernelTexts,
+    build_kernel_report,
+    check_kernel_report,
+)
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, is_same_failure, judge
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Outgoing
 from reporter.report.folder import MAPPING, REPRO, TEST
-from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, Verdict
+from reporter.report.sections import Report, ReproInfo, RungRow, TestSection
 from templates.kernel import render_kernel_test, render_repro
-
-_EXPLANATIONS = {
-    Kind.CRASH: (
-        "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
-        " fails is the compiler behind it."
-    ),
-    Kind.PROCESS_DEATH: (
-        "The compiler ends the process while it works on a kernel that its front end has accepted;"
-        " no Python exception reaches the program."
-    ),
-    Kind.INVALID_PROGRAM: (
-        "The kernel does not say what its author means, so there is nothing to report about"
-        " Triton's compiler."
-    ),
-    Kind.NOT_REPRODUCED: (
-        "Neither the interpreter nor the compiler for any target does anything wrong with these"
-        " kernels."
-    ),
-}
-_PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationError"}
 
 
 @dataclass(frozen=True)
@@ -151,7 +134,7 @@ class TritonProgram:
         verdict = judge(recorded.interpreted, recorded.compiled, recorded.source)
         if verdict.kind == Kind.NOT_REPRODUCED and "torch.compile" in recorded.source:
             return None
-        report = _report(verdict, recorded.interpreted, recorded.compiled, self.info)
+        report = build_kernel_report(verdict, recorded.interpreted, recorded.compiled, self.info)
         return DiagnosedKernel(recorded, verdict, report)
 
     def capture(self, found: DiagnosedKernel) -> DiagnosedKernel:
@@ -383,59 +366,6 @@ def _needs_triton(source: str) -> bool:
         )
     ]
     return any(name.split(".")[0] == "triton" for name in names)
-
-
-def _report(
-    verdict: KernelVerdict,
-    interpreted: KernelsAnswer,
-    compiled: KernelsAnswer,
-    info: InterpreterInfo,
-) -> Report:
-    answer: TargetAnswer = verdict.answer or {}
-    return Report(
-        Verdict(
-            verdict.kind,
-            Layer.TRITON,
-            verdict.is_bug,
-            verdict.summary,
-            signature=f"{verdict.kind} in triton" if verdict.is_bug else "",
-            exception=answer.get("exception") or answer.get("signal"),
-            message=answer.get("message"),
-            explanation=_EXPLANATIONS[verdict.kind],
-            reproduced=(1, 1) if verdict.is_bug else (0, 0),
-        ),
-        tuple(_ladder(interpreted, compiled, verdict)),
-        info.torch,
-        info.version,
-        answer.get("target") or "none",
-        triton={"version": compiled.get("triton"), "launches": compiled["launches"]},
-    )
-
-
-def _ladder(
-    interpreted: KernelsAnswer, compiled: KernelsAnswer, verdict: KernelVerdict
-) -> list[RungRow]:
-    """A rung for the interpreter and one for each target, of the kernel that the verdict is about
-    or else of the worst.
-    """
-    ending = interpreted.get("ending")
-    if ending is None:
-        why = interpreted.get("skipped", "")
-        rows = [RungRow("interpreter", RungOutcome.SKIPPED, why)]
-    else:
-        raised = ending.get("exception", "")
-        if raised and raised not in _PUBLIC_ERRORS:
-            raised = "an exception of the script's own"
-        outcome = RungOutcome.RAISES if ending["exit"] else RungOutcome.OK
-        rows = [RungRow("interpreter", outcome, raised)]
-    launch = verdict.launch or compiled["launches"][0]
-    for item in launch["targets"]:
-        row = RungRow(
-            item["target"], classify_outcome(item), item["message"], seconds=item["seconds"]
-        )
-        rows.append(row)
-    unsupported = compiled.get("unsupported", {})
-    return rows + [RungRow(name, RungOutcome.SKIPPED, why) for name, why in unsupported.items()]
 
 
 def _lines(report: Report) -> list[str]:
