@@ -93,7 +93,7 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
     print(
         f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}{'with start':>12}"
     )
-    with TaskRunner.here(jobs) as bench:
+    with TaskRunner.make_local(jobs) as bench:
         for release in dict.fromkeys(task.release for task in work):
             mine = [task for task in work if task.release == release]
             start = timed([replace(mine[0], few=False)], bench, jobs)
@@ -126,7 +126,7 @@ def seconds_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
 def scaling(work: list[Task]) -> None:
     """One candidate at a time against two."""
     seconds = {1: 0.0, 2: 0.0}
-    with TaskRunner.here(1) as one, TaskRunner.here(2) as two:
+    with TaskRunner.make_local(1) as one, TaskRunner.make_local(2) as two:
         prefix_runs = {1: one, 2: two}
         for jobs, bench in prefix_runs.items():
             timed(work[:1], bench, jobs)

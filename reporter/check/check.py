@@ -120,7 +120,7 @@ def carry_out(
 def _run(
     plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: ResultSink, progress: Progress
 ) -> CheckSummary:
-    before = keeper.before(plan.cells)
+    before = keeper.find_last_results(plan.cells)
     wanted = set(cells)
     for check in plan.find_known(before):
         if check.cell in wanted:
@@ -128,7 +128,8 @@ def _run(
     tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
     if plan.skip:
         alike = {
-            key: keeper.alike(key) for key in dict.fromkeys(task.subject.key for task in tasks)
+            key: keeper.list_results_with_commit(key)
+            for key in dict.fromkeys(task.subject.key for task in tasks)
         }
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.stage(

@@ -54,5 +54,5 @@ class Local:
 @contextlib.contextmanager
 def open_local(options: WorkOptions, say: Callable[[str], None]) -> Iterator[Local]:
     """The engine of this machine, with its cache and workers of its own."""
-    with TaskRunner.here(options.jobs, options.memory, options.workers, say) as runner:
+    with TaskRunner.make_local(options.jobs, options.memory, options.workers, say) as runner:
         yield Local(runner, options.jobs)

@@ -90,7 +90,7 @@ class GitHub:
     def read_standing(self, address: str, number: int, since: datetime) -> Standing:
         """See `notifications.Tracker`."""
         session, project = self._at(address)
-        with session.calling(f"read {address}#{number}"):
+        with session.explain_failures(f"read {address}#{number}"):
             issue = project.get_issue(number)
             # `since` is the last change to a comment there; here it counts from when it was written
             heard = [
@@ -111,7 +111,7 @@ class GitHub:
         return SubmissionService(comment.key, session.pace, self._say).deliver(post).url
 
     @contextlib.contextmanager
-    def alone(self, comment: Comment) -> Iterator[None]:
+    def lock(self, comment: Comment) -> Iterator[None]:
         """See `notifications.Tracker`; the lock is a file beside the store, and ends with its
         process.
         """

@@ -130,7 +130,7 @@ class Tracker(Protocol):
         BugreportError if it was not written.
         """
 
-    def alone(self, comment: Comment) -> AbstractContextManager[None]:
+    def lock(self, comment: Comment) -> AbstractContextManager[None]:
         """Held by one process at a time for each issue."""
 
 
@@ -175,7 +175,7 @@ def tell(
     told = []
     for comment in comments:
         try:
-            with tracker.alone(comment):
+            with tracker.lock(comment):
                 said = _last_comment(store, comment.key, comment.address)
                 if said is not None and said["outcome"] == comment.check.outcome:
                     continue  # another process was quicker

@@ -65,7 +65,7 @@ def add_releases(
 def _selection(own: str, options: Options) -> Selection | None:
     if options.releases:
         return Selection(torch=options.releases)
-    cached = [item for item in Environments(find_cache_folder()).all() if item.is_whole]
+    cached = [item for item in Environments(find_cache_folder()).list_all() if item.is_whole]
     others = tuple(
         item.release for item in cached if strip_local_part(item.torch) != strip_local_part(own)
     )

@@ -16,11 +16,11 @@ class ResultSink:
     def __init__(self) -> None:
         self.found: dict[Cell, CheckResult] = {}
 
-    def before(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
+    def find_last_results(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
         """What the cells showed the last time: nobody knows."""
         return {}
 
-    def alike(self, key: str) -> tuple[CheckResult, ...]:
+    def list_results_with_commit(self, key: str) -> tuple[CheckResult, ...]:
         """What a repro showed in builds whose commit is known: nobody knows."""
         return ()
 
@@ -41,11 +41,11 @@ class StoredResultSink(ResultSink):
         self._store, self._run = store, run
         self.found.update(run.done)
 
-    def before(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
+    def find_last_results(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
         """What the cells showed in earlier runs."""
         return runs.find_last_results(self._store, cells, self._run.id)
 
-    def alike(self, key: str) -> tuple[CheckResult, ...]:
+    def list_results_with_commit(self, key: str) -> tuple[CheckResult, ...]:
         """What a repro showed in earlier runs, in builds whose commit is known."""
         return runs.list_commits(self._store, key)
 

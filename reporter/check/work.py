@@ -112,7 +112,7 @@ class TaskRunner:
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
-    def here(
+    def make_local(
         cls,
         jobs: int = 1,
         memory: float = 4.0,
@@ -289,6 +289,6 @@ def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> Json:
         if _HOME is None:
             import atexit
 
-            _HOME = TaskRunner.here(jobs=os.cpu_count() or 1, **options)
+            _HOME = TaskRunner.make_local(jobs=os.cpu_count() or 1, **options)
             atexit.register(_HOME.pools.close)
     return _HOME.perform(msgspec.convert(data, Task)).to_json()

@@ -198,7 +198,7 @@ class Environments:
         finally:
             lock.release()
 
-    def all(self) -> list[CachedEnvironment]:
+    def list_all(self) -> list[CachedEnvironment]:
         """Every environment in the cache, the longest unused first."""
         found = []
         for folder in sorted(self.root.glob("*/")):
@@ -206,7 +206,7 @@ class Environments:
                 found.append(_describe(folder))
         return sorted(found, key=lambda item: item.used)
 
-    def size(self) -> int:
+    def measure_size(self) -> int:
         """Bytes of the whole folder on disk; a file with several links counts once."""
         return _bytes(self.root)
 
@@ -218,15 +218,15 @@ class Environments:
         the package cache.
         """
         gone = []
-        for item in self.all():
+        for item in self.list_all():
             is_rest = unfinished and not item.is_whole
-            if cap is not None and not is_rest and self.size() <= cap:
+            if cap is not None and not is_rest and self.measure_size() <= cap:
                 break
             if self._remove(item):
                 gone.append(item)
-                if cap is not None and self.size() > cap:
+                if cap is not None and self.measure_size() > cap:
                     self._forget_packages()
-        if cap is None or self.size() > cap:
+        if cap is None or self.measure_size() > cap:
             self._forget_packages()
         return gone
 

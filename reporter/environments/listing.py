@@ -44,8 +44,8 @@ class EnvironmentListing:
 def list_environments() -> EnvironmentListing:
     """Every environment, the longest unused first."""
     environments = Environments(find_cache_folder())
-    found = environments.all()
-    total = environments.size()
+    found = environments.list_all()
+    total = environments.measure_size()
     lines = [_line(item) for item in found] or ["no environment is cached yet"]
     lines.append(f"{total / GIB:.1f} GiB in {environments.root}")
     rows = [item.to_json() for item in found]
@@ -137,12 +137,12 @@ def prune(keep: float | None) -> EnvironmentListing:
     if keep is not None and keep < 0:
         raise UsageError(f"--keep is {keep:g}, but must be a number of GiB of at least 0")
     environments = Environments(find_cache_folder())
-    before = environments.size()
+    before = environments.measure_size()
     gone = environments.prune(None if keep is None else int(keep * GIB))
-    after = environments.size()
+    after = environments.measure_size()
     lines = [f"removed {item.name}" for item in gone]
     lines.append(f"{(before - after) / GIB:.1f} GiB freed, {after / GIB:.1f} GiB left")
-    kept = [item for item in environments.all() if time.time() - item.used < IN_USE]
+    kept = [item for item in environments.list_all() if time.time() - item.used < IN_USE]
     if kept and (keep is None or after > keep * GIB):
         lines.append(f"{len(kept)} used within the last hour and kept")
     return EnvironmentListing(

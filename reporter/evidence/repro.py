@@ -63,14 +63,14 @@ class ReproEvidence:
         facts: InductorFacts = self._facts("inductor")
         return facts.get("vector_isa") or None
 
-    def less_and_less(self) -> Iterator[ReproEvidence]:
+    def list_fallbacks(self) -> Iterator[ReproEvidence]:
         """All of it, then without what may hold a word that is also a private name: the trace, then
         excerpt, Triton's kernels, both.
         """
         reason = "it holds a word that is also a private name"
         if self.trace:
             yield self
-            yield from replace(self, trace="").less_and_less()
+            yield from replace(self, trace="").list_fallbacks()
             return
         hidden = replace(self, excerpt=None, no_excerpt=reason) if self.excerpt else self
         yield self

@@ -36,24 +36,24 @@ class FreshRuns:
         if self.preloaded is not None:
             self.preloaded.start(inductor)
 
-    def cold(self, text: str, limit: float) -> Answer:
+    def run_cold(self, text: str, limit: float) -> Answer:
         """A really cold process, which says how it failed."""
         return run_cold(self.python, text, limit, describe=True, warm=self.warm)
 
-    def again(self, text: str, limit: float) -> Answer:
+    def run_again(self, text: str, limit: float) -> Answer:
         """One more, beside a cold one: a fork of the preloaded process."""
         forked = self._fork({"id": 0, "text": text, "timeout": limit})
-        return forked.answer if forked is not None else self.cold(text, limit)
+        return forked.answer if forked is not None else self.run_cold(text, limit)
 
     def run_watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
-        """As `again`, with torch's debugging tools on, which leave what they find in a new folder.
+        """As `run_again`, with torch's debugging tools on; what they find lies in a new folder.
 
         Where the process cannot be forked it is an ordinary one, and there is no folder.
         """
         forked = self._fork({"id": 0, "text": text, "timeout": limit, "tools": list(tools)}, into)
-        return forked.answer if forked is not None else self.cold(text, limit)
+        return forked.answer if forked is not None else self.run_cold(text, limit)
 
-    def control(self, text: str, limit: float) -> Answer:
+    def run_control(self, text: str, limit: float) -> Answer:
         """The text without the compiler."""
         forked = self._fork(
             {"id": 0, "text": text, "timeout": limit, "overrides": control.WITHOUT_COMPILER}

@@ -52,7 +52,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
     )
     progress.stage("diagnose", f"{calls}, {watching}")
-    limit = run.within(work.timeout / 2, _SHARE_OF_RUNG)
+    limit = run.limit_to_budget(work.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, run.say, run.rungs, work.jobs)
     doubtful = _doubtful(diagnosis, recording)
     if doubtful:

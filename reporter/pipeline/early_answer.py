@@ -30,13 +30,13 @@ class EarlyAnswer:
         self._progress = progress
         self._is_first = True
 
-    def verdict(self, report: Report) -> None:
+    def write_verdict(self, report: Report) -> None:
         """The verdict alone, in the form of report.json."""
         write_private(self._private / VERDICT, json.dumps(report.to_json(), indent=2) + "\n")
         said = report.verdict
         self._progress.note(f"verdict: {said.kind}, {said.layer} ({self._private / VERDICT})")
 
-    def smaller(self, candidate: Candidate, size: str) -> None:
+    def write_candidate(self, candidate: Candidate, size: str) -> None:
         """A program that shows the failure, in place of the one before it.
 
         Args:

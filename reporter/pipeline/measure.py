@@ -185,7 +185,9 @@ class Measurement:
     def _for_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""
         share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.run.started)
-        return self.run.within(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
+        return self.run.limit_to_budget(
+            max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share))
+        )
 
     def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
@@ -198,7 +200,7 @@ class Measurement:
         return find(
             make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
-            SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.work.jobs),
+            SearchBudget(self.run.limit_to_budget(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,
         )
 

@@ -70,7 +70,7 @@ def record(script: WatchedScript) -> Recording:
     progress = script.progress
     for note in script.entry.notes:
         progress.note(note)
-    watching = script.watching()
+    watching = script.choose_watching()
     recording = script.run(watching)
     if script.untrusted is not None:
         script.untrusted(_account(recording))
@@ -149,7 +149,7 @@ class WatchedScript:
     echo: IO[bytes] | None
     untrusted: Callable[[Json], None] | None = None
 
-    def watching(self) -> Watching:
+    def choose_watching(self) -> Watching:
         """How its first run is watched."""
         work = self.work
         return Watching(
@@ -260,7 +260,7 @@ class _FurtherRuns:
         self.script.progress.note(
             "the script fails by no fault of a compiled call: once more, without the compiler"
         )
-        found = self.script.run_again(self.script.watching(), **{DISABLING_VARIABLE: "1"})
+        found = self.script.run_again(self.script.choose_watching(), **{DISABLING_VARIABLE: "1"})
         found.close()
         if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None
@@ -297,7 +297,7 @@ class _FurtherRuns:
         program that is run again up
         to one call counts the compiled calls of its own process alone, so no such run is made.
         """
-        first = self.script.watching()
+        first = self.script.choose_watching()
         otherwise = replace(
             first,
             reruns=0,
@@ -311,7 +311,7 @@ class _FurtherRuns:
 
 def _script_of(run: Run, entry: EntryPoint) -> WatchedScript:
     """The program of a run, which has its share of the time that the run has left."""
-    seconds = run.within(run.work.timeout, _SHARE_OF_SCRIPT)
+    seconds = run.limit_to_budget(run.work.timeout, _SHARE_OF_SCRIPT)
     return WatchedScript(
         entry=entry,
         python=run.info.path,

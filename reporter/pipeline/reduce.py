@@ -113,13 +113,13 @@ class ProgramSearch:
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
                 self.work.seed,
-                max_seconds=run.within(self._search_limit(), _SHARE_OF_SEARCH),
+                max_seconds=run.limit_to_budget(self._search_limit(), _SHARE_OF_SEARCH),
             ),
         )
         self.accepted = AcceptedCandidates()
         self.ask = Questions(self.scheduler, self._shrunk)
         self._on_smaller = on_smaller
-        patience = run.within(workers.pool.patience, _SHARE_OF_CANDIDATE)
+        patience = run.limit_to_budget(workers.pool.patience, _SHARE_OF_CANDIDATE)
         if captured.verdict.kind == Kind.HANG:
             patience = SHORTEST_HANG
         workers.pool.patience = min(workers.pool.patience, max(SHORTEST_HANG, patience))
@@ -394,7 +394,7 @@ class ProgramSearch:
         return self.ask.first_accepted(candidates, passes_alone)
 
     def _reduce(self, seed: Candidate) -> Candidate:
-        with self.ask.giving_up():
+        with self.ask.give_up_on_stall():
             if isinstance(seed.content, Graph):
                 reduced = rounds.reduce_graph(seed, self.ask)
             else:

@@ -81,12 +81,12 @@ def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
         probe = write_failing_program(test, repro.report)
         if not repro.shows(repro.workers.pool.submit(probe).result()):
             continue
-        answer = repro.workers.fresh.again(probe, timeout)
+        answer = repro.workers.fresh.run_again(probe, timeout)
         fails = repro.shows(answer)
         right = [
             contrast.info.torch
             for contrast in repro.workers.contrasts
-            if passes(contrast.cold(probe, 1, 1)[0])
+            if passes(contrast.run_cold(probe, 1, 1)[0])
         ]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
         if fails and len(right) == len(repro.workers.contrasts):

@@ -67,7 +67,7 @@ class Run:
         """When the whole answer is due, by the monotonic clock; None: when it is done."""
         return self.started + self.work.budget if self.work.budget else None
 
-    def destination(self, not_measured: tuple[str, ...]) -> Destination:
+    def begin_leak_check(self, not_measured: tuple[str, ...]) -> Destination:
         """Where the report goes, which is searched for private words now."""
         assert self.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")
@@ -81,7 +81,7 @@ class Run:
             not_measured=not_measured,
         )
 
-    def within(self, seconds: float, share: float = 1.0) -> float:
+    def limit_to_budget(self, seconds: float, share: float = 1.0) -> float:
         """A limit in seconds, cut to a share of what is left of the budget; at least one second."""
         if self.end is None:
             return seconds

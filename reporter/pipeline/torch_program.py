@@ -144,7 +144,7 @@ class TorchProgram:
         journal = Journal(self.run.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
         assert self._early is not None
-        smaller = self._early.smaller
+        smaller = self._early.write_candidate
         return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
@@ -168,7 +168,7 @@ class TorchProgram:
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         return check_torch_report(
-            self.run.destination(measured.left_out),
+            self.run.begin_leak_check(measured.left_out),
             measured.captured,
             measured.built,
             measured.tools,
@@ -199,7 +199,7 @@ class TorchProgram:
         private = _private_folder(output)
         captured.save(private / RECORDING)
         self._early = EarlyAnswer(private, self.run.progress)
-        self._early.verdict(_bare_report(captured, self.run.info))
+        self._early.write_verdict(_bare_report(captured, self.run.info))
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
 
@@ -223,7 +223,7 @@ class TorchProgram:
             lambda: generated.compile_kernels(
                 self.run.info.path,
                 built.program.text,
-                self.run.within(self.run.work.evidence),
+                self.run.limit_to_budget(self.run.work.evidence),
                 private / "triton",
             ),
             None,
@@ -233,7 +233,7 @@ class TorchProgram:
     def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
         captured = verified.captured
-        budget = self.run.within(self.run.work.evidence)
+        budget = self.run.limit_to_budget(self.run.work.evidence)
         of_call = None
         if self._call_session is not None:
             of_call = ask_of_call(self._call_session, private / "call", budget)

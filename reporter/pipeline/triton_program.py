@@ -237,7 +237,7 @@ class TritonProgram:
 
     def check_leaks(self, finished: FinishedKernel) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
-        to = self.run.destination(finished.left_out)
+        to = self.run.begin_leak_check(finished.left_out)
         return check_kernel_report(to, finished, str(self.program.script), self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:

@@ -100,7 +100,7 @@ class Verification:
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
         return make_matcher(self.wanted)(
-            self.fresh.again(text, compute_process_limit(self.captured, self.run, self.pool))
+            self.fresh.run_again(text, compute_process_limit(self.captured, self.run, self.pool))
         )
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
@@ -146,14 +146,14 @@ class Verification:
         is_hang = self.is_hang
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.work.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
-            runs = [threads.submit(self.fresh.cold, text, limit)]
+            runs = [threads.submit(self.fresh.run_cold, text, limit)]
             if self.work.evidence and not self.work.quick and not is_hang:
                 runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
-                runs.append(threads.submit(self.fresh.again, text, limit))
+                runs.append(threads.submit(self.fresh.run_again, text, limit))
             control = None
             if needs_control(text):
-                control = threads.submit(self.fresh.control, text, limit)
+                control = threads.submit(self.fresh.run_control, text, limit)
             answers = tuple(run.result() for run in runs)
             return answers, control.result() if control is not None else None
 
@@ -164,7 +164,7 @@ class Verification:
         folder = self.folder / f"watched-{len(self._watched)}"
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not make_matcher(self.wanted)(answer):
-            return self.fresh.again(text, limit)
+            return self.fresh.run_again(text, limit)
         if folder.is_dir():
             self._watched[text] = folder
         return answer
@@ -182,5 +182,5 @@ def compute_process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) ->
     """
     ample = max(run.work.timeout, 4 * pool.time_limit)
     if captured.verdict.kind == Kind.HANG:
-        return max(SHORTEST_HANG, run.within(min(ample, 3 * pool.time_limit)))
+        return max(SHORTEST_HANG, run.limit_to_budget(min(ample, 3 * pool.time_limit)))
     return ample

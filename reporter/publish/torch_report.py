@@ -89,7 +89,7 @@ def check_torch_report(
     )
     form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
     plain = _draft(captured, built, to, form)
-    evidence = found.less_and_less() if found else ()
+    evidence = found.list_fallbacks() if found else ()
     return check_leaks(
         to,
         form,

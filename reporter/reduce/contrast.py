@@ -40,12 +40,12 @@ class ContrastInterpreter:
         """Its say about candidates that fail here."""
         return Stage(self.pool, passes, self.name)
 
-    def cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
+    def run_cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
         """What that many fresh processes there do with `text`."""
         limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
-                workers.submit(FreshRuns(self.info.path, self.warm).cold, text, limit)
+                workers.submit(FreshRuns(self.info.path, self.warm).run_cold, text, limit)
                 for _ in range(runs)
             ]
             return tuple(run.result() for run in started)
@@ -115,7 +115,7 @@ def verify(
     """
     rows = []
     for contrast in contrasts:
-        bad = next((a for a in contrast.cold(text, runs, threads) if not passes(a)), None)
+        bad = next((a for a in contrast.run_cold(text, runs, threads) if not passes(a)), None)
         if bad is not None:
             raise CannotJudgeError(
                 f"the reduced program passes in warm workers of torch {contrast.info.torch}"

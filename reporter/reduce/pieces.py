@@ -54,7 +54,7 @@ class Cutter:
             if node.op == "enter":
                 opened.append(node.name)
 
-    def inside(self) -> list[list[str]]:
+    def list_regions(self) -> list[list[str]]:
         """The names of the nodes in each region."""
         found: dict[str, list[str]] = {}
         for name, regions in self.regions.items():
@@ -221,7 +221,7 @@ def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
     names = [node.name for node in graph.nodes]
     blocks = sorted((block for level in _blocks(graph) for block in level), key=len)
     runs = [names[start : start + _RUN] for start in range(0, len(names), _RUN)]
-    yield from _distinct(cutter, [*cutter.inside(), *blocks, *runs], set())
+    yield from _distinct(cutter, [*cutter.list_regions(), *blocks, *runs], set())
 
 
 def _distinct(cutter: Cutter, groups: Iterable[Collection[str]], seen: set[Graph]) -> list[Graph]:

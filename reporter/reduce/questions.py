@@ -51,7 +51,7 @@ class Questions:
         self._gained: Counts | None = None
 
     @contextlib.contextmanager
-    def giving_up(self) -> Iterator[None]:
+    def give_up_on_stall(self) -> Iterator[None]:
         """Nothing further is interesting within, once the search stalls: many candidates in a row
         have changed nothing, for longer than all before them took.
 
@@ -102,7 +102,7 @@ class Questions:
                     kept.append((tag, candidate))
                     yield text
 
-        index = self.scheduler.first(texts(), self.overrides)
+        index = self.scheduler.find_first(texts(), self.overrides)
         return None if index is None else kept[index]
 
     def first(self, candidates: Iterable[Candidate]) -> Candidate | None:

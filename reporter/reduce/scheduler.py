@@ -147,11 +147,11 @@ class Scheduler:
         seconds = self._settings.clock() - self._started
         return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
 
-    def random(self, purpose: str) -> random.Random:
+    def make_generator(self, purpose: str) -> random.Random:
         """A generator for one purpose; the same for a seed, whatever else was asked before."""
         return random.Random(f"{self.seed}:{purpose}")
 
-    def first(
+    def find_first(
         self,
         candidates: Iterable[str],
         overrides: Overrides | None = None,
@@ -167,7 +167,7 @@ class Scheduler:
         with contextlib.closing(self._verdicts(trials, stop=True)) as verdicts:
             return next((index for index, verdict in enumerate(verdicts) if verdict), None)
 
-    def all(
+    def ask_all(
         self,
         candidates: Iterable[str],
         overrides: Overrides | None = None,

@@ -168,7 +168,9 @@ def _on_tracker(
     session: TrackerSession, query: str, failure: ReportedFailure
 ) -> tuple[list[PossibleDuplicate], bool]:
     """What one search finds, weighed, and whether it gave up before its end."""
-    with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
+    with session.explain_failures(
+        f"search for duplicates in {query.split()[0].removeprefix('repo:')}"
+    ):
         results: Iterable[Issue] = session.github.search_issues(query)
         found = [_weigh(issue, failure) for issue in itertools.islice(results, _PER_SEARCH)]
         return found, is_incomplete(results)

@@ -341,7 +341,7 @@ class _Filer:
             return None, (f"the error log is not there yet: {error}",)
 
     def _read_back(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        with self.session.calling(f"read issue #{number} back"):
+        with self.session.explain_failures(f"read issue #{number} back"):
             issue = self.project.get_issue(number)
             people = tuple(clean_line(user.login) for user in issue.assignees)
             known = build_known_issue(self.repository, issue)
@@ -358,7 +358,7 @@ class _Filer:
         known, notes = [], []
         for label in draft.failure.labels:
             try:
-                with self.session.calling(f"read the label {label!r}"):
+                with self.session.explain_failures(f"read the label {label!r}"):
                     self.project.get_label(label)
                 known.append(label)
             except UsageError:
@@ -371,7 +371,7 @@ class _Filer:
         names = self.wanted.options.assignee
         if "@me" not in names:
             return names
-        with self.session.calling("find out who you are"):
+        with self.session.explain_failures("find out who you are"):
             login = self.session.github.get_user().login
         return tuple(login if name == "@me" else name for name in names)
 

@@ -55,8 +55,8 @@ class IssuePost:
         return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
     def send(self) -> Arrival:
-        """Creates the issue. Raises as `TrackerSession.calling`."""
-        with self.session.calling(f"create the issue in {self.repository}", writes=True):
+        """Creates the issue. Raises as `TrackerSession.explain_failures`."""
+        with self.session.explain_failures(f"create the issue in {self.repository}", writes=True):
             more: Json = {}
             if self.labels:
                 more["labels"] = list(self.labels)
@@ -86,20 +86,20 @@ class CommentPost:
     def look(self, since: datetime | None) -> Arrival | None:
         """The comment with the mark, whenever it was written, or None.
 
-        Raises as `TrackerSession.calling`.
+        Raises as `TrackerSession.explain_failures`.
         """
-        with self.session.calling(f"read the comments on #{self.number}"):
+        with self.session.explain_failures(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
                 if self.mark in (comment.body or ""):
                     return _arrival(self.number, comment.html_url)
         return None
 
     def send(self) -> Arrival:
-        """Makes the text, then writes the comment. Raises as `TrackerSession.calling`."""
+        """Makes the text, then writes the comment. Raises as `TrackerSession.explain_failures`."""
         text = self.text()
-        with self.session.calling(f"read issue #{self.number}"):
+        with self.session.explain_failures(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
-        with self.session.calling(f"comment on #{self.number}", writes=True):
+        with self.session.explain_failures(f"comment on #{self.number}", writes=True):
             return _arrival(self.number, issue.create_comment(text).html_url)
 
 
@@ -129,7 +129,9 @@ class LogText:
         """
         name = f"error-log-{self.draft.key}.txt"
         try:
-            with self.session.calling("create a secret gist for the error log", writes=True):
+            with self.session.explain_failures(
+                "create a secret gist for the error log", writes=True
+            ):
                 gist = self.session.github.get_user().create_gist(
                     False,
                     {name: github.InputFileContent(self.draft.text.log)},
@@ -154,7 +156,7 @@ def find_issue(
         since: the first attempt to file it by our clock, before which there can be none; None if
             there was no attempt.
 
-    Raises: as `TrackerSession.calling`, where the answer would not be sure.
+    Raises: as `TrackerSession.explain_failures`, where the answer would not be sure.
     """
     if isinstance(since, str):
         since = datetime.fromisoformat(since)
@@ -186,7 +188,7 @@ def _among_newest(
     found: list[Arrival] = []
     seen = 0
     oldest: datetime | None = None
-    with session.calling(f"list the newest issues of {repository}"):
+    with session.explain_failures(f"list the newest issues of {repository}"):
         issues: Iterable[Issue] = project.get_issues(state="all", sort="created", direction="desc")
         for issue in issues:
             seen += 1
@@ -206,7 +208,7 @@ def _among_newest(
 def _in_index(session: TrackerSession, repository: Repository, key: str) -> Arrival | None:
     # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
     query = f'repo:{repository.full_name} is:issue in:body "{key}"'
-    with session.calling(f"search {repository}"):
+    with session.explain_failures(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
         found = [
             _arrival(issue.number, issue.html_url)

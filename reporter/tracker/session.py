@@ -142,7 +142,7 @@ class ReadRetry(Retry):
 class TrackerSession:
     """One host and one identity.
 
-    `github` is PyGithub's entry; use it inside `calling`, which speaks for its failures.
+    `github` is PyGithub's entry; use it inside `explain_failures`, which speaks for its failures.
     """
 
     def __init__(self, host: str, *, pace: Pace | None = None, token_needed: bool = True) -> None:
@@ -174,7 +174,7 @@ class TrackerSession:
         )
 
     @contextlib.contextmanager
-    def calling(self, doing: str, *, writes: bool = False) -> Iterator[None]:
+    def explain_failures(self, doing: str, *, writes: bool = False) -> Iterator[None]:
         """Turns every failure of the calls inside into one sentence.
 
         Args:
@@ -210,9 +210,9 @@ class TrackerSession:
         """The project under the name that it has today: requests to a former name are redirected,
         and writes get lost.
 
-        Raises AuthenticationError, UsageError and TrackerError, as `calling` does.
+        Raises AuthenticationError, UsageError and TrackerError, as `explain_failures` does.
         """
-        with self.calling(f"read {wanted}"):
+        with self.explain_failures(f"read {wanted}"):
             found = self.github.get_repo(wanted.full_name)
             if not isinstance(found.full_name, str) or "/" not in found.full_name:
                 raise ValueError("a repository without a name")

@@ -72,7 +72,7 @@ def _arrival(
 def _state(
     session: TrackerSession, project: Project, repository: Repository, number: int
 ) -> list[str]:
-    with session.calling(f"read {repository}#{number}"):
+    with session.explain_failures(f"read {repository}#{number}"):
         fresh = build_known_issue(repository, project.get_issue(number))
     with open_store() as store:
         before = load_issue(store, fresh.repository, number)
@@ -81,7 +81,7 @@ def _state(
 
 
 def build_known_issue(repository: Repository, issue: Issue) -> KnownIssue:
-    """What the tracker says of an issue now; call it inside `TrackerSession.calling`."""
+    """What the tracker says of an issue now; call it inside `TrackerSession.explain_failures`."""
     return KnownIssue(
         repository=str(repository),
         number=issue.number,

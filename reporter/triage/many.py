@@ -73,12 +73,12 @@ def search(
     Issues that have not changed since an earlier run are not run again.
 
     Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as
-    `TrackerSession.calling`.
+    `TrackerSession.explain_failures`.
     """
     if not wanted.trust:
         bubblewrap.find_bwrap()
     words = f"repo:{repository.full_name} is:issue {query}"
-    with session.calling(f"search {repository}"):
+    with session.explain_failures(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(words)
         found = [
             (int(issue.number), issue.updated_at.isoformat() if issue.updated_at else "")

@@ -61,7 +61,7 @@ def test_made_once_and_made_anew_when_broken(
     assert again.provide(release) == place and said == []
     next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/version.py")).unlink()
     broken, said = environments(tmp_path, uv)
-    assert not broken.all()[0].is_whole
+    assert not broken.list_all()[0].is_whole
     assert broken.provide(release) == place
     assert [line.split()[0] for line in said] == ["the", "installing"]
 
@@ -107,18 +107,18 @@ def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
     old, new = (parse(str(wheels[version])) for version in ("2.98.0", "2.99.0"))
     home.provide(old)
     home.provide(new)
-    assert [item.release.label for item in home.all()] == ["2.98.0", "2.99.0"]
+    assert [item.release.label for item in home.list_all()] == ["2.98.0", "2.99.0"]
     assert home.prune(None) == []  # both may be in use
     for release, age in ((old, 3), (new, 2)):
         marker = tmp_path / "cache" / release.folder_name / "made.json"
         then = time.time() - age * IN_USE
         os.utime(marker, (then, then))
-    assert home.prune(home.size()) == []
-    sizes = {item.release.label: item.size for item in home.all()}
+    assert home.prune(home.measure_size()) == []
+    sizes = {item.release.label: item.size for item in home.list_all()}
     assert min(sizes.values()) > 0
-    gone = home.prune(home.size() - 1)
+    gone = home.prune(home.measure_size() - 1)
     assert [item.release.label for item in gone] == ["2.98.0"]
-    assert [item.release.label for item in home.all()] == ["2.99.0"]
+    assert [item.release.label for item in home.list_all()] == ["2.99.0"]
     assert environments(tmp_path)[0].provide(new).torch == "2.99.0"  # its files are its own
     (tmp_path / "cache" / "2.97.0-default").mkdir()  # a killed installation
     assert [item.name for item in home.prune(10**12)] == ["2.97.0-default"]

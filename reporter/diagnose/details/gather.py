@@ -88,7 +88,7 @@ class _Gatherer:
         """Seconds for a part that may take so many."""
         return min(most, max(_LEAST, _TIMES * self.recording.script.seconds))
 
-    def stack(self) -> StackSection | None:
+    def find_stack(self) -> StackSection | None:
         torch_frame = self.diagnosis.torch_frame
         return (
             StackSection(phase=torch_frame.phase, frames=torch_frame.frames)
@@ -96,7 +96,7 @@ class _Gatherer:
             else None
         )
 
-    def guard(self) -> GuardSection | None:
+    def find_guard(self) -> GuardSection | None:
         finding = self.diagnosis.finding
         is_stale = self.diagnosis.kind == Kind.STALE_GRAPH and not self.diagnosis.is_from_cache
         if not is_stale or finding is None:
@@ -106,7 +106,7 @@ class _Gatherer:
             self.lines.append(guards.describe(found))
         return found
 
-    def graph_breaks(self) -> tuple[GraphBreakSection | None, Diagnosis | None]:
+    def find_graph_breaks(self) -> tuple[GraphBreakSection | None, Diagnosis | None]:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the
         script.
         """
@@ -127,7 +127,7 @@ class _Gatherer:
         self.lines.append(f"Also seen: {graph_breaks.describe(found)}.")
         return found, None
 
-    def divergence(self) -> DivergenceSection | None:
+    def find_divergence(self) -> DivergenceSection | None:
         diagnosis = self.diagnosis
         finding, ladder = diagnosis.finding, diagnosis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
@@ -145,7 +145,7 @@ class _Gatherer:
         self.lines.append(divergence.describe(found))
         return divergence.drop_nonfinite_numbers(found)
 
-    def culprit(self) -> CulpritSection | None:
+    def find_culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
         if diagnosis.finding is None or diagnosis.layer in UNBACKED:
             return None
@@ -186,11 +186,15 @@ def gather(
             right, not how fast it is.
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
-    measurement, stack, guard = _measurement(diagnosis), gatherer.stack(), gatherer.guard()
+    measurement, stack, guard = (
+        _measurement(diagnosis),
+        gatherer.find_stack(),
+        gatherer.find_guard(),
+    )
     searches = thorough and diagnosis.is_bug
-    part = gatherer.divergence() if searches else None
-    culprit = gatherer.culprit() if searches else None
-    breaks, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.graph_breaks()
+    part = gatherer.find_divergence() if searches else None
+    culprit = gatherer.find_culprit() if searches else None
+    breaks, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.find_graph_breaks()
     sections = DiagnosisSections(
         measurement=measurement,
         stack=stack,

@@ -58,9 +58,9 @@ class Thread:
 
 
 def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
-    """The issue and its comments from the tracker. Raises as `TrackerSession.calling`."""
+    """The issue and its comments from the tracker. Raises as `TrackerSession.explain_failures`."""
     project = session.repository(address.repository)
-    with session.calling(f"read {address}"):
+    with session.explain_failures(f"read {address}"):
         issue = project.get_issue(address.number)
         posts = [Post(_login(issue.user), issue.body or "")]
         comments: Iterable[Any] = issue.get_comments()[:_COMMENTS] if issue.comments else ()

@@ -49,13 +49,13 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
     [pytest.param(n, marks=pytest.mark.slow) if n == "compiled" else n for n in PROGRAMS],
 )
 def test_a_fork_ends_as_a_cold_process_does(fresh: FreshRuns, name: str) -> None:
-    cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.cold, fresh.again))
+    cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.run_cold, fresh.run_again))
     assert facts(again) == facts(cold)
 
 
 def test_each_run_has_random_numbers_of_its_own(fresh: FreshRuns) -> None:
     program = "import random, torch; print(random.random(), torch.rand(1).item())"
-    drawn = [fresh.again(program, PATIENCE).stdout.split() for _ in range(2)]
+    drawn = [fresh.run_again(program, PATIENCE).stdout.split() for _ in range(2)]
     assert all(one != other for one, other in zip(*drawn, strict=True))
 
 
@@ -65,21 +65,21 @@ def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
         "import builtins, os; assert not (hasattr(builtins, 'left') or os.listdir() != ['repro.py'])"
         "; assert 'LEFT' not in os.environ"
     )
-    assert fresh.again(leaves, PATIENCE).outcome == "passes"
-    assert fresh.again(finds, PATIENCE).outcome == "passes"
+    assert fresh.run_again(leaves, PATIENCE).outcome == "passes"
+    assert fresh.run_again(finds, PATIENCE).outcome == "passes"
 
 
 def test_the_control_run_compiles_nothing(fresh: FreshRuns) -> None:
     program = text("fresh/is_compiled")
-    assert fresh.control(program, PATIENCE).stdout == "False\n"
-    assert fresh.again(program, PATIENCE).stdout == "True\n"
+    assert fresh.run_control(program, PATIENCE).stdout == "False\n"
+    assert fresh.run_again(program, PATIENCE).stdout == "True\n"
 
 
 def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
     fresh: FreshRuns,
 ) -> None:
     for limit in (1, 8, 64, 256):  # a busy machine may not get to the loop in time
-        answer = fresh.again(text("pool/endless"), limit)
+        answer = fresh.run_again(text("pool/endless"), limit)
         assert answer.outcome == "timeout" and answer.signal is None
         if answer.stdout:
             break
@@ -89,7 +89,7 @@ def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
 def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
     with PreloadedProcess(Path(os.devnull), tmp_path) as preloaded:  # which is no interpreter
         runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)
-        assert runs.again("print('hello')", PATIENCE).stdout == "hello\n"
+        assert runs.run_again("print('hello')", PATIENCE).stdout == "hello\n"
 
 
 def facts(answer: Answer) -> tuple[object, ...]:
@@ -107,7 +107,7 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
     )
     into = tmp_path / "watched"
     assert facts(fresh.run_watched(program, PATIENCE, TOOLS, into)) == facts(
-        fresh.again(program, PATIENCE)
+        fresh.run_again(program, PATIENCE)
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
     found = collect_evidence(Path(os.devnull), program, shown, 0.0, tmp_path / "kept", watched=into)

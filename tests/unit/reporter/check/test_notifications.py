@@ -29,7 +29,7 @@ class Tracker:
         return Standing(number in self._closed, (self._heard,) if self._heard else ())
 
     @contextlib.contextmanager
-    def alone(self, comment: Comment) -> Iterator[None]:
+    def lock(self, comment: Comment) -> Iterator[None]:
         yield
 
     def say(self, comment: Comment) -> str:

@@ -17,13 +17,19 @@ AGAIN = replace(ONE, outcome="reproduces", detail="again")
 
 def test_without_a_store_the_first_result_of_a_cell_counts_until_it_is_amended() -> None:
     memory = ResultSink()
-    assert memory.before([ONE.cell]) == {} and memory.alike(ONE.key) == ()
+    assert (
+        memory.find_last_results([ONE.cell]) == {}
+        and memory.list_results_with_commit(ONE.key) == ()
+    )
     memory.keep(ONE)
     memory.keep(AGAIN)
     assert memory.found == {ONE.cell: ONE}
     memory.amend(AGAIN)
     assert memory.found == {ONE.cell: AGAIN}
-    assert memory.before([ONE.cell]) == {} and memory.alike(ONE.key) == ()
+    assert (
+        memory.find_last_results([ONE.cell]) == {}
+        and memory.list_results_with_commit(ONE.key) == ()
+    )
 
 
 def test_with_a_store_every_result_is_there_before_anybody_hears_of_it(tmp_path: Path) -> None:
@@ -51,9 +57,12 @@ def test_an_interrupted_run_is_gone_on_with_and_a_finished_one_is_what_was_befor
         with runs.begin(store, path, ["a"], "check") as run:
             kept = StoredResultSink(store, run)
             assert kept.found == {ONE.cell: ONE}
-            assert kept.before([ONE.cell]) == {}
+            assert kept.find_last_results([ONE.cell]) == {}
             runs.finish(store, run.id)
         with runs.begin(store, path, ["a"], "check") as run:
             kept = StoredResultSink(store, run)
-            assert kept.found == {} and kept.before([ONE.cell]) == {ONE.cell: ONE}
-            assert kept.alike(ONE.key) == (ONE,) and kept.alike("other") == ()
+            assert kept.found == {} and kept.find_last_results([ONE.cell]) == {ONE.cell: ONE}
+            assert (
+                kept.list_results_with_commit(ONE.key) == (ONE,)
+                and kept.list_results_with_commit("other") == ()
+            )

@@ -13,8 +13,8 @@ def test_a_private_word_costs_no_more_of_the_evidence_than_it_must(
     generated: dict[str, object] | None,
 ) -> None:
     found = ReproEvidence((), Excerpt("kernel", "cpp", "x"), "", 1.0, generated)
-    parts = [(item.excerpt is not None, bool(item.generated)) for item in found.less_and_less()]
+    parts = [(item.excerpt is not None, bool(item.generated)) for item in found.list_fallbacks()]
     both = [(True, True), (False, True), (True, False), (False, False)]
     assert parts == (both if generated else [(True, False), (False, False)])
-    assert all(bool(item.no_excerpt) != bool(item.excerpt) for item in found.less_and_less())
-    assert len(list(ReproEvidence((), None, "none", 1.0).less_and_less())) == 1
+    assert all(bool(item.no_excerpt) != bool(item.excerpt) for item in found.list_fallbacks())
+    assert len(list(ReproEvidence((), None, "none", 1.0).list_fallbacks())) == 1

@@ -23,7 +23,7 @@ def answer(private: Path) -> tuple[EarlyAnswer, io.StringIO]:
 def test_the_verdict_is_said_and_kept(tmp_path: Path) -> None:
     early, screen = answer(tmp_path)
     verdict = Verdict(Kind.CRASH, Layer.INDUCTOR, True, "Compiling raises.", "crash")
-    early.verdict(Report(verdict, (), "2.13.0", "3.11.7", "cpu"))
+    early.write_verdict(Report(verdict, (), "2.13.0", "3.11.7", "cpu"))
     assert "verdict: crash, inductor" in screen.getvalue()
     kept = tmp_path / VERDICT
     assert json.loads(kept.read_text())["verdict"]["summary"] == "Compiling raises."
@@ -33,9 +33,9 @@ def test_the_verdict_is_said_and_kept(tmp_path: Path) -> None:
 def test_the_smallest_program_so_far_is_kept_and_the_first_one_is_said(tmp_path: Path) -> None:
     early, screen = answer(tmp_path)
     large, small = (Candidate(chain(n, 0), ReproCheck("crash")) for n in (9, 2))
-    early.smaller(large, "9 operations")
+    early.write_candidate(large, "9 operations")
     assert (tmp_path / SMALLEST).read_text() == large.text()
-    early.smaller(small, "2 operations")
+    early.write_candidate(small, "2 operations")
     assert (tmp_path / SMALLEST).read_text() == small.text()
     assert screen.getvalue().count("first program") == 1
     assert "9 operations" in screen.getvalue() and "2 operations" not in screen.getvalue()

@@ -213,7 +213,7 @@ def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     in_vain = [Candidate(chain(length, length), ReproCheck("crash")) for length in range(1, 91)]
     for each in in_vain[:30]:  # nothing is given up before a reduction begins
         assert not ask.holds(each)
-    with ask.giving_up():
+    with ask.give_up_on_stall():
         assert ask.holds(Candidate(chain(2, 0), ReproCheck("crash")))
         before = len(pool.asked)
         for each in in_vain[30:]:

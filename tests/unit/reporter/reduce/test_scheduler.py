@@ -74,9 +74,9 @@ def test_first_is_the_lowest_index_and_speculation_leaves_no_trace(jobs: int) ->
         pool, is_bug, listener=SearchListener(on_other=lambda text, answer: others.append(text))
     )
     texts = ["a", "other 1", "b", "c bug", "other 2", "d bug", "e"]
-    assert scheduler.first(texts) == 3
-    assert scheduler.first(["x", "other 1", "y"]) is None
-    assert scheduler.first(["e", "d bug"]) == 1
+    assert scheduler.find_first(texts) == 3
+    assert scheduler.find_first(["x", "other 1", "y"]) is None
+    assert scheduler.find_first(["e", "d bug"]) == 1
     assert others == ["other 1"]
     assert scheduler.counts.settled == 8
     assert pool.most <= jobs
@@ -91,14 +91,14 @@ def test_the_same_search_for_any_number_of_jobs() -> None:
             listener=SearchListener(on_other=lambda text, _: met.append(text)),
             settings=SearchSettings(max_candidates=50),
         )
-        chance = scheduler.random("search")
+        chance = scheduler.make_generator("search")
         results = []
         for _ in range(20):
             texts = [
                 f"{chance.choice(['ok', 'ok', 'bug', 'other'])} {chance.randrange(40)}"
                 for _ in range(8)
             ]
-            results.append(scheduler.first(texts))
+            results.append(scheduler.find_first(texts))
         return results, scheduler.counts.settled, met
 
     alone = search(1)
@@ -116,19 +116,19 @@ def test_candidates_are_taken_lazily_and_run_once() -> None:
 
     pool = FakePool(3)
     scheduler = Scheduler(pool, is_bug)
-    assert scheduler.first(endless()) == 10
+    assert scheduler.find_first(endless()) == 10
     assert next(taken) <= 10 + 4 * 3
     before = list(pool.submitted)
-    assert scheduler.first(["10 bug"]) == 0
-    assert scheduler.all(["1", "10 bug", "1"]) == [False, True, False]
+    assert scheduler.find_first(["10 bug"]) == 0
+    assert scheduler.ask_all(["1", "10 bug", "1"]) == [False, True, False]
     assert pool.submitted == before
 
 
 def test_overrides_are_part_of_what_is_remembered() -> None:
     pool = FakePool(1)
     scheduler = Scheduler(pool, is_bug)
-    scheduler.first(["a"])
-    scheduler.first(["a"], overrides={"backend": "eager"})
+    scheduler.find_first(["a"])
+    scheduler.find_first(["a"], overrides={"backend": "eager"})
     assert pool.submitted == ["a", "a"]
 
 
@@ -148,10 +148,10 @@ def test_contrast_asks_the_other_interpreter_only_about_what_fails_here() -> Non
         return answer.outcome == "passes"
 
     regression = Stage(there, lambda answer: not passes(answer), "there")
-    assert Scheduler(here, is_bug, contrast=[regression]).first(["a", "b bug"]) == 1
+    assert Scheduler(here, is_bug, contrast=[regression]).find_first(["a", "b bug"]) == 1
     assert there.submitted == ["b bug"]
     fixed = Stage(FakePool(2), passes, "there")
-    assert Scheduler(here, is_bug, contrast=[fixed]).first(["a", "b bug"]) is None
+    assert Scheduler(here, is_bug, contrast=[fixed]).find_first(["a", "b bug"]) is None
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -191,7 +191,9 @@ def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(j
         ],
         listener=SearchListener(on_refused=lambda name, text, answer: refused.append((name, text))),
     )
-    assert scheduler.first(["a", "b bug", "c bug", "d", "e new bug", "f bug", "g new bug"]) == 4
+    assert (
+        scheduler.find_first(["a", "b bug", "c bug", "d", "e new bug", "f bug", "g new bug"]) == 4
+    )
     assert refused == [("there", "b bug"), ("there", "c bug")]
     assert "e new bug" in far.submitted and "b bug" not in far.submitted
     assert most[0] <= jobs
@@ -199,9 +201,9 @@ def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(j
 
 def test_limits_are_soft_and_named() -> None:
     scheduler = Scheduler(FakePool(4), is_bug, settings=SearchSettings(max_candidates=3))
-    assert scheduler.first(["a", "b", "c", "d bug"]) is None
+    assert scheduler.find_first(["a", "b", "c", "d bug"]) is None
     assert scheduler.exhausted == "candidates"
-    assert scheduler.all(["a", "e bug"]) == [False, False]
+    assert scheduler.ask_all(["a", "e bug"]) == [False, False]
 
 
 def test_the_time_limit_is_of_the_schedulers_own_clock() -> None:
@@ -214,12 +216,12 @@ def test_the_time_limit_is_of_the_schedulers_own_clock() -> None:
         is_bug,
         settings=SearchSettings(max_seconds=5, clock=lambda: next(hours)),
     )
-    assert late.first(["a bug"]) is None
+    assert late.find_first(["a bug"]) is None
     assert late.exhausted == "seconds"
     standing = Scheduler(
         FakePool(1), is_bug, settings=SearchSettings(max_seconds=5, clock=lambda: 7.0)
     )
-    assert standing.first(["a", "b bug"]) == 1
+    assert standing.find_first(["a", "b bug"]) == 1
     assert standing.exhausted is None and standing.counts.seconds == 0
 
 
@@ -229,9 +231,9 @@ def test_a_second_limit_is_reached_when_it_is_over_and_not_before() -> None:
         FakePool(1), is_bug, settings=SearchSettings(max_seconds=5, clock=lambda: now[0])
     )
     now[0] = 104.9
-    assert scheduler.first(["a bug"]) == 0
+    assert scheduler.find_first(["a bug"]) == 0
     now[0] = 105.0
-    assert scheduler.first(["b bug"]) is None
+    assert scheduler.find_first(["b bug"]) is None
     assert scheduler.exhausted == "seconds" and scheduler.counts.seconds == 5
 
 
@@ -239,7 +241,7 @@ def test_journal_saves_a_resumed_run_every_candidate_it_knew(tmp_path: Path) -> 
     path = tmp_path / "journal.jsonl"
     texts = ["a", "other", "b", "c bug"]
     with Journal(path, "torch 2") as journal:
-        assert Scheduler(FakePool(2), is_bug, journal).first(texts) == 3
+        assert Scheduler(FakePool(2), is_bug, journal).find_first(texts) == 3
     with path.open("ab") as file:
         file.write(b'{"key": "torn')
     pool, others = FakePool(2), []
@@ -250,7 +252,7 @@ def test_journal_saves_a_resumed_run_every_candidate_it_knew(tmp_path: Path) -> 
             journal,
             listener=SearchListener(on_other=lambda text, _: others.append(text)),
         )
-        assert scheduler.first([*texts[:3], "new", "c bug"]) == 4
+        assert scheduler.find_first([*texts[:3], "new", "c bug"]) == 4
     assert pool.submitted == ["new"]
     assert others == ["other"]
     assert scheduler.counts.settled == 5
@@ -269,5 +271,5 @@ def test_journal_is_on_disk_before_the_next_question(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path) as journal:
         scheduler = Scheduler(FakePool(1), is_bug, journal)
-        scheduler.first(["a"])
+        scheduler.find_first(["a"])
         assert len(path.read_bytes().splitlines()) == 2
