@@ -1,13 +1,14 @@
 """When two tensors count as the same (rule 1), and the numbers that show it.
 
-The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py`): two floating-point tensors agree
-if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half precision or below
-1000 elements) as far from float64, by root mean square, as eager is. The target's own `same` is
-asked where it has one; the copy below answers elsewhere and gives the numbers. What `same` does not
-know is added: NaN must stay where they are; where both sides are infinite alike, or eager alone
-overflows and the compiled value is float64's, the others are judged; an integer or boolean result
-that is nearer to the float64 run's than eager's is not wrong; indices may differ where the values
-tie; float64 is no judge of a program that drew other random numbers there.
+The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py` of 2.13.0): two floating-point
+tensors agree if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half
+precision or below 1000 elements) as far from float64, by root mean square, as eager is. The
+target's own `same` is asked where it has one; the copy below answers elsewhere and gives the
+numbers. What `same` does not know is added: NaN must stay where they are; where both sides are
+infinite alike, or eager alone overflows and the compiled value is float64's, the others are judged;
+an integer or boolean result that is nearer to the float64 run's than eager's is not wrong; indices
+may differ where the values tie; float64 is no judge of a program that drew other random numbers
+there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ..protocol import TensorJudgement
 RULE = 1
 TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
-#: rtol, atol of torch.testing.assert_close, by dtype: what a user's own check most often applies.
+#: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py`): what the
+#: user's own check most often applies.
 _TIGHT = {
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),

@@ -3,7 +3,8 @@
 They are asked in groups (`OF_EAGER`, `OF_EXCEPTIONS`, `OF_RANDOM_NUMBERS`, `OF_VALUES`), each in
 its order; `EXCUSES` joins them for the reference. An excuse counts only if it explains everything
 that differs: a measurement that moves values says nothing of a dtype, a stride or an alias, and of
-a shape only where eager's own shape moves with it. The documentation shows this table.
+a shape only where eager's own shape moves with it. The documentation shows this table. Files of
+torch that are named below are those of 2.13.0.
 """
 
 from __future__ import annotations
@@ -132,7 +133,9 @@ def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 
 
 def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """An operator of the program's own writes where its schema says that it does not."""
+    """An operator of the program's own writes where its schema says that it does not: see
+    `mutates_args` of `torch.library.custom_op` (`torch/_library/custom_ops.py`).
+    """
     names = climber.ladder.facts.get("undeclared_writes") or ()
     if not names:
         return None
@@ -148,7 +151,10 @@ def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
 
 
 def _ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Eager moves as far once functions are called whose results `functools.lru_cache` holds."""
+    """Eager moves as far once functions are called whose results `functools.lru_cache` holds.
+
+    Dynamo warns of it in `WrapperUserFunctionVariable` (`torch/_dynamo/variables/functions.py`).
+    """
     if not differs(climber.ladder[Backend.EAGER.value]):
         return None
     without = climber.measure(UNCACHED)
@@ -185,7 +191,9 @@ def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | 
 
 
 def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """NumPy's random numbers are torch's in compiled code unless it is told otherwise."""
+    """NumPy's random numbers are torch's in compiled code unless it is told otherwise, by
+    `use_numpy_random_stream` (`torch/_dynamo/config.py`).
+    """
     if "numpy" not in (climber.ladder.facts.get("streams") or ()) or not differs(compiled):
         return None
     if not climber.measure(NUMPY).good:
@@ -229,7 +237,9 @@ def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
 
 
 def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Random operators: compare again with eager's own random stream before blaming anyone."""
+    """Random operators: compare again with eager's own random stream before blaming anyone, which
+    Inductor takes under `fallback_random` (`torch/_inductor/config.py`).
+    """
     if not climber.ladder.facts.get("random"):
         return None
     is_package = climber.own_name() == PACKAGE
@@ -257,7 +267,10 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 
 
 def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Writes to the same places, of which torch does not say which one stays."""
+    """Writes to the same places, of which torch does not say which one stays.
+
+    So the documents of `index_put_` and `scatter_` (`torch/_tensor_docs.py`).
+    """
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
     if not facts.get("lost_writes") or _shift(climber.measure(REORDERED), comparison) is None:
@@ -275,7 +288,10 @@ def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
 
 
 def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Casts of values that the target type does not have, which C++ leaves undefined."""
+    """Casts of values that the target type does not have, which C++ leaves undefined.
+
+    So the document of `Tensor.to` (`torch/_tensor_docs.py`).
+    """
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
     below = EXPORT if climber.own_name() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
@@ -311,7 +327,9 @@ def _agrees_emulated(climber: Climber) -> bool:
 
 
 def _precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Half precision that fused code does not round to in between."""
+    """Half precision that fused code does not round to in between: what torch says at
+    `emulate_precision_casts` (`torch/_inductor/config.py`).
+    """
     if not _agrees_emulated(climber):
         return None
     return _precision_cast(climber, compiled.detail, compiled.comparison)

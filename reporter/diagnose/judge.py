@@ -4,7 +4,7 @@ away.
 Each function below is one step: it measures what it needs and either returns a `Diagnosis` or
 passes on. What raises, dies or hangs is judged here, what returns something else in `differences`.
 A failure counts only if it comes back: what the script showed once and no repetition shows is not
-reproduced.
+reproduced. Files of torch that are named below are those of 2.13.0.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ from templates.wording import STATED_LIMIT
 
 #: How a process that a call ends is said to end; anything else is the machine's fault.
 _ENDINGS = ("SIG", "exit ")
-#: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
+#: Exceptions that say the machine lacks a compiler, not that the compiler has a bug
+#: (`torch/_inductor/exc.py`).
 _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
-#: What torch raises instead of compiling again, because the program has asked for that.
+#: What torch raises instead of compiling again, because the program has asked for that
+#: (`torch/_dynamo/exc.py`; in earlier releases the limit is that of the cache).
 _ON_REQUEST = {
     "RecompileError": "error_on_recompile",
     "FailOnRecompileLimitHit": (
@@ -74,6 +76,7 @@ DOING: Mapping[Compiler, str] = {
     Compiler.ONNX: "Exporting to ONNX, or running what was exported,",
     Compiler.EAGER: "Eager mode",
 }
+#: How torch begins to refuse a recompilation under a stance (`torch/_dynamo/eval_frame.py`).
 _STANCE = "Detected recompile when torch.compile stance is"
 
 
@@ -107,7 +110,9 @@ def judge(
 
 
 def is_tight(finding: Finding) -> bool:
-    """Whether a finding stays within what torch.testing.assert_close allows by default."""
+    """Whether a finding stays within what torch.testing.assert_close allows by default
+    (`torch/testing/_comparison.py: default_tolerances`).
+    """
     return bool(finding.comparison and finding.comparison["tight"])
 
 
