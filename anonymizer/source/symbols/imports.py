@@ -9,21 +9,15 @@ STDLIB = frozenset("""
     math operator functools itertools collections contextlib dataclasses enum typing abc copy random
     warnings types logging re string time inspect numbers cmath statistics weakref threading os sys
     """.split())
+#: Modules that `import torch` alone does not bring in every release from 2.0 on.
 _SUBMODULES = (
     "torch.utils.checkpoint",
     "torch.nn.attention.flex_attention",
     "torch.nn.attention",
-    "torch.nn.utils.parametrize",
-    "torch.nn.utils.rnn",
-    "torch.utils._pytree",
-    "torch.utils.data",
-    "torch.distributed",
-    "torch.func",
     "torch._dynamo",
     "torch._inductor",
     "torch._higher_order_ops",
     "torch.export",
-    "torch.library",
     "torch.fx.experimental.proxy_tensor",
 )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from anonymizer.source.program import is_simple
+from anonymizer.source.symbols.imports import write_imports
 from tests.support.gathered import function_of
 
 
@@ -26,3 +29,8 @@ def test_what_python_does_is_no_tensor_operation(function: str, count: int) -> N
 def test_a_number_is_simple_if_it_is_small_or_has_two_digits() -> None:
     assert is_simple(64) and is_simple(0.5) and is_simple(1e-5)
     assert not is_simple(65) and not is_simple(0.125)
+
+
+def test_what_torch_imports_itself_is_not_imported_again() -> None:
+    tree = ast.parse("torch.func.grad(torch.utils.checkpoint.checkpoint)(torch.utils.data.Dataset)")
+    assert write_imports(tree) == ["import torch", "import torch.utils.checkpoint"]
