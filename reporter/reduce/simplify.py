@@ -108,26 +108,25 @@ def simplify_backward(candidate: Candidate) -> Candidate:
     return candidate.with_check(backward=plainer[0]) if plainer else candidate
 
 
-def propose_arguments(_: Candidate) -> Iterator[Change]:
+def propose_arguments(candidate: Candidate) -> Iterator[Change]:
     """A parameter nobody needs as a layer as a plain argument: the module disappears when it adds
-    nothing.
+    nothing. Of wrong gradients those of layers too, unless the program is one layer.
     """
     yield convert_to_arguments
+    if candidate.check.kind == Kind.WRONG_GRADIENT and len(require_graph(candidate).nodes) > 1:
+        yield functools.partial(convert_to_arguments, with_layers=True)
 
 
-def convert_to_arguments(candidate: Candidate) -> Candidate:
-    """All parameters as arguments; gradients that are wrong stay those of parameters."""
+def convert_to_arguments(candidate: Candidate, with_layers: bool = False) -> Candidate:
+    """All parameters as arguments, behind the others; those that layers own only `with_layers`."""
     graph = require_graph(candidate)
-    if candidate.check.kind == Kind.WRONG_GRADIENT:
-        return candidate
-    inputs = tuple(
-        (
-            replace(item, kind="input")
-            if item.kind == "param" and not _owns_memory(graph, item)
-            else item
-        )
+    moved = [
+        item
         for item in graph.inputs
-    )
+        if item.kind == "param" and (with_layers or not _owns_memory(graph, item))
+    ]
+    kept = [item for item in graph.inputs if item not in moved]
+    inputs = (*kept, *(replace(item, kind="input") for item in moved))
     return candidate.with_graph(replace(graph, inputs=inputs))
 
 
@@ -153,8 +152,10 @@ def propose_inputs(candidate: Candidate) -> Iterator[Change]:
 
 
 def simplify_inputs(candidate: Candidate) -> Candidate:
-    """All of it at once, except that every dtype stays."""
-    return _together(_changes(candidate, _STEPS), candidate)
+    """All of it at once, except that every dtype stays, and gradients that are wrong."""
+    is_asked = candidate.check.kind == Kind.WRONG_GRADIENT
+    steps = [step for step in _STEPS if step is not _no_grad or not is_asked]
+    return _together(_changes(candidate, steps), candidate)
 
 
 def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:

@@ -136,6 +136,42 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
 
+def test_a_parameter_whose_gradient_is_wrong_becomes_an_argument() -> None:
+    weight = tensor("p0", "param", requires_grad=True)
+    graph = Graph(
+        (weight, tensor("x0")), (call("s", "torch.sinh", Ref("p0"), Ref("x0")),), (Ref("s"),)
+    )
+    check = ReproCheck("wrong_gradient", backward="randn")
+    reduced, _ = reduce_by(
+        graph,
+        lambda text: "sinh" in text and bool(re.search(r"\.requires_grad_\(\)|Parameter", text)),
+        check,
+    )
+    assert "def repro(x, w):\n    return torch.sinh(w, x)" in reduced.text()
+    assert "Parameter" not in reduced.text()
+
+
+def test_a_layer_whose_gradient_is_wrong_beside_another_operation_becomes_a_call() -> None:
+    weight = tensor("p0", "param", (8, 8), requires_grad=True)
+    nodes = (
+        call("l", "torch.nn.functional.linear", Ref("x0"), Ref("p0")),
+        call("s", "torch.sinh", Ref("l")),
+    )
+
+    def reduce_to(count: int) -> str:
+        graph = Graph((tensor("x0"), weight), nodes[:count], (Ref(nodes[count - 1].name),))
+        return reduce_by(
+            graph,
+            lambda text: "inear" in text
+            and ("sinh" in text or count == 1)
+            and bool(re.search(r"\.requires_grad_\(\)|nn.Linear", text)),
+            ReproCheck("wrong_gradient", backward="sum"),
+        )[0].text()
+
+    assert "F.linear(x, w)" in reduce_to(2) and "nn.Linear" not in reduce_to(2)
+    assert "nn.Linear" in reduce_to(1)
+
+
 _SURROUNDED = ReproCheck(
     "crash",
     arguments=(("dynamic", "True"), ("fullgraph", "True")),
