@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import (
@@ -17,7 +18,18 @@ from anonymizer.graph.expressions import (
     write_constructor,
     write_literal,
 )
-from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer, TensorMeta, find_written_inputs
+from anonymizer.graph.ir import (
+    Graph,
+    Input,
+    Node,
+    Ref,
+    Seq,
+    StockLayer,
+    TensorMeta,
+    Value,
+    find_written_inputs,
+    is_impure,
+)
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
 from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import parenthesize_operand
@@ -40,6 +52,7 @@ class Emitter:
         }
         self.owned = {name for match in self.matches.values() for name in match.owns}
         self.sizes: dict[str, tuple[str, int]] = {}
+        self.changes = _find_changed_parts(graph, self.users)
 
     def body(self) -> ReproBody:
         """Definitions and inputs of the graph as the body of a repro.
@@ -74,6 +87,9 @@ class Emitter:
 
     def _name_inputs(self, arguments: list[Input]) -> None:
         plain = ["x", "y", "z", "w"]
+        trained = [item for item in arguments if item.meta.requires_grad]
+        if 1 < len(arguments) < 4 and trained == arguments[-1:]:
+            plain[len(arguments) - 1] = "w"
         for index, item in enumerate(arguments):
             self.text[item.name] = plain[index] if len(arguments) <= 4 else f"x{index}"
 
@@ -154,6 +170,7 @@ class Emitter:
         depth: list[str] = []
         counter = 0
         outputs = [ref.name for ref in self.graph.outputs]
+        in_changes = {each.name for change in self.changes.values() for each in change}
         for index, node in enumerate(self.graph.nodes):
             indent = "    " * len(depth)
             if node.op == "enter":
@@ -164,12 +181,20 @@ class Emitter:
                 if depth:
                     depth.pop()
                 continue
+            if node.name in in_changes:
+                continue
+            if node.name in self.changes:
+                lines.append(indent + self._change_part(*self.changes[node.name]))
+                continue
             if node.target in IN_PLACE:  # a statement, which has no expression
-                name = f"v{counter}"
-                counter += 1
+                old = self.expressions.write_operand(node.args[0])
+                change = self.expressions.write_argument(node.args[1])
+                name = old
+                if not (isinstance(node.meta, TensorMeta) and old.isidentifier()):
+                    name = f"v{counter}"
+                    counter += 1
+                    lines.append(f"{indent}{name} = {old}")
                 self.text[node.name] = name
-                old, change = (self.expressions.write_operand(value) for value in node.args[:2])
-                lines.append(f"{indent}{name} = {old}")
                 lines.append(f"{indent}{name} {IN_PLACE[node.target]} {change}")
                 continue
             expression = self._expression(node)
@@ -193,6 +218,10 @@ class Emitter:
             + (names[0] if len(names) == 1 else "(" + ", ".join(names) + ",)" if names else "None")
         )
         return lines
+
+    def _change_part(self, part: Node, change: Node) -> str:
+        operand = self.expressions.write_argument(change.args[1])
+        return f"{self.expressions.write_function(part)} {IN_PLACE[change.target]} {operand}"
 
     def _is_inline(self, node: Node) -> bool:
         """Sizes and single items are written where they are used, if used once and nothing changes
@@ -227,6 +256,36 @@ class Emitter:
         name = f"{base}{self.layers[base]}"
         self.init.append(f"self.{name} = {write_constructor(layer)}")
         return f"self.{name}"
+
+
+def _find_changed_parts(
+    graph: Graph, users: Mapping[str, list[str]]
+) -> dict[str, tuple[Node, Node]]:
+    """`x[y] += z`, which Python takes apart: the assignment of a part of a tensor -> what reads that
+    part and what changes it, where nobody else reads either and nothing is written in between.
+    """
+    nodes = {node.name: node for node in graph.nodes}
+    order = list(nodes)
+    outputs = {ref.name for ref in graph.outputs}
+
+    def made_by(value: Value, user: Node) -> Node | None:
+        """The node of a value that is for one user alone."""
+        node = nodes.get(value.name) if isinstance(value, Ref) else None
+        is_alone = node is not None and users[node.name] == [user.name]
+        return node if node is not None and is_alone and node.name not in outputs else None
+
+    found: dict[str, tuple[Node, Node]] = {}
+    for node in graph.nodes:
+        change = made_by(node.args[2], node) if node.target == "operator.setitem" else None
+        if change is None or change.target not in IN_PLACE:
+            continue
+        part = made_by(change.args[0], change)
+        if part is None or part.target != "operator.getitem" or part.args != node.args[:2]:
+            continue
+        between = graph.nodes[order.index(part.name) + 1 : order.index(node.name)]
+        if not any(is_impure(each) for each in between if each is not change):
+            found[node.name] = (part, change)
+    return found
 
 
 def emit(graph: Graph) -> ReproBody:

@@ -122,6 +122,24 @@ class StockLayer:
     training: bool = True
 
 
+_ARITHMETIC = tuple("add sub mul div truediv floordiv mod pow matmul".split())
+#: Python's operators in place (`iadd`), and those of a reflected call (`radd`).
+_IN_PLACE = frozenset(f"i{name}" for name in (*_ARITHMETIC, "and", "or", "xor", "lshift", "rshift"))
+_REFLECTED = frozenset(f"r{name}" for name in _ARITHMETIC)
+#: What ATen calls Python's operators, where the name is another one.
+_ATEN_NAMES = {
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    "invert": "bitwise_not",
+}
+
+
 @dataclass(frozen=True)
 class Node:
     """One operation. `op`: function, method, module, enter, exit, grad_mode.
@@ -150,8 +168,13 @@ class Node:
 
     @property
     def plain_operator(self) -> str:
-        """The operator whatever form it has: `add` of `add_` and of `__add__`."""
-        return self.operator.strip("_")
+        """The operator whatever form it has, in ATen's words: `add` of `add_`, of `__radd__` and of
+        `operator.iadd`.
+        """
+        name = self.operator.strip("_")
+        if name in _IN_PLACE or name in _REFLECTED:
+            name = name[1:]
+        return _ATEN_NAMES.get(name, name)
 
     @property
     def is_in_place(self) -> bool:
@@ -331,7 +354,7 @@ def is_impure(node: Node) -> bool:
 
 def _writes(node: Node) -> bool:
     """Whether a node changes its first argument."""
-    return node.is_in_place or node.operator in ("iadd", "isub", "imul")
+    return node.is_in_place or node.operator.strip("_") in _IN_PLACE
 
 
 #: What gives a tensor that lies in the memory of its first argument, or may.

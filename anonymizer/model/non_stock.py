@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.ir import Node, Ref, TensorMeta
+from anonymizer.graph.ir import Ref, TensorMeta
 from anonymizer.model.model import PublicModel
 from anonymizer.trace.flow import connect, flatten_names, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
@@ -108,8 +108,8 @@ def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> st
         return None
     reads = [name for name in dict.fromkeys(step.refs()) if name in streams]
     alike = [name for name in reads if _alike(program.meta_of(name), meta)]
-    structure = step.node.target in _RESIDUAL or _operator(step.node) in _ATTENTION
-    if not alike or len(reads) > 1 and structure or _operator(step.node) == "softmax":
+    structure = step.node.target in _RESIDUAL or step.node.plain_operator in _ATTENTION
+    if not alike or len(reads) > 1 and structure or step.node.plain_operator == "softmax":
         return None
     return alike[0]
 
@@ -147,23 +147,10 @@ _NOUNS = {
     "masked_fill": "a mask",
     "where": "a mask",
 }
-_FORWARD = {
-    "rsub": "sub",
-    "iadd": "add",
-    "imul": "mul",
-    "truediv": "div",
-    "rtruediv": "div",
-    "rpow": "pow",
-}
 _MADE = frozenset(
     "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty"
     " scalar_tensor one_hot cumsum logspace".split()
 )
-
-
-def _operator(node: Node) -> str:
-    """The operator as people name it: `sub` for `__rsub__`, `add` for `operator.iadd`."""
-    return _FORWARD.get(node.plain_operator, node.plain_operator)
 
 
 def describe(program: TracedProgram, item: NonStockOperation) -> str:
@@ -174,7 +161,7 @@ def describe(program: TracedProgram, item: NonStockOperation) -> str:
     first, stream = next(iter(item.instead.items()))
     step = words.steps[first]
     others = [name for name in dict.fromkeys(step.refs()) if name != stream]
-    name = _operator(step.node)
+    name = step.node.plain_operator
     times = f" ({len(item.instead)} times)" if len(item.instead) > 1 else ""
     where = words.role(stream, first)
     if others and name in _JOINS:
@@ -225,7 +212,7 @@ class _Words:
         step = self.steps.get(name)
         if step is None or step.node.target == "size":
             return
-        target = _operator(step.node)
+        target = step.node.plain_operator
         if step.module is not None and step.node.layer is not None:
             yield f"`nn.{step.node.layer.cls}`"
             return
@@ -265,7 +252,7 @@ class _Words:
         step = self.steps.get(name)
         if step is None or step.module is not None or not depth:
             return False
-        target = _operator(step.node)
+        target = step.node.plain_operator
         if target in ("matmul", "bmm", "baddbmm", "einsum"):
             return len(set(step.refs())) > 1
         alike = [n for n in step.refs() if _alike(self.program.meta_of(n), step.node.meta)]

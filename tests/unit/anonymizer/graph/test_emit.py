@@ -82,3 +82,42 @@ def test_what_requires_a_gradient_and_is_changed_in_place_is_no_leaf() -> None:
     assert windows(4, view, write, requires_grad=True)[0] == made + ".clone()"
     assert windows(4, view, requires_grad=True)[0] == made
     assert windows(4, view, write)[0] == "base = torch.randn(10)"
+
+
+def changed_part(*more: Node, output: str = "x0") -> str:
+    """`x[y] += x` as Dynamo has it, with other nodes before the assignment."""
+    nodes = (
+        call("p", "operator.getitem", Ref("x0"), Ref("x1")),
+        call("c", "operator.iadd", Ref("p"), Ref("x0")),
+        *more,
+        call("s", "operator.setitem", Ref("x0"), Ref("x1"), Ref("c"), meta=None),
+    )
+    return emit.emit(Graph((tensor("x0"), tensor("x1")), nodes, (Ref(output),))).definitions
+
+
+def test_a_part_that_is_changed_in_place_is_one_statement() -> None:
+    assert "    x[y] += x\n    return x" in changed_part()
+
+
+@pytest.mark.parametrize(
+    ("more", "output"),
+    [
+        ((), "c"),
+        ((call("r", "torch.sin", Ref("c")),), "r"),
+        ((Node("w", "method", "mul_", (Ref("x0"), 2.0)),), "x0"),
+    ],
+)
+def test_a_part_that_is_read_elsewhere_or_meets_another_write_keeps_its_name(
+    more: tuple[Node, ...], output: str
+) -> None:
+    text = changed_part(*more, output=output)
+    assert "v0 = x[y]\n    v0 += x\n" in text and "x[y] = v0" in text
+
+
+def test_a_tensor_is_changed_in_place_by_its_own_name() -> None:
+    graph = Graph(
+        (tensor("x0"), tensor("x1")),
+        (call("c", "operator.imul", Ref("x0"), Ref("x1")), call("r", "torch.sin", Ref("c"))),
+        (Ref("r"),),
+    )
+    assert "    x *= y\n    return torch.sin(x)" in emit.emit(graph).definitions

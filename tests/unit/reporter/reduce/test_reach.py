@@ -71,3 +71,21 @@ def test_a_fault_that_does_not_reach_the_outputs_is_another_one(
     ask.overrides = {"fresh": True}
     assert find_unreached(ask, candidate("log1p"), candidate("log1p", "relu")) == expected
     assert ask.overrides == {"fresh": True}
+
+
+def test_an_operator_in_place_is_left_to_eager_by_its_name_in_aten() -> None:
+    asked: list[str] = []
+
+    class Asked(Pool):
+        def submit(
+            self, text: str, timeout: float | None = None, overrides: Any = None
+        ) -> Future[Answer]:
+            asked.extend((overrides or {}).get("fallback", ()))
+            return super().submit(text, timeout, overrides)
+
+    node = Node("n0", "function", "operator.iadd", (Ref("x0"), 1), (), META)
+    graph = Graph((Input("x0", "input", META, Recipe("randn")),), (node,), (Ref("n0"),))
+    piece = Candidate(graph, ReproCheck("wrong_result"))
+    scheduler = Scheduler(Asked((), ()), lambda answer: answer.outcome == "fails")
+    find_unreached(Questions(scheduler, lambda _: None), piece, piece)
+    assert set(asked) == {"aten.add.default", "aten.add.Tensor"}
