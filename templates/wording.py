@@ -42,6 +42,11 @@ LAYER_NAMES = {
 _SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
+#: Characters of a title, at most.
+_TITLE = 150
+#: What stands in brackets within a sentence, and is no call.
+_ASIDE = re.compile(r" \([^()]*\)(?=[\s,.:;])")
+_SENTENCE = re.compile(r"(.{40,}\w)\. (?=[A-Z].*…$)")
 WHAT = {
     Kind.CRASH: "`{compiler}` raises {exception} on a program that runs in eager mode",
     Kind.CRASH_ON_RECOMPILE: (
@@ -187,13 +192,27 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     message = _message(verdict).removeprefix("error: ")
     explained = _EXPLANATION.search(log) if verdict["kind"] == Kind.UNSUPPORTED else None
     changes = read_changes(report)
-    filled = pattern.format(
-        compiler=name_compiler(report),
-        exception=_exception(verdict).strip("`"),
-        message=fit_on_line(explained.group(1) if explained else message, 90),
-        operators=_operators_in_title(report, changes) + _condition(changes),
-    )
-    return fit_on_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+    values = {
+        "compiler": name_compiler(report),
+        "exception": _exception(verdict).strip("`"),
+        "operators": _operators_in_title(report, changes) + _condition(changes),
+    }
+    layer = f"[{verdict['layer']}] "
+    room = _TITLE - len(layer + pattern.format(**values, message=""))
+    said = _shorten(explained.group(1) if explained else message, room)
+    return fit_on_line((layer + pattern.format(**values, message=said)).rstrip(": "), _TITLE)
+
+
+def _shorten(said: str, room: int) -> str:
+    """What an error says on one line: where that is too long without what stands in brackets, and
+    if there is room for a whole sentence, without the next one.
+    """
+    line = fit_on_line(said, 10 * len(said) + 1)  # what is unseen is written out
+    if len(line) <= room:
+        return line
+    cut = fit_on_line(_ASIDE.sub("", line), max(room, 1))
+    whole = _SENTENCE.match(cut)
+    return whole[1] if whole else cut
 
 
 def name_compiler(report: Mapping[str, Any]) -> str:

@@ -6,14 +6,27 @@ import ast
 import builtins
 
 _CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
-_LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_LITERAL_TYPES: dict[type[ast.expr], str] = {
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+    ast.Set: "set",
+    ast.SetComp: "set",
+}
 
 
 def is_container(value: ast.expr) -> bool:
     """Whether an expression makes a container that can be changed."""
-    return isinstance(value, _LITERALS) or (
-        isinstance(value, ast.Call) and read_callee_name(value) in _CONTAINERS
-    )
+    return name_container(value) != ""
+
+
+def name_container(value: ast.expr) -> str:
+    """The type of the container that an expression makes; empty where it makes none."""
+    if isinstance(value, ast.Call):
+        name = read_callee_name(value)
+        return name if name in _CONTAINERS else ""
+    return _LITERAL_TYPES.get(type(value), "")
 
 
 def is_object(value: ast.expr) -> bool:

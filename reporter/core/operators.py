@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from anonymizer.graph.containers import name_container
+from anonymizer.graph.repro import FACTORY
 from anonymizer.source.program import CONTAINER_METHODS, find_state_reader
 from reporter.core.kinds import Layer
 
@@ -76,7 +78,8 @@ def list_python_words(text: str) -> tuple[str, ...]:
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
     words = [word for node in parts if (word := _word(node))]
-    called = [_builtin_name(node.func) for node in parts if isinstance(node, ast.Call)]
+    types = _find_container_types(tree)
+    called = [_builtin_name(node.func, types) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
 
 
@@ -89,14 +92,46 @@ def _word(node: ast.AST) -> str:
     return _WORDS.get(type(node), "")
 
 
-def _builtin_name(function: ast.expr) -> str:
-    """A builtin that asks or changes an object, or a container's method; empty for anything
-    else.
+def _builtin_name(function: ast.expr, types: Mapping[str, str]) -> str:
+    """A builtin that asks or changes an object, or a container's method, with the container's type
+    where `types` has it; empty for anything else.
     """
     if isinstance(function, ast.Name) and function.id in _ASKED:
         return function.id
-    own = isinstance(function, ast.Attribute) and function.attr in CONTAINER_METHODS
-    return function.attr if own and isinstance(function, ast.Attribute) else ""
+    if not isinstance(function, ast.Attribute) or function.attr not in CONTAINER_METHODS:
+        return ""
+    owner = types.get(ast.unparse(function.value).rpartition(".")[2])
+    return f"{owner}.{function.attr}" if owner else function.attr
+
+
+def _find_container_types(tree: ast.Module) -> dict[str, str]:
+    """The types of containers that outlive a call, by the last part of their names: variables and
+    attributes that are no function's own, and arguments.
+    """
+    found: dict[str, str] = {}
+    for node in _walk_outside_functions(tree):
+        if isinstance(node, ast.Assign) and (kind := name_container(node.value)):
+            found[ast.unparse(node.targets[0]).rpartition(".")[2]] = kind
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inputs = next((each for each in functions if each.name == "inputs"), None)
+    entry = next((each for each in functions if each.name in ("repro", "forward")), None)
+    given = getattr(inputs.body[-1], "value", None) if inputs is not None else None
+    if entry is not None and isinstance(given, ast.Tuple):
+        names = [each.arg for each in entry.args.args if each.arg != "self"]
+        kinds = map(name_container, given.elts)
+        found |= {name: kind for name, kind in zip(names, kinds) if kind}
+    return found
+
+
+def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a program that run once: those of modules, classes, constructors, and of
+    the function that makes a program with its state.
+    """
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, ast.FunctionDef)
+        if not is_function or child.name in (FACTORY, "__init__"):  # type: ignore[attr-defined]
+            yield child
+            yield from _walk_outside_functions(child)
 
 
 def list_operators(text: str) -> tuple[str, ...]:

@@ -134,6 +134,31 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     assert "None" not in issue(report).split("### Error logs")[0].replace("(None)", "")
 
 
+@pytest.mark.parametrize(
+    ("said", "point"),
+    [
+        (
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp,"
+            " jacrev, ...), it must override the setup_context staticmethod. For more details,"
+            " please see https://pytorch.org/docs/main/notes/extending.func.html",
+            "functorch transforms, it must override the setup_context",
+        ),
+        (
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over"
+            " calling .item() on a Tensor, please try to rewrite what you're doing.",
+            "vmap: It looks like you're calling .item() on a Tensor",
+        ),
+        ("shapes cannot be multiplied (2x3 and 4x5)", "be multiplied (2x3 and 4x5)"),
+    ],
+)
+def test_a_title_has_the_point_of_a_long_message(said: str, point: str) -> None:
+    report = data.crash_report()
+    verdict = structs.replace(report.verdict, exception="RuntimeError", message=said)
+    title = render_title(structs.replace(report, verdict=verdict).to_json())
+    assert point in title and len(title) <= 150
+    assert not title.partition(point)[2].startswith(".")
+
+
 def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
     report = data.crash_report()
     verdict = structs.replace(report.verdict, kind="accepts_invalid", message=None)

@@ -64,6 +64,35 @@ def program():
 """
 
 
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (
+            "def program():\n    attr1 = []\n    def repro(x):\n        attr1.append(x)",
+            "list.append",
+        ),
+        (
+            "class Repro(nn.Module):\n    attr1 = {}\n    def forward(self, x):\n"
+            "        Repro.attr1.setdefault(1, x)",
+            "dict.setdefault",
+        ),
+        (
+            "class Thing1:\n    def __init__(self):\n        self.attr1 = {1}\n"
+            "def repro(x, y):\n    y.attr1.discard(1)",
+            "set.discard",
+        ),
+        (
+            "def repro(x, y):\n    y.pop()\ndef inputs():\n"
+            "    return (torch.ones(2), collections.deque([1]))",
+            "deque.pop",
+        ),
+        ("def repro(x):\n    y = []\n    y.append(x)", "append"),
+    ],
+)
+def test_a_method_of_what_outlives_the_call_is_named_with_its_type(program: str, name: str) -> None:
+    assert list_python_words(program) == (name,)
+
+
 def test_names_that_rewriting_made_up_are_none() -> None:
     assert list_operators(REWRITTEN) == ("nn.Embedding", "torch.func.grad")
     assert "lambda" in list_python_words(REWRITTEN)
