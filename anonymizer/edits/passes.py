@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorb import absorb, replace_single_lists
+from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
 from anonymizer.edits.expressions import (
     drop_elements,
     insert_numbers,
@@ -47,6 +48,9 @@ PASSES: tuple[Edit, ...] = (
     shorten_block_lists,
     replace_single_lists,
     absorb,
+    pass_tensors,
+    free_class_attributes,
+    free_entry,
     simplify,
     replace_own_calls,
     drop_elements,

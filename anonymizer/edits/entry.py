@@ -1,0 +1,194 @@
+"""Edits that leave the entry without state of its own: its tensors as arguments, attributes of
+classes as variables, and then a function in the place of a class.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.source.locations import change_each
+from anonymizer.source.program import SourceProgram
+
+#: What makes a tensor of nothing but sizes and numbers.
+_MAKERS = frozenset(
+    "torch.arange torch.empty torch.eye torch.full torch.linspace torch.ones torch.rand torch.randint"
+    " torch.randn torch.randperm torch.tensor torch.zeros".split()
+)
+#: Bases of classes whose attributes are those of any class.
+_PLAIN_BASES = frozenset(("nn.Module", "object"))
+
+
+def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give the entry a tensor that its constructor makes as one more argument."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        owner = _find_entry(each)
+        return [
+            (each, owner, start, statement)
+            for start in (owner.body if owner is not None else ())
+            if isinstance(start, ast.FunctionDef) and start.name == "__init__"
+            for statement in start.body
+            if _read_tensor(statement) is not None
+        ]
+
+    def change(location: Any) -> Any:
+        whole, owner, start, statement = location
+        name, value = _read_tensor(statement) or ("", statement)
+        forward = _find_method(owner, "forward")
+        given = getattr(whole.inputs.body[-1].value, "elts", None)
+        if forward is None or given is None or name in _find_names(whole):
+            return False
+        parameters = forward.args
+        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
+            return False
+        if len(parameters.args) != len(given) + 1:
+            return False
+        _AsName(name, {"self"}).visit(forward)
+        start.body.remove(statement)
+        if any(_is_attribute(node, name) for node in ast.walk(whole.definitions)):
+            return False
+        parameters.args.append(ast.arg(name))
+        parameters.defaults = []
+        given.append(value)
+        return True
+
+    yield from change_each(program, locate, change)
+
+
+def free_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a variable of an attribute of a class that nothing assigns."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            (each, owner, statement, target.id)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef) and _is_plain(owner)
+            for statement in owner.body
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets[:1]
+            if isinstance(target, ast.Name) and not target.id.startswith("__")
+        ]
+
+    def change(location: Any) -> Any:
+        whole, owner, statement, name = location
+        if name in _find_names(whole, but=statement):
+            return False
+        owner.body.remove(statement)
+        owner.body = owner.body or [ast.Pass()]
+        at = whole.definitions.body.index(owner)
+        _AsName(name, {owner.name}).visit(whole.definitions)
+        _AsName(name, {"self"}).visit(owner)
+        whole.definitions.body.insert(at, statement)
+        return not any(_is_attribute(node, name) for node in ast.walk(whole.definitions))
+
+    yield from change_each(program, locate, change)
+
+
+def free_entry(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a function of the entry's class, which each run makes anew, where that has a `forward`
+    alone, which does nothing with the object. Of other programs the plain form does it.
+    """
+    if not program.has_own_state:
+        return
+
+    def locate(each: SourceProgram) -> list[Any]:
+        owner = _find_entry(each)
+        return [(each, owner)] if owner is not None else []
+
+    def change(location: Any) -> Any:
+        whole, owner = location
+        forward = owner.body[0]
+        is_alone = len(owner.body) == 1 and isinstance(forward, ast.FunctionDef)
+        if not is_alone or forward.name != "forward" or not forward.args.args:
+            return False
+        receiver = forward.args.args[0].arg
+        read = {node.id for node in ast.walk(forward) if isinstance(node, ast.Name)}
+        if receiver in read or read & {"super", "repro"} or forward.decorator_list:
+            return False
+        if owner.name in _find_names(whole):
+            return False
+        forward.name, forward.args.args = "repro", forward.args.args[1:]
+        whole.definitions.body[whole.definitions.body.index(owner)] = forward
+        return True
+
+    for made in change_each(program, locate, change):
+        yield dataclasses.replace(made, callable_expression="repro")
+
+
+def _find_entry(program: SourceProgram) -> ast.ClassDef | None:
+    """The class of the module that is called, made without arguments."""
+    if program.callable_expression not in ("Repro()", "Repro().eval()"):
+        return None
+    classes = (node for node in program.definitions.body if isinstance(node, ast.ClassDef))
+    owner = next((node for node in classes if node.name == "Repro"), None)
+    return owner if owner is not None and _is_plain(owner) else None
+
+
+def _is_plain(owner: ast.ClassDef) -> bool:
+    bases = {ast.unparse(base) for base in owner.bases}
+    return bases <= _PLAIN_BASES and not owner.keywords and not owner.decorator_list
+
+
+def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    methods = (node for node in owner.body if isinstance(node, ast.FunctionDef))
+    return next((node for node in methods if node.name == name), None)
+
+
+def _read_tensor(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The attribute and the value of `self.name = torch.randn(2)`, of a parameter or a buffer."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        target = statement.targets[0]
+        value = _without_parameter(statement.value)
+        is_own = ast.unparse(target.value) == "self"
+        return (target.attr, value) if is_own and _makes_tensor(value) else None
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and ast.unparse(call.func) == "self.register_buffer":
+        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        if isinstance(name, str) and len(call.args) > 1 and _makes_tensor(call.args[1]):
+            return name, call.args[1]
+    return None
+
+
+def _without_parameter(value: ast.expr) -> ast.expr:
+    """A parameter as a tensor that requires a gradient."""
+    if not isinstance(value, ast.Call) or ast.unparse(value.func) != "nn.Parameter":
+        return value
+    if not value.args or value.keywords:
+        return value.args[0] if value.args else value
+    return ast.Call(ast.Attribute(value.args[0], "requires_grad_", ast.Load()), [], [])
+
+
+def _makes_tensor(value: ast.expr) -> bool:
+    """Whether an expression makes a tensor of nothing that has a name."""
+    made = {ast.unparse(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
+    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return names == {"torch"} and bool(made & _MAKERS)
+
+
+def _is_attribute(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name
+
+
+def _find_names(program: SourceProgram, but: ast.AST | None = None) -> set[str]:
+    """The names that a program binds and reads, but for those of one statement."""
+    skipped = {id(node) for node in ast.walk(but)} if but is not None else set()
+    nodes = [node for tree in (program.definitions, program.inputs) for node in ast.walk(tree)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in skipped}
+    return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+class _AsName(ast.NodeTransformer):
+    """`owner.name` as `name`, for each of the owners; what is assigned stays."""
+
+    def __init__(self, name: str, owners: set[str]) -> None:
+        self.name, self.owners = name, owners
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        is_read = node.attr == self.name and isinstance(node.ctx, ast.Load)
+        if is_read and isinstance(node.value, ast.Name) and node.value.id in self.owners:
+            return ast.Name(self.name, ast.Load())
+        return node

@@ -1,0 +1,75 @@
+"""What an entry without state of its own looks like."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
+from anonymizer.source.program import SourceProgram
+
+STATEFUL = """
+class Repro(nn.Module):
+    attr1 = []
+    def __init__(self):
+        super().__init__()
+        self.attr2 = torch.randn(2)
+        self.attr3 = nn.Parameter(torch.ones(2))
+        self.register_buffer("attr4", torch.arange(2))
+        self.attr5 = torch.randn(2)
+    def forward(self, x):
+        Repro.attr1.append(x)
+        self.attr5 = x
+        return x + self.attr2 * self.attr3 + self.attr4 + self.attr5
+state = lambda model: [len(Repro.attr1)]
+"""
+ALONE = "class Repro(nn.Module):\n    def forward(self, x):\n        return x + 1"
+
+
+def program(text: str, made: str = "Repro()") -> SourceProgram:
+    return SourceProgram(ast.parse(text), made, ast.parse("return (torch.ones(2),)"))
+
+
+def test_a_tensor_that_the_entry_makes_and_keeps_is_an_argument() -> None:
+    made = list(pass_tensors(program(STATEFUL)))
+    assert [ast.unparse(each.arguments()[1]) for each in made] == [
+        "torch.randn(2)",
+        "torch.ones(2).requires_grad_()",
+        "torch.arange(2)",
+    ]
+    text = made[0].definitions_text()
+    assert "forward(self, x, attr2)" in text and "x + attr2 * self.attr3" in text
+    assert "torch.randn(2)" not in text.partition("self.attr3")[0]
+
+
+def test_an_attribute_of_a_class_is_a_variable() -> None:
+    (made,) = free_class_attributes(program(STATEFUL))
+    text = made.definitions_text()
+    assert text.startswith("attr1 = []\nclass Repro") or "attr1 = []\n\nclass Repro" in text
+    assert "    attr1.append(x)" in text and "[len(attr1)]" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STATEFUL.replace("self.attr5 = x", "Repro.attr1 = []"),
+        STATEFUL.replace("self.attr5 = x", "type(self).attr1"),
+        STATEFUL.replace("(nn.Module)", "(enum.Enum)"),
+    ],
+)
+def test_an_attribute_that_is_assigned_or_belongs_to_a_special_class_stays(text: str) -> None:
+    assert not list(free_class_attributes(program(text)))
+
+
+@pytest.mark.parametrize("made", ["Repro()", "Repro().eval()"])
+def test_a_class_that_only_has_a_forward_is_a_function(made: str) -> None:
+    own = replace(program(ALONE, made), has_own_state=True)
+    (freed,) = free_entry(own)
+    assert freed.callable_expression == "repro" and not freed.makes_module()
+    assert freed.definitions_text() == "def repro(x):\n    return x + 1"
+    reading = ast.parse(ALONE.replace("x + 1", "self.training"))
+    assert not list(free_entry(replace(own, definitions=reading)))
+    assert not list(free_entry(replace(own, definitions=ast.parse(STATEFUL))))
+    assert not list(free_entry(program(ALONE, made)))
