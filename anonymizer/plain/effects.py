@@ -1,40 +1,50 @@
-"""The plain form of a lost side effect: what holds the state made twice, one for the eager call and
-one for the compiled call, and one assertion on the state that both leave.
+"""The plain form of a lost side effect: one assertion on the state that an eager and a compiled call
+leave, which is that of one program where it only grows, else made twice.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 from anonymizer.graph.containers import is_container, is_object
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
-from anonymizer.plain.script import Script, read_script
+from anonymizer.plain.function import tidy_functions
+from anonymizer.plain.script import Script, read_script, rename_program
 
 _SIDES = ("expected", "actual")
 #: Longest expression that is written twice on one line.
 _WIDTH = 40
 
 
-def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> str:
+def render_effect(
+    body: ReproBody, check: ReproCheck, keeps_names: bool = False, counted: bool = False
+) -> str:
     """The complete text; valid Python that black has not seen.
 
     Args:
         body: a program whose callable's expression gives the callable and what reads its state, or
             one that observes its arguments.
         keeps_names: the names of the program stay, since they are translated back.
+        counted: both sides call one program, and what each adds to a container is compared.
 
     Raises:
-        ValueError: the check needs more than the call.
+        ValueError: the check needs more than the call, or there is no container to be counted.
     """
     if check.prelude or check.calls or check.backward != "none":
         raise ValueError("the check needs more than the call")
+    if counted and body.observes_arguments:
+        raise ValueError("each side has arguments of its own")
     if body.observes_arguments:
         script = read_script(body, check, keeps_names)
         definitions, end = script.definitions, _call_with_arguments(script, body, check)
     else:
+        body = body if keeps_names else _by_hand(body)
         definitions, end = body.definitions, _call_with_reader(body, check)
+        if counted:
+            definitions, end = _call_and_count(body, check)
     text = "\n".join([*end, definitions])
     known = [line for line in body.imports if is_used(line, text)]
     return "\n".join(
@@ -53,6 +63,13 @@ def render_effect(body: ReproBody, check: ReproCheck, keeps_names: bool = False)
     )
 
 
+def _by_hand(body: ReproBody) -> ReproBody:
+    """The program as it is written by hand."""
+    tree = rename_program(ast.parse(body.definitions), body.inputs)
+    tidy_functions(tree)
+    return replace(body, definitions=ast.unparse(tree))
+
+
 def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
     """The program made twice, each with a function that reads its state."""
     made, given = _inputs(body)
@@ -69,6 +86,42 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
         f"compiled, actual = {body.callable}",
         *check.within_contexts(calls),
         'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
+    ]
+
+
+def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]:
+    """The definitions outside of the function that makes them, and an eager and a compiled call of
+    the one program: what each adds to a list or the like. Raises ValueError.
+    """
+    *outside, factory = ast.parse(body.definitions).body
+    last = factory.body[-1] if isinstance(factory, ast.FunctionDef) else None
+    returned = last.value if isinstance(last, ast.Return) else None
+    parts = returned.elts if isinstance(returned, ast.Tuple) else []
+    read = parts[1].body if len(parts) == 2 and isinstance(parts[1], ast.Lambda) else None
+    if isinstance(read, ast.List) and len(read.elts) == 1:
+        (read,) = read.elts
+    is_length = isinstance(read, ast.Call) and ast.unparse(read.func) == "len"
+    if body.state_calls > 1 or not isinstance(factory, ast.FunctionDef) or not is_length:
+        raise ValueError("one length is not what is read after one call")
+    if any(isinstance(node, ast.Nonlocal) for node in ast.walk(factory)):
+        raise ValueError("a variable of a function around it is assigned")
+    assert read is not None
+    made, given = _inputs(body)
+    callee, length = ast.unparse(parts[0]), ast.unparse(read)
+    setup = [] if callee.isidentifier() else [f"model = {callee}"]
+    callee = callee if callee.isidentifier() else "model"
+    calls = [
+        f"{callee}({given})",
+        f"expected = {length}",
+        f"torch.compile({callee}{check.keywords()})({given})",
+    ]
+    definitions = ast.Module([*outside, *factory.body[:-1]], [])
+    return ast.unparse(definitions), [
+        *setup,
+        *made,
+        *check.within_contexts(calls),
+        f"actual = {length} - expected",
+        'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, SIDE_EFFECT, ReproCheck
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 
 #: What is compared of outputs that are no tensors, by property.
@@ -50,6 +50,8 @@ class PlainForm(enum.Flag):
     FIRST = enum.auto()
     #: Parameters may have no gradient.
     UNUSED = enum.auto()
+    #: Both sides call one program; what each adds to a container is compared.
+    COUNTED = enum.auto()
 
 
 #: The seeds of a program that draws random numbers: 0, 1 and 2.
@@ -73,6 +75,9 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.compiler == Compiler.ONNX and check.kind != Kind.CRASH:
         yield PlainForm.FIRST
         yield PlainForm.FIRST | PlainForm.EQUAL_NAN
+    if check.property == SIDE_EFFECT:
+        yield from (PlainForm.COUNTED, PlainForm.PLAINEST)
+        return
     if check.contexts and check.backward == "sum":
         yield PlainForm.OUTSIDE
         if check.kind == Kind.WRONG_GRADIENT:

@@ -21,7 +21,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 #: Those that return one tensor unless a dimension is given.
 _BY_DIMENSION = frozenset(("max", "min", "median", "nanmedian"))
-_GENERATED = re.compile(r"(?:v|value|arg)\d+")
+_GENERATED = re.compile(r"(?:v|value|arg|local)\d+")
+#: An attribute that became a parameter keeps its name.
+_ATTRIBUTE = re.compile(r"attr\d*")
 _LETTERS = ("x", "y", "z", "w", "u", "v")
 #: Names of one function that letters can still tell apart.
 _FEW = 5
@@ -110,7 +112,7 @@ def _comes_first(value: ast.expr, name: str) -> bool:
     order: list[ast.AST] = []
 
     def walk(node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node):
             walk(child)
         order.append(node)
 
@@ -164,7 +166,12 @@ def _rename(function: ast.FunctionDef, keywords: set[str]) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     own = dict.fromkeys([*parameters, *assigned])
-    generated = [name for name in own if _GENERATED.fullmatch(name) and name not in keywords]
+    generated = [
+        name
+        for name in own
+        if _GENERATED.fullmatch(name) or name in parameters and _ATTRIBUTE.fullmatch(name)
+    ]
+    generated = [name for name in generated if name not in keywords]
     taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     taken |= set(parameters)
     free = [letter for letter in _LETTERS if letter not in taken]

@@ -98,11 +98,10 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     """
     if body.is_script:
         return read_whole_script(body, check, keeps_names)
-    tree = ast.parse(body.definitions)
-    names = _free_names(tree, [check.prelude, *body.inputs])
-    renamed = {old: new for old, new in _RENAMED.items() if new not in names and not keeps_names}
-    tree = _NameRenaming(renamed).visit(tree)
-    made = _NameRenaming(renamed).visit(ast.parse(body.callable, mode="eval")).body
+    tree, called = ast.parse(body.definitions), ast.parse(body.callable, mode="eval")
+    if not keeps_names:
+        rename_program(tree, [check.prelude, *body.inputs], called)
+    made = called.body
     is_module = body.is_module
     if not keeps_names:
         if check.compiler not in EXPORTERS:  # torch.export wants a module
@@ -129,6 +128,17 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
         sizes=tuple(sizes),
         rows=rows,
     )
+
+
+def rename_program(tree: ast.Module, others: Iterable[str], *more: ast.AST) -> ast.Module:
+    """Gives the program the name that people give it, in its definitions and `more`; `others` are
+    texts that stand beside them.
+    """
+    names = _free_names(tree, others)
+    renaming = _NameRenaming({old: new for old, new in _RENAMED.items() if new not in names})
+    for each in (tree, *more):
+        renaming.visit(each)
+    return tree
 
 
 def _loop_over_arguments(

@@ -26,10 +26,13 @@ from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_PYTHON, PlainForm
 from anonymizer.plain.makers import MAKERS
+from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
+#: Operators that reduce a whole tensor to one number, if they are given nothing beside it.
+_TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
 _COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
 
@@ -45,8 +48,10 @@ def render_plain(
     Raises:
         ValueError: the form does not fit the program.
     """
+    if not keeps_names:
+        body = shorten_names(body, check)
     if body.state_calls:
-        return render_effect(body, check, keeps_names)
+        return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
     return _Writer(read_script(body, check, keeps_names), check, form).text()
 
 
@@ -61,6 +66,7 @@ class _Writer:
         self.check = check
         self.form = form
         self.names = [name for name, _ in script.arguments]
+        self.is_number = _returns_number(script)
 
     def text(self) -> str:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
@@ -198,7 +204,7 @@ class _Writer:
         """The outputs as one number."""
         if PlainForm.SEVERAL in self.form:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
-        return f"{call}.sum()"
+        return call if self.is_number else f"{call}.sum()"
 
     def _close(self, actual: str, expected: str, more: str = "") -> str:
         more += ", equal_nan=True" if PlainForm.EQUAL_NAN in self.form else ""
@@ -389,3 +395,21 @@ def _expression(script: Script) -> str:
     if not isinstance(returned, ast.Return) or returned.value is None:
         return ""
     return ast.unparse(returned.value) if [a.arg for a in function.args.args] == given else ""
+
+
+def _returns_number(script: Script) -> bool:
+    """Whether the program ends in a sum, or the like, over all elements."""
+    for node in ast.walk(ast.parse(script.definitions)):
+        name = "forward" if script.is_module else script.callee
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            last = node.body[-1]
+            return isinstance(last, ast.Return) and _is_number(last.value)
+    return False
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether an expression is certainly a tensor of no dimensions: `x.sum()`, `torch.mean(x)`."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    of_torch = ast.unparse(value.func.value) == "torch"
+    return value.func.attr in _TO_NUMBER and len(value.args) == of_torch and not value.keywords

@@ -425,3 +425,20 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
         body, definitions=body.definitions.replace("grad(helper1)(x)", "grad(self)(x)")
     )
     assert "class Model" in render_plain(reading, ReproCheck("wrong_result"), PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("returned", "asked"),
+    [
+        ("(x * w).sum()", "fn(x, w).backward()"),
+        ("torch.mean(x * w)", "fn(x, w).backward()"),
+        ("(x * w).sum(0)", "fn(x, w).sum().backward()"),
+        ("torch.mean(x * w, 0)", "fn(x, w).sum().backward()"),
+        ("x * w", "fn(x, w).sum().backward()"),
+    ],
+)
+def test_what_is_one_number_is_not_summed_again(returned: str, asked: str) -> None:
+    inputs = ("return (torch.ones(2), torch.ones(2).requires_grad_())",)
+    body = ReproBody(f"def repro(x, w):\n    return {returned}", "repro", inputs, False)
+    text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
+    assert text.count(asked) == 1 and asked.replace("fn(", "torch.compile(fn)(") in text

@@ -1,0 +1,92 @@
+"""Names of a repro that tell something, and have a number only where two would be the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from anonymizer.graph.repro import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.plain.forms import PlainForm, list_plain_forms
+from anonymizer.plain.names import shorten_names
+from anonymizer.plain.text import render_plain
+
+MODULE = """class Repro(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.attr1 = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return helper1(self.attr1(x))"""
+BODY = ReproBody(
+    "def helper1(x):\n    return x\n\n" + MODULE, "Repro()", ("return (torch.ones(2),)",), True
+)
+WRONG = ReproCheck("wrong_result")
+
+
+def test_a_layer_is_named_by_what_it_is_and_a_single_name_has_no_number() -> None:
+    text = shorten_names(BODY, WRONG).definitions
+    assert "self.linear = nn.Linear(2, 2)" in text and "return helper(self.linear(x))" in text
+
+
+@pytest.mark.parametrize(
+    "more", ["def helper2(x):\n    return x", "def f(helper, linear):\n    return 1"]
+)
+def test_names_that_a_number_tells_apart_or_that_are_taken_stay(more: str) -> None:
+    text = shorten_names(
+        replace(BODY, definitions=f"{more}\n{BODY.definitions}"), WRONG
+    ).definitions
+    assert "helper1(self." in text
+
+
+def test_what_raises_may_say_a_name_so_all_stay() -> None:
+    assert shorten_names(BODY, ReproCheck("crash")) == BODY
+
+
+def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
+    made = (
+        "def program():\n    attr1 = []\n\n    def repro(arg1):\n        attr1.append(arg1)\n"
+        "    return (repro, lambda: len(attr1))"
+    )
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
+    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    text = render_plain(body, check, PlainForm.PLAINEST)
+    assert "    state = []\n\n    def fn(x):\n        state.append(x)" in text
+    assert "return (fn, lambda: len(state))" in text
+    kept = render_plain(body, check, PlainForm.PLAINEST, keeps_names=True)
+    assert "def repro(arg1):\n        attr1.append(arg1)" in kept
+
+
+def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
+    made = (
+        "def program():\n    class Repro(nn.Module):\n        attr1 = []\n"
+        "        def forward(self, arg1):\n            Repro.attr1.append(arg1)\n"
+        "    return (Repro(), lambda: [len(Repro.attr1)])"
+    )
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
+    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    assert list(list_plain_forms(check, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
+    text = render_plain(body, check, PlainForm.COUNTED)
+    assert "def program" not in text and text.rstrip().endswith(
+        "model(torch.ones(2))\nexpected = len(Model.state)\ntorch.compile(model)(torch.ones(2))\n"
+        "actual = len(Model.state) - expected\n"
+        'assert actual == expected, f"compiled {actual}, eager {expected}"'
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"state_calls": 2},
+        {"definitions": "def program():\n    return (repro, lambda: attr1)"},
+        {"observes_arguments": True, "definitions": "def repro(x):\n    pass"},
+    ],
+)
+def test_what_is_no_length_after_one_call_is_not_counted(more: dict[str, Any]) -> None:
+    made = "def program():\n    return (repro, lambda: len(attr1))"
+    body = ReproBody(made, "program()", ("return ([],)",), False, state_calls=1)
+    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    with pytest.raises(ValueError, match="one length|of its own"):
+        render_plain(replace(body, **more), check, PlainForm.COUNTED)
