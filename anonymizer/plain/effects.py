@@ -90,7 +90,7 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
 
 
 def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]:
-    """The definitions outside of the function that makes them, and an eager and a compiled call of
+    """The definitions outside of the function that makes them, and a compiled and an eager call of
     the one program: what each adds to a list or the like. Raises ValueError.
     """
     *outside, factory = ast.parse(body.definitions).body
@@ -110,17 +110,18 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     callee, length = ast.unparse(parts[0]), ast.unparse(read)
     setup = [] if callee.isidentifier() else [f"model = {callee}"]
     callee = callee if callee.isidentifier() else "model"
+    # the compiled call first: what an eager one leaves may be what the compiler takes up
     calls = [
-        f"{callee}({given})",
-        f"expected = {length}",
         f"torch.compile({callee}{check.keywords()})({given})",
+        f"actual = {length}",
+        f"{callee}({given})",
     ]
     definitions = ast.Module([*outside, *factory.body[:-1]], [])
     return ast.unparse(definitions), [
         *setup,
         *made,
         *check.within_contexts(calls),
-        f"actual = {length} - expected",
+        f"expected = {length} - actual",
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
 

@@ -70,8 +70,8 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
     assert list(list_plain_forms(check, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
     text = render_plain(body, check, PlainForm.COUNTED)
     assert "def program" not in text and text.rstrip().endswith(
-        "model(torch.ones(2))\nexpected = len(Model.state)\ntorch.compile(model)(torch.ones(2))\n"
-        "actual = len(Model.state) - expected\n"
+        "torch.compile(model)(torch.ones(2))\nactual = len(Model.state)\nmodel(torch.ones(2))\n"
+        "expected = len(Model.state) - actual\n"
         'assert actual == expected, f"compiled {actual}, eager {expected}"'
     )
 
