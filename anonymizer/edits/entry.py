@@ -7,38 +7,43 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 from anonymizer.source.locations import change_each
 from anonymizer.source.program import SourceProgram
 
 #: What makes a tensor of nothing but sizes and numbers.
 _MAKERS = frozenset(
-    "torch.arange torch.empty torch.eye torch.full torch.linspace torch.ones torch.rand torch.randint"
-    " torch.randn torch.randperm torch.tensor torch.zeros".split()
+    "torch.arange torch.empty torch.eye torch.full torch.linspace torch.ones torch.rand torch.randn"
+    " torch.randint torch.randperm torch.tensor torch.zeros".split()
 )
 #: Bases of classes whose attributes are those of any class.
 _PLAIN_BASES = frozenset(("nn.Module", "object"))
+#: A program and the class of its entry.
+_Entry = tuple[SourceProgram, ast.ClassDef]
+#: The same with a constructor, and a statement of it.
+_TensorPlace = tuple[SourceProgram, ast.ClassDef, ast.FunctionDef, ast.stmt]
+#: A program, a class of it, the statement that gives it an attribute, and that one's name.
+_AttributePlace = tuple[SourceProgram, ast.ClassDef, ast.stmt, str]
 
 
 def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
     """Give the entry a tensor that its constructor makes as one more argument."""
 
-    def locate(each: SourceProgram) -> list[Any]:
-        owner = _find_entry(each)
+    def locate(each: SourceProgram) -> list[_TensorPlace]:
         return [
             (each, owner, start, statement)
-            for start in (owner.body if owner is not None else ())
+            for owner in filter(None, [_find_entry(each)])
+            for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
             for statement in start.body
             if _read_tensor(statement) is not None
         ]
 
-    def change(location: Any) -> Any:
+    def change(location: _TensorPlace) -> bool:
         whole, owner, start, statement = location
         name, value = _read_tensor(statement) or ("", statement)
         forward = _find_method(owner, "forward")
-        given = getattr(whole.inputs.body[-1].value, "elts", None)
+        given = getattr(getattr(whole.inputs.body[-1], "value", None), "elts", None)
         if forward is None or given is None or name in _find_names(whole):
             return False
         parameters = forward.args
@@ -61,7 +66,7 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
 def free_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make a variable of an attribute of a class that nothing assigns."""
 
-    def locate(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[_AttributePlace]:
         return [
             (each, owner, statement, target.id)
             for owner in each.definitions.body
@@ -72,7 +77,7 @@ def free_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
             if isinstance(target, ast.Name) and not target.id.startswith("__")
         ]
 
-    def change(location: Any) -> Any:
+    def change(location: _AttributePlace) -> bool:
         whole, owner, statement, name = location
         if name in _find_names(whole, but=statement):
             return False
@@ -94,15 +99,16 @@ def free_entry(program: SourceProgram) -> Iterator[SourceProgram]:
     if not program.has_own_state:
         return
 
-    def locate(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[_Entry]:
         owner = _find_entry(each)
         return [(each, owner)] if owner is not None else []
 
-    def change(location: Any) -> Any:
+    def change(location: _Entry) -> bool:
         whole, owner = location
         forward = owner.body[0]
-        is_alone = len(owner.body) == 1 and isinstance(forward, ast.FunctionDef)
-        if not is_alone or forward.name != "forward" or not forward.args.args:
+        if len(owner.body) != 1 or not isinstance(forward, ast.FunctionDef):
+            return False
+        if forward.name != "forward" or not forward.args.args:
             return False
         receiver = forward.args.args[0].arg
         read = {node.id for node in ast.walk(forward) if isinstance(node, ast.Name)}

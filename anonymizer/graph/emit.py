@@ -261,8 +261,8 @@ class Emitter:
 def _find_changed_parts(
     graph: Graph, users: Mapping[str, list[str]]
 ) -> dict[str, tuple[Node, Node]]:
-    """`x[y] += z`, which Python takes apart: the assignment of a part of a tensor -> what reads that
-    part and what changes it, where nobody else reads either and nothing is written in between.
+    """`x[y] += z`, which Python takes apart: the assignment of a part of a tensor -> what reads
+    that part and what changes it, where nobody else reads either and nothing is written meanwhile.
     """
     nodes = {node.name: node for node in graph.nodes}
     order = list(nodes)

@@ -1,5 +1,5 @@
-"""The plain form of a lost side effect: one assertion on the state that an eager and a compiled call
-leave, which is that of one program where it only grows, else made twice.
+"""The plain form of a lost side effect: one assertion on the state that an eager and a compiled
+call leave, which is that of one program where it only grows, else made twice.
 """
 
 from __future__ import annotations
