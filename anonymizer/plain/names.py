@@ -16,6 +16,8 @@ from anonymizer.kinds import WRONG_VALUES, Kind
 _NUMBERED = re.compile(r"\b(attr|helper|method|state|make)\d+\b")
 #: What is a variable, or an attribute of a class, and not of an object.
 _STATE = re.compile(r"^ *(attr\d+) = ", re.MULTILINE)
+#: A method that has become a function.
+_FUNCTION = re.compile(r"^def ((?:attr|method)\d+)\(", re.MULTILINE)
 _LAYER = re.compile(r"\bself\.(attr\d+) = nn\.([A-Z]\w*)\(")
 
 
@@ -46,6 +48,7 @@ def _choose(texts: Iterable[str], prelude: str) -> dict[str, str]:
     kept = set(re.findall(r"[A-Za-z_]\w*", prelude))
     wanted = {name: name_attribute(StockLayer(layer, ())) for name, layer in _LAYER.findall(text)}
     wanted |= dict.fromkeys(_STATE.findall(text), "state")
+    wanted |= dict.fromkeys(_FUNCTION.findall(text), "helper")
     for name in dict.fromkeys(found[0] for found in _NUMBERED.finditer(text)):
         wanted.setdefault(name, name.rstrip("0123456789"))
     shorter = list(wanted.values())

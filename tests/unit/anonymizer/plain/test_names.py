@@ -41,6 +41,12 @@ def test_names_that_a_number_tells_apart_or_that_are_taken_stay(more: str) -> No
     assert "helper1(self." in text
 
 
+def test_a_method_that_became_a_function_is_a_helper() -> None:
+    body = replace(BODY, definitions=BODY.definitions.replace("helper1", "attr2"))
+    text = shorten_names(body, WRONG).definitions
+    assert text.startswith("def helper(x):") and "return helper(self.linear(x))" in text
+
+
 def test_what_raises_may_say_a_name_so_all_stay() -> None:
     assert shorten_names(BODY, ReproCheck("crash")) == BODY
 
