@@ -19,14 +19,7 @@ _RENAMED = {"repro": "fn", "Repro": "Model"}
 _SHORT = ("x", "y", "z", "w")
 _LETTERS = (*_SHORT, "u", "v", "a", "b")
 #: Generated names that need no number where there is one of them.
-_NUMBERED = {
-    "model": "model",
-    "Block": "Model",
-    "Thing": "Thing",
-    "helper": "helper",
-    "attr": "attr",
-    "method": "method",
-}
+_NUMBERED = {"model": "model", "Block": "Model", "Thing": "Thing"}
 #: What the statements around the call are written with.
 _USED = frozenset(
     "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"

@@ -97,20 +97,20 @@ def test_the_plain_form_is_a_flat_script() -> None:
 
 
         class Thing:
-            attr = staticmethod(lambda z: z * 2)
+            state = staticmethod(lambda z: z * 2)
 
 
         x = Thing()
 
 
         def fn(y):
-            return x.attr(y)
+            return x.state(y)
 
 
         compiled = torch.compile(fn, backend="eager")
         y = torch.arange(3.0)
         compiled(y)
-        Thing.attr = staticmethod(lambda z: z * 9)
+        Thing.state = staticmethod(lambda z: z * 9)
         torch.testing.assert_close(compiled(y), fn(y))
         """)
 
