@@ -117,6 +117,9 @@ def _widen(body: ReproBody, check: ReproCheck) -> str:
     wide = "x.double()"
     if check.backward != "none":
         wide = "x.detach().double().requires_grad_(x.requires_grad)"
+    if "complex" in ast.unparse(body.inputs_function()):
+        wide = f"{wide.replace('double', 'cdouble')} if torch.is_complex(x) else {wide}"
+        is_float = f"isinstance(x, torch.Tensor) and (torch.is_complex(x) or {is_float})"
     return f"[{wide} if {is_float} else x for x in args]"
 
 

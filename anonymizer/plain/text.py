@@ -119,7 +119,11 @@ class _Writer:
         wide = [name for name in self.names if not self._is_whole(name)]
         if self.script.is_module or not wide:
             raise ValueError("float64 needs a program without weights")
-        exact = re.sub(rf"\b({'|'.join(wide)})\b(?!\()", r"\1.double()", call)
+        exact = re.sub(
+            rf"\b({'|'.join(wide)})\b(?!\()",
+            lambda found: f"{found[1]}.{'cdouble' if self._is_complex(found[1]) else 'double'}()",
+            call,
+        )
         lines = [f"actual = {call}", f"expected = {exact}.to(actual.dtype)"]
         return [*lines, self._close("actual", "expected")]
 
@@ -264,6 +268,9 @@ class _Writer:
             ' from float64, compiled by {off:.4g}"',
             ")",
         ]
+
+    def _is_complex(self, name: str) -> bool:
+        return "torch.complex" in dict(self.script.arguments)[name]
 
     def _is_whole(self, name: str) -> bool:
         text = dict(self.script.arguments)[name]

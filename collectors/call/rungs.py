@@ -187,17 +187,15 @@ def materialise(value: Any) -> Any:
 
 
 def to_double(tensors: Dict[str, torch.Tensor]) -> None:
-    """Turns every reachable floating-point tensor into float64 in place, keeping views of one
-    storage views of one.
+    """Turns every reachable floating-point tensor into float64 in place, and every complex one into
+    complex128, keeping views of one storage views of one.
     """
     groups: Dict[int, torch.Tensor] = {}
     old = []  # a freed storage's address would be given out again and taken for the same storage
     for tensor in tensors.values():
-        if (
-            not tensor.dtype.is_floating_point
-            or tensor.dtype == torch.float64
-            or tensor.layout != torch.strided
-        ):
+        wide = torch.complex128 if tensor.dtype.is_complex else torch.float64
+        is_number = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+        if not is_number or tensor.dtype == wide or tensor.layout != torch.strided:
             continue
         size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
         key = tensor.untyped_storage().data_ptr()
@@ -205,7 +203,7 @@ def to_double(tensors: Dict[str, torch.Tensor]) -> None:
             count = tensor.untyped_storage().nbytes() // tensor.element_size()
             flat = torch.as_strided(tensor.detach(), (count,), (1,), 0)
             old.append(flat)
-            groups[key] = flat.to(torch.float64)
+            groups[key] = flat.to(wide)
         tensor.data = torch.as_strided(groups[key], size, stride, offset)
 
 
@@ -244,18 +242,19 @@ def make_random_signs(seed: int) -> Callable[[int], torch.Tensor]:
 
 @contextlib.contextmanager
 def promote() -> Iterator[None]:
-    """Low-precision dtypes named inside the program become float64, and autocast regions do
-    nothing.
+    """Low-precision dtypes named inside the program become float64 or complex128, and autocast
+    regions do nothing.
     """
     from torch.overrides import TorchFunctionMode
 
     low = {torch.float16, torch.bfloat16, torch.float32}
+    wide = {**dict.fromkeys(low, torch.float64), torch.complex64: torch.complex128}
     casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16}
 
     randoms = {torch.randn, torch.rand}
 
     def lift(value: Any) -> Any:
-        return torch.float64 if isinstance(value, torch.dtype) and value in low else value
+        return wide.get(value, value) if isinstance(value, torch.dtype) else value
 
     class Promote(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(

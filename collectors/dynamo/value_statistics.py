@@ -51,8 +51,10 @@ def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
     data = tensor.detach()
     found: TensorStatistics = {"numel": data.numel()}
     is_known = data.layout == torch.strided and data.device.type != "meta"
-    if data.numel() == 0 or data.is_complex() or not is_known:
+    if data.numel() == 0 or not is_known:
         return found
+    if data.is_complex():
+        return {**found, **_describe_real_constant(data)}
     if data.dtype == torch.bool:
         found["true_share"] = float(data.float().mean())
         return found
@@ -76,6 +78,15 @@ def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
             if different <= _FEW and 4 * different <= flat.numel() and not found["integral"]:
                 found["distinct"] = different
     return found
+
+
+def _describe_real_constant(data: torch.Tensor) -> TensorStatistics:
+    """Of complex numbers it is known whether all are one and the same real number."""
+    first = complex(data.reshape(-1)[0])
+    is_real = first.imag == 0 and abs(first.real) < float("inf")
+    if not is_real or not bool((data == first).all()):
+        return {}
+    return {"min": first.real, "max": first.real, "constant": True}
 
 
 def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:

@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import os
 import struct
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -26,6 +26,10 @@ from ..call.operators.derivatives import (
 from ..call.probe import ZeroMemoryMode
 from ..protocol import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .watched_callable import WatchedCallable
+
+#: Modes that are never left. While torch prints a tensor it takes them away, and torch 2.6 does not
+#: keep them alive.
+_ENTERED: List[Any] = []
 
 
 class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
@@ -95,11 +99,16 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
 def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     """Sees the calls of torch's functions from now on, to the end of the process."""
     mode = OperatorMode(recorder, spec["operators"], spec.get("operator"), spec.get("derivative"))
-    mode.__enter__()
+    _enter(mode)
     if "measured" in spec:
         check = OperatorCheck(spec["measured"], lambda: mode.count - 1)
         mode.check = check
-        check.__enter__()
+        _enter(check)
         atexit.register(check.save)
     if spec.get("zeroed"):
-        ZeroMemoryMode().__enter__()
+        _enter(ZeroMemoryMode())
+
+
+def _enter(mode: Any) -> None:
+    mode.__enter__()
+    _ENTERED.append(mode)

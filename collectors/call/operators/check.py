@@ -33,6 +33,8 @@ _NOT_UNIQUE = frozenset(
     "linalg_eig _linalg_eigvals linalg_eigvals _linalg_eigh _linalg_svd linalg_qr geqrf ormqr"
     " linalg_lu linalg_lu_factor_ex linalg_ldl_factor_ex lobpcg".split()
 )
+#: What multiplies a tensor by itself.
+_PRODUCTS = frozenset("square square_ prod cumprod".split())
 #: Tensors with more elements are not looked at, nor is anything after so many seconds.
 _MOST_ELEMENTS, _MOST_SECONDS = 1 << 20, 60.0
 #: What makes random numbers on its own; what takes a tensor and draws makes a program random.
@@ -89,7 +91,7 @@ class OperatorCheck(Watch):
         own = [leaf for leaf in tree_flatten(result)[0] if _is_narrow(leaf)]
         if len(own) != len(wide.results):
             return
-        errors = [_error(*pair) for pair in zip(own, wide.results)]
+        errors = [_error(*pair, wide.is_function) for pair in zip(own, wide.results)]
         beyond = any(error.beyond for error in errors)
         self.rounded += sum(error.error > 0 and not error.beyond for error in errors)
         if not beyond:
@@ -139,6 +141,8 @@ class _Wide:
         self.dtypes = [leaf.dtype if _is_narrow(leaf) else None for leaf in leaves]
         self.given = [_copy(leaf) for leaf in leaves]
         self.results: List[torch.Tensor] = self._run(self.given)
+        #: Whether it is a function of one number, and no power, which is made of products.
+        self.is_function = len(leaves) == 1 and shorten_name(func) not in _PRODUCTS
 
     @classmethod
     def of(cls, func: Any, args: Any, named: Any) -> Optional[_Wide]:
@@ -189,10 +193,16 @@ class _Error(NamedTuple):
     beyond: bool
 
 
-def _error(own: torch.Tensor, wide: torch.Tensor) -> _Error:
-    """How a result is off, where float64 has a value that its dtype can hold."""
+def _error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> _Error:
+    """How a result is off, where float64 has a value that its dtype can hold.
+
+    The parts of a complex number are looked at each alone where it is a function of one: C99 says
+    what the one is where the other overflows (annex G.6). Of products it does not.
+    """
     if own.shape != wide.shape:
         return _Error(0.0, 0.0, False)
+    if is_function and own.is_complex():
+        own, wide = (torch.view_as_real(t.detach().resolve_conj()) for t in (own, wide))
     held = torch.isfinite(wide) & (wide.abs() <= torch.finfo(own.dtype).max)
     error = _largest(own.detach().to(wide.dtype) - wide, held)
     largest = _largest(wide, held)

@@ -94,6 +94,14 @@ def test_the_closest_level_keeps_what_is_special(name: str) -> None:
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
 
 
+def test_complex_numbers_that_are_one_real_number_keep_its_size_alone() -> None:
+    meta = TensorMeta((2,), "complex64", (1,))
+    stats = compute_statistics(torch.full((2,), 501.0 + 0j))
+    assert made(meta, make_recipe_chooser("range")(meta, stats)).tolist() == [500, 500]
+    for other in (torch.tensor([501.0 + 0j, 502]), torch.full((2,), 501.0 + 1j)):
+        assert make_recipe_chooser("range")(meta, compute_statistics(other)).kind == "randn"
+
+
 def test_moments_are_matched_to_one_digit() -> None:
     tensor = torch.randn(10_000, generator=torch.Generator().manual_seed(1)) * 37.3 + 512.9
     meta = TensorMeta((10_000,), "float32", (1,))

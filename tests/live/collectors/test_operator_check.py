@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ RIGHT: dict[str, Program] = {
     "above the largest number": lambda: torch.full((4,), 6e4).half() * 2,
     "not a number": lambda: torch.tensor([-1.0, 2.0]).sqrt(),
     "eigenvectors": lambda: torch.linalg.eigh(torch.randn(4, 4)),
+    "products of complex numbers": lambda: (torch.full((2,), 1e30 + 1e30j) * (1e30 + 1e30j)).square(),
     "a training step": lambda: torch.nn.Linear(8, 4)(torch.randn(2, 8)).sum().backward(),
 }  # fmt: skip
 
@@ -70,6 +71,31 @@ def test_a_wrong_operator_is_told_with_its_error_and_the_call_that_it_belongs_to
     assert found["error"] > 0.4 and found["sensitivity"] < 0.01
     saved = json.loads((tmp_path / "facts.json").read_text())
     assert saved["wrong"] == [found]
+
+
+@pytest.fixture
+def overflowing_exponential() -> Iterator[Callable[[torch.Tensor], torch.Tensor]]:
+    """An operator that is the exponential, but for the imaginary part where the real one overflows,
+    as torch had it before 2.8.
+    """
+    name = "bugreport_tests::overflowing_exponential"
+
+    def compute(x: torch.Tensor) -> torch.Tensor:
+        exact = x.exp()
+        lost = torch.full_like(exact, complex(float("inf"), float("nan")))
+        return torch.where(exact.isinf(), lost, exact) if x.dtype == torch.complex64 else exact
+
+    with torch.library._scoped_library("bugreport_tests", "FRAGMENT") as library:
+        library.define("overflowing_exponential(Tensor x) -> Tensor")
+        library.impl("overflowing_exponential", compute, "CompositeExplicitAutograd")
+        yield getattr(torch.ops, name.partition("::")[0]).overflowing_exponential
+
+
+def test_each_part_of_a_complex_number_counts_where_the_other_one_overflows(
+    overflowing_exponential: Callable[[torch.Tensor], torch.Tensor], tmp_path: Path
+) -> None:
+    facts = checked(lambda: overflowing_exponential(torch.tensor(501.0 + 0j)), tmp_path).facts()
+    assert [item["error"] for item in facts["wrong"]] == [float("inf")]
 
 
 def test_an_operator_that_magnifies_rounding_is_ill_conditioned(tmp_path: Path) -> None:

@@ -292,6 +292,13 @@ def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
     ]
 
 
+def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
+    given = "return (torch.full((), 500, dtype=torch.complex64),)"
+    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", (given,), False)
+    lines = end(body, ReproCheck("wrong_result", compiler="eager"))
+    assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
+
+
 @pytest.mark.parametrize(
     ("kind", "call"),
     [
