@@ -32,6 +32,9 @@ from . import (
     undefined_writes,
 )
 
+#: Elements of tensors that are copied of one call's arguments.
+_MOST_COPIED = 1 << 20
+
 
 @dataclass
 class RecordedCall:
@@ -52,6 +55,9 @@ class RecordedCall:
     settings: JsonObject = field(default_factory=dict)
     #: Python seeds anew in every fork
     random: Any = field(default_factory=random.getstate)
+    #: Of an exported program with state of its own: its calls so far as (args, kwargs), which
+    #: brought it from the state of `function` to that which the call finds.
+    earlier: List[Tuple[Any, Any]] = field(default_factory=list)
 
     @property
     def uses_inductor(self) -> bool:
@@ -118,6 +124,21 @@ def replay_history(call: RecordedCall, function: Any) -> None:
         with contextlib.suppress(Exception):
             args, kwargs = materialise((args, kwargs))
             function(*args, **kwargs)
+
+
+def copy_arguments(given: Any) -> Any:
+    """A structure of arguments whose tensors are copies; None where these would be large."""
+    elements = 0
+
+    def copy(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal elements
+        elements += tensor.numel()
+        if elements > _MOST_COPIED:
+            return tensor
+        return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+
+    copies = _map(given, torch.Tensor, copy)
+    return copies if elements <= _MOST_COPIED else None
 
 
 class Placeholder:
@@ -414,16 +435,33 @@ def _around(rung: Rung, call: RecordedCall) -> Any:
 
 def _function(call: RecordedCall, rung: Rung) -> Any:
     if rung["how"] == "eager":
+        _bring_to_state(call, rung, call.function)
         return call.function
     if rung["how"] == "reused":
         return call.compiled
     function = compile_with(call, rung)
+    _bring_to_state(call, rung, function)
     if rung.get("mark_dynamic"):
         _mark_changing(call)
     if rung.get("replay"):
         with restoring.keep_state(call):
             replay_history(call, function)
     return function
+
+
+def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
+    """Makes the earlier calls of a program with state of its own; random numbers stay what the call
+    draws.
+    """
+    if not call.earlier:
+        return
+    restore = restoring.keep_random()
+    if rung.get("fp64"):
+        to_double(context.find_reachable(None, tuple(call.earlier), {}))
+    with _around(rung, call):
+        for args, kwargs in call.earlier:
+            function(*args, **kwargs)
+    restore()
 
 
 def _mark_changing(call: RecordedCall) -> None:

@@ -15,22 +15,34 @@ import inspect
 import os
 import sys
 import weakref
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..protocol import ONNX_ARGUMENTS, ExportStep
-from .watched_callable import WatchedCallable
+from .watched_callable import WatchedCallable, note_buffers
 
 _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"
 
 
 class Exported(NamedTuple):
-    """A module that was exported, and how; `options` are as `call.exporting` takes them."""
+    """A module that was exported, and how; `options` are as `call.exporting` takes them.
+
+    `changes_state` says whether a call writes to the module's buffers. What has buffers of its own
+    then starts from those that the module had (`start`, as `note_buffers` has it).
+    """
 
     function: Any
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]
     options: Dict[str, Any]
+    changes_state: bool = False
+    start: Optional[List[Tuple[int, int]]] = None
+
+    def part(self) -> Exported:
+        """The same with buffers of its own from now on."""
+        if not self.changes_state or self.start is not None:
+            return self
+        return self._replace(start=note_buffers(self.function))
 
     def after(self, step: ExportStep, **options: Any) -> Exported:
         """The same module, one step further."""
@@ -101,6 +113,7 @@ class Exports:
             options = {"compiler": "export", "steps": [*steps], **values}
             exported = Exported(module, args, kwargs, options)
             program = self._make(exported, lambda: original(*given, **named))
+            exported = exported._replace(changes_state=_changes_state(program))
             self._programs[program] = exported
             return program
 
@@ -134,7 +147,7 @@ class Exports:
                 return original(program, file, *given, **named)
             after = exported.after("save")
             done = self._make(after, lambda: original(program, file, *given, **named))
-            self._files[_location(file)] = after
+            self._files[_location(file)] = after.part()
             return done
 
         return save
@@ -158,7 +171,7 @@ class Exports:
                 return original(program, *given, **named)
             after = exported.after("unflatten")
             made = self._make(after, lambda: original(program, *given, **named))
-            return self._watch_calls(made, after)
+            return self._watch_calls(made, _part_unless_shared(after, made))
 
         return unflatten
 
@@ -169,7 +182,7 @@ class Exports:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return made
-            return self._watch_calls(made, exported, _changes_state(program))
+            return self._watch_calls(made, _part_unless_shared(exported, made))
 
         return module
 
@@ -182,7 +195,7 @@ class Exports:
             configs = named.get("inductor_configs")
             after = exported.after("package", compiler="aoti", inductor_configs=configs)
             path = self._make(after, lambda: original(program, *given, **named))
-            self._files[_location(path)] = after
+            self._files[_location(path)] = after.part()
             return path
 
         return aoti_compile_and_package
@@ -212,7 +225,7 @@ class Exports:
                 return original(*given, **named)
             path = self._make(exported, lambda: original(*given, **named))
             if isinstance(path, str):
-                self._files[_location(path)] = exported
+                self._files[_location(path)] = exported.part()
             return path
 
         return aot_compile
@@ -223,7 +236,8 @@ class Exports:
         if watched is None or watched.example is None:
             return None
         args, kwargs = watched.example
-        exported = Exported(watched.function, args, kwargs, dict(watched.options))
+        changes = _writes(values["gm"].graph)
+        exported = Exported(watched.function, args, kwargs, dict(watched.options), changes)
         return exported.after("package", compiler="aoti", inductor_configs=values.get("options"))
 
     def _load_library(self, original: _Function) -> _Function:
@@ -290,17 +304,15 @@ class Exports:
         """What stands for the calls of one thing that was made of a module."""
         watched = WatchedCallable(exported.function, exported.options)
         watched.example = (exported.args, exported.kwargs)
+        watched.start = exported.start
         return watched
 
-    def _watch_calls(
-        self, made: Any, exported: Exported, first_only: bool = False, makes: bool = False
-    ) -> Any:
+    def _watch_calls(self, made: Any, exported: Exported, makes: bool = False) -> Any:
         """The same object, whose calls are watched; a copy of it is not.
 
         With `makes` a call is judged by another one, of a program that is made anew.
         """
         watched = self._watched_calls(exported)
-        watched.first_only = first_only
         watched.makes = makes
         recorder, base = self.recorder, type(made)
 
@@ -329,7 +341,9 @@ def _origin_of_library(values: Dict[str, Any]) -> Optional[Exported]:
     options["inductor_configs"] = values.get("options")
     if values.get("dynamic_shapes") is not None:
         options["dynamic_shapes"] = values["dynamic_shapes"]
-    return Exported(module, args, dict(values.get("kwargs") or {}), options)
+    # whether it writes to its buffers is not known
+    is_stateful = bool(note_buffers(module))
+    return Exported(module, args, dict(values.get("kwargs") or {}), options, is_stateful)
 
 
 def _is_called_by_torch() -> bool:
@@ -338,11 +352,29 @@ def _is_called_by_torch() -> bool:
 
 
 def _changes_state(program: Any) -> bool:
-    """Whether a call of an exported program writes to its buffers, so that a second call of it
-    starts from another state than the module has.
-    """
+    """Whether a call of an exported program may write to its buffers."""
     signature = getattr(program, "graph_signature", None)
-    return bool(getattr(signature, "buffers_to_mutate", None))
+    if getattr(signature, "buffers_to_mutate", None):
+        return True
+    return bool(getattr(signature, "buffers", None)) and _writes(program.graph)
+
+
+def _writes(graph: Any) -> bool:
+    """Whether a graph that is not made functional has an operator that writes to what it is given;
+    the schema of `aten::batch_norm` does not say so.
+    """
+    schemas = [getattr(node.target, "_schema", None) for node in graph.nodes]
+    return any(
+        schema is not None and (schema.is_mutable or schema.name == "aten::batch_norm")
+        for schema in schemas
+    )
+
+
+def _part_unless_shared(exported: Exported, made: Any) -> Exported:
+    """What a module that was made of a program is, whose buffers may be those of the original."""
+    own = {id(buffer) for buffer in exported.function.buffers()}
+    is_shared = any(id(buffer) in own for buffer in made.buffers())
+    return exported if is_shared else exported.part()
 
 
 def _location(file: Any) -> Any:

@@ -96,6 +96,7 @@ class Recorder(CallWatcher):
                 self.flush_gradients()
                 seen = self._before(call, number)
             except Exception as error:  # the script must not fail by being watched
+                call.watched.earlier = None
                 self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             try:
@@ -122,8 +123,6 @@ class Recorder(CallWatcher):
         long for ever.
         """
         count = watched.calls
-        if watched.first_only and count > 1:
-            return False
         return bool(
             self.every
             or watched.makes
@@ -140,6 +139,7 @@ class Recorder(CallWatcher):
         number = self.calls
         self.calls += 1
         call.watched.calls += 1
+        call.watched.earlier = None
         if self.pending:
             self._settle()
         try:
@@ -171,10 +171,12 @@ class Recorder(CallWatcher):
         from .watched_call import WatchedCall  # it imports torch, as the program has by now
 
         seen = WatchedCall(call, number)
-        if self._worth_checking(call.watched, seen.shapes) and not seen.is_transformed():
+        is_wanted = self._worth_checking(call.watched, seen.shapes) and seen.can_start()
+        if is_wanted and not seen.is_transformed():
             self._begin(seen)
             if self.watching:
                 seen.stamp()
+        seen.note_earlier()
         return seen
 
     def _tell_unchecked(self, number: int, error: Exception) -> None:

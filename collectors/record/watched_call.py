@@ -18,7 +18,7 @@ from ..protocol import OwnFrame, RecorderSpec
 from ..source import ownership
 from . import call_state
 from .fork_server import ForkServer
-from .watched_callable import CompiledCall, build_signature
+from .watched_callable import CompiledCall, build_signature, note_buffers
 
 _MAX_HISTORY = 8
 #: Bytes of a device that a process takes for itself: its CUDA context and loaded kernels.
@@ -108,7 +108,28 @@ class WatchedCall:
             state=self.state,
             history=self._history(),
             settings=environment.find_changed_settings(),
+            earlier=list(watched.earlier or ()) if watched.start is not None else [],
         )
+
+    def can_start(self) -> bool:
+        """Whether the original callable is where the program started from, and the calls since then
+        are known; always for a program that keeps no state.
+        """
+        watched = self.call.watched
+        if watched.start is None:
+            return True
+        return watched.earlier is not None and note_buffers(watched.function) == watched.start
+
+    def note_earlier(self) -> None:
+        """Copies the arguments, which the call may change, for the calls that come after it."""
+        watched, _, args, kwargs = self.call
+        if watched.start is None or watched.earlier is None:
+            return
+        copies = rungs.copy_arguments((args, kwargs))
+        if copies is None or len(watched.earlier) >= _MAX_HISTORY:
+            watched.earlier = None
+        else:
+            watched.earlier.append(copies)
 
     def _history(self) -> List[Tuple[Any, Any]]:
         """The calls that decide what the callable is: for an exported program the one that it was

@@ -29,8 +29,12 @@ class WatchedCallable:
         self.example: Optional[Tuple[Any, Any]] = None
         #: Whether a call makes the program, and not what it computes.
         self.makes = False
-        #: Whether later calls start from a state that the original callable does not have.
-        self.first_only = False
+        #: Of a program that keeps state of its own from call to call: the calls so far, with copies
+        #: of their arguments; None once they cannot be made again.
+        self.earlier: Optional[List[Tuple[Any, Any]]] = []
+        #: The state that it started from, as `note_buffers` of the original callable had it; None
+        #: for a program without any.
+        self.start: Optional[List[Tuple[int, int]]] = None
 
     def start_watching(self, recorder: Any) -> None:
         """A new recorder knows nothing of what an earlier one has seen: it looks at this callable
@@ -40,6 +44,20 @@ class WatchedCallable:
             self.watcher = recorder
             self.calls = 0
             self.seen.clear()
+
+
+def note_buffers(module: Any) -> List[Tuple[int, int]]:
+    """Which tensors a module's buffers are, and how often each was written to: equal as long as
+    nothing of it has changed.
+    """
+    return [(id(buffer), _version(buffer)) for buffer in module.buffers()]
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return int(tensor._version)
+    except RuntimeError:  # one that was made in inference mode does not count
+        return -1
 
 
 class CompiledCall(NamedTuple):

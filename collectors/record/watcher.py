@@ -45,6 +45,7 @@ class CallWatcher:
                 return self.in_fork.call(watched, compiled, args, kwargs)
             return compiled(*args, **kwargs)
         if getattr(self.local, "inside", False) or not self.watching:
+            watched.earlier = None
             return compiled(*args, **kwargs)
         watched.start_watching(self)
         self.local.inside = True

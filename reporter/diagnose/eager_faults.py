@@ -28,6 +28,8 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "forward": "The derivative in forward mode",
     "gradgradcheck": "The second derivative",
 }
+#: What a traceback begins with.
+_TRACEBACK = "Traceback (most recent call last):\n"
 #: Signals that a program raises in itself by a fault of its code.
 _DEADLY = frozenset(("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL", "SIGBUS"))
 
@@ -45,6 +47,29 @@ def may_be_torch(recording: Recording) -> bool:
         return name_signal(-recording.script.exit) in _DEADLY
     raised = recording.script.exception
     return raised is not None and is_internal(raised["failure"])
+
+
+def find_childs_failure(failure: Failure) -> Failure:
+    """The exception of a process that the script has started, where the script's own exception
+    only hands it on (torch/multiprocessing/spawn.py); else the given one.
+    """
+    traceback = failure["message"].rpartition(_TRACEBACK)[2]
+    raised = re.search(r"^([\w.]+)(?:: (.*))?\Z", traceback.strip(), re.MULTILINE | re.DOTALL)
+    if failure["exception"] != "ProcessRaisedException" or raised is None:
+        return failure
+    message = raised[2] or ""
+    return {
+        "exception": raised[1].rpartition(".")[2],
+        "message": message,
+        "first_line": message.partition("\n")[0],
+    }
+
+
+def find_childs_signal(failure: Failure) -> str:
+    """The deadly signal that ended a process of torch.multiprocessing.spawn; nothing for none."""
+    found = re.search(r"terminated with signal (SIG[A-Z]+)", failure["message"])
+    is_exit = failure["exception"] == "ProcessExitedException"
+    return found[1] if is_exit and found and found[1] in _DEADLY else ""
 
 
 def read_assertion_place(failure: Failure) -> str:
@@ -118,7 +143,7 @@ def judge_script(recording: Recording) -> Diagnosis | None:
     raised = recording.script.exception
     if raised is None or not is_internal(raised["failure"]):
         return None
-    failure = raised["failure"]
+    failure = find_childs_failure(raised["failure"])
     return Diagnosis(
         Kind.CRASH,
         Layer.EAGER,

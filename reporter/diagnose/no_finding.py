@@ -14,7 +14,12 @@ from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal
 from reporter.core.signature import normalise
 from reporter.diagnose import limits
-from reporter.diagnose.eager_faults import judge_script, may_be_torch
+from reporter.diagnose.eager_faults import (
+    find_childs_failure,
+    find_childs_signal,
+    judge_script,
+    may_be_torch,
+)
 from reporter.diagnose.eager_values import explain_check
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
@@ -150,8 +155,18 @@ def _nothing_compiled(recording: Recording) -> Diagnosis:
             " process that it starts, which was not looked at."
         )
         return Diagnosis(Kind.OUTSIDE, Layer.NONE, summary)
+    if raised and find_childs_signal(raised["failure"]):
+        raise CannotJudgeError(
+            "a process that the script starts is ended by"
+            f" {find_childs_signal(raised['failure'])}, and in such processes no operator is looked"
+            " for; start what it does as a script of its own"
+        )
     if raised:
+        failure = find_childs_failure(raised["failure"])
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
+        if failure is not raised["failure"]:
+            said = failure["first_line"].rstrip(".")
+            line += f"; in the process that it started, {failure['exception']}: {said}"
         summary = f"The program fails without the compiler: {line}."
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
     if script.stopped:

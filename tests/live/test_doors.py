@@ -35,7 +35,6 @@ DEFAULT = (
 #: Programs whose verdict is wrong; docs/limits.md says why.
 WRONG = frozenset(
     (
-        "aoti_onnx/aoti_counter_buffer",
         "derivatives/finite_differences_float32",
         "derivatives/tensor_hook_after_graph_break",
         "export/decomposition_adds_mutated_input",

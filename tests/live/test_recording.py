@@ -59,6 +59,19 @@ def alone(folder: Path, *args: str, python: Path) -> subprocess.CompletedProcess
     return subprocess.run([python, script, *args], cwd=folder, capture_output=True, text=True)
 
 
+def test_later_calls_of_a_program_with_state_are_compared_from_where_they_start(
+    record: Record,
+) -> None:
+    recording = record("exported_with_state")
+    try:
+        assert recording.findings == [] and recording.script.exit == 0
+        exports, comparable, after_the_module_was_called = 2, 7, 1
+        assert recording.counts.calls == exports + comparable + after_the_module_was_called
+        assert recording.counts.compared == exports + comparable
+    finally:
+        recording.close()
+
+
 def test_a_call_whose_process_was_ended_is_not_captured_in_part(record: Record) -> None:
     recording = record("backward_is_doubled")
     (finding,) = recording.findings

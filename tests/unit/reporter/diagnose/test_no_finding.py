@@ -30,6 +30,54 @@ def failed(**facts: Any) -> Recording:
     return recording(**given)
 
 
+SPAWNED = """
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/site-packages/torch/multiprocessing/spawn.py", line 90, in _wrap
+    fn(i, *args)
+  File "train.py", line 4, in work
+    loss.backward()
+torch.distributed.DistBackendError: {}
+frame #0: c10::Error
+"""
+ASSERTION = (
+    'ready INTERNAL ASSERT FAILED at "../torch/csrc/distributed/c10d/reducer.cpp":12, please report'
+    " a bug to PyTorch."
+)
+
+
+def ended_by_child(said: str) -> Recording:
+    ending = ended_by("ProcessRaisedException", SPAWNED.format(said))
+    ending["failure"]["first_line"] = "-- Process 1 terminated with the following error:"
+    return failed(exception=ending, calls=0, compared=0)
+
+
+def test_what_a_started_process_says_is_told_in_its_own_words() -> None:
+    found = judge_without_finding(ended_by_child("the ranks do not agree."))
+    assert found.kind == "invalid_program"
+    assert found.summary.endswith(
+        "; in the process that it started, DistBackendError: the ranks do not agree."
+    )
+
+
+def test_an_internal_assertion_of_a_started_process_is_signed_as_its_own() -> None:
+    found = judge_without_finding(ended_by_child(ASSERTION))
+    assert (found.kind, found.layer) == ("crash", "eager")
+    assert found.failure is not None and found.failure["first_line"] == ASSERTION
+    assert found.signature is not None and found.signature.exception == "DistBackendError"
+
+
+def test_a_deadly_signal_of_a_started_process_is_no_fault_of_the_program() -> None:
+    def judge(name: str) -> str:
+        ending = ended_by("ProcessExitedException", f"process 1 terminated with signal {name}")
+        return judge_without_finding(failed(exception=ending, calls=0, compared=0)).kind
+
+    assert judge("SIGTERM") == "invalid_program"
+    with pytest.raises(CannotJudgeError, match="is ended by SIGSEGV"):
+        judge("SIGSEGV")
+
+
 def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_compiler() -> None:
     assert may_fail_uncompiled(failed())
     assert not may_fail_uncompiled(failed(compared=0))
