@@ -43,7 +43,7 @@ def main() -> None:
     endings = importlib.import_module(PACKAGE + ".record.ending")
     recorder = _recorder(spec)
     hooks.install(recorder)
-    if "operators" in spec:
+    if "operators" in spec and "child" not in spec:
         hooks.count_operators(recorder, spec)
     elif "descriptor" not in spec:
         children = importlib.import_module(PACKAGE + ".record.children")

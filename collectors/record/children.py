@@ -239,6 +239,7 @@ def begin_child(spec: RecorderSpec, number: int) -> None:
     """
     recorder = _recorder_of(spec, number)
     hooks.install(recorder)
+    _watch_operators(spec, number, recorder)
     hooks.call_when_imported(
         "multiprocessing.process", lambda process: _patch_bootstrap(process.BaseProcess, recorder)
     )
@@ -264,7 +265,13 @@ def _begin_fork(
     `recorder`. Returns what is to be told how the process ends.
     """
     recorder.in_fork = _recorder_of(spec, number)
+    _watch_operators(spec, number, recorder.in_fork)
     return recorder.in_fork.finish
+
+
+def _watch_operators(spec: RecorderSpec, number: int, recorder: CallWatcher) -> None:
+    if "operators" in spec and spec.get("child") == number:
+        hooks.count_operators(recorder, spec)
 
 
 def _recorder_of(spec: RecorderSpec, number: int) -> CallWatcher:

@@ -46,7 +46,9 @@ def may_be_torch(recording: Recording) -> bool:
     if recording.script.exit < 0:
         return name_signal(-recording.script.exit) in _DEADLY
     raised = recording.script.exception
-    return raised is not None and is_internal(raised["failure"])
+    if raised is None:
+        return False
+    return is_internal(raised["failure"]) or bool(find_childs_signal(raised["failure"]))
 
 
 def find_childs_failure(failure: Failure) -> Failure:
@@ -63,6 +65,15 @@ def find_childs_failure(failure: Failure) -> Failure:
         "message": message,
         "first_line": message.partition("\n")[0],
     }
+
+
+def find_failing_child(failure: Failure) -> int | None:
+    """Which process of torch.multiprocessing.spawn ended the script, in the order of their starts;
+    None where it was the script itself.
+    """
+    found = re.match(r"\s*(?:-- )?[Pp]rocess (\d+) terminated with", failure["message"])
+    is_child = failure["exception"] in ("ProcessRaisedException", "ProcessExitedException")
+    return int(found[1]) if is_child and found else None
 
 
 def find_childs_signal(failure: Failure) -> str:

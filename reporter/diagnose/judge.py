@@ -27,7 +27,7 @@ from reporter.core.kinds import (
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import judge_difference, judge_stale_gradient
-from reporter.diagnose.eager_faults import judge_operator
+from reporter.diagnose.eager_faults import judge_operator, judge_script, may_be_torch
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
@@ -106,7 +106,9 @@ def judge(
         explained = explained or diagnosis
     if explained is None or explained.kind in ROUNDED and ends_in_rejected_call(recording):
         return judge_without_finding(recording)
-    return explained
+    # an internal assertion needs no repetition to be a fault of torch
+    internal = judge_script(recording) if may_be_torch(recording) else None
+    return internal or explained
 
 
 def is_tight(finding: Finding) -> bool:

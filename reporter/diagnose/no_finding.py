@@ -158,8 +158,8 @@ def _nothing_compiled(recording: Recording) -> Diagnosis:
     if raised and find_childs_signal(raised["failure"]):
         raise CannotJudgeError(
             "a process that the script starts is ended by"
-            f" {find_childs_signal(raised['failure'])}, and in such processes no operator is looked"
-            " for; start what it does as a script of its own"
+            f" {find_childs_signal(raised['failure'])}, in no call of a torch function that can be"
+            " watched; start what it does as a script of its own"
         )
     if raised:
         failure = find_childs_failure(raised["failure"])

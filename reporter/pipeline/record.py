@@ -14,7 +14,11 @@ from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.core.progress import Progress
 from reporter.core.settings import TalkOptions, WorkOptions
-from reporter.diagnose.eager_faults import may_be_torch
+from reporter.diagnose.eager_faults import (
+    find_childs_signal,
+    find_failing_child,
+    may_be_torch,
+)
 from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.no_finding import (
     blame_capture,
@@ -90,11 +94,12 @@ def record(script: WatchedScript) -> Recording:
     again = _FurtherRuns(script)
     if recording.script.children and not recording.findings:
         recording = again.with_children(recording)
-    if not recording.findings and may_fail_elsewhere(recording):
+    is_torch = may_be_torch(recording)
+    if not recording.findings and not is_torch and may_fail_elsewhere(recording):
         recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
         if recording.further_runs.fails_uncompiled is False:
             return recording
-    if not recording.findings and may_be_torch(recording):
+    if not recording.findings and is_torch:
         recording = again.with_operator(recording)
     elif not recording.findings and may_be_eager(recording):
         recording = again.with_measured_operators(recording)
@@ -220,12 +225,15 @@ class _FurtherRuns:
             "the script fails in torch's own code, and not in a compiled call: twice more, to find"
             " the operator"
         )
+        raised = recording.script.exception
+        died = raised is None or bool(find_childs_signal(raised["failure"]))
+        child = find_failing_child(raised["failure"]) if raised is not None else None
         watch = OperatorWatch(self.script.folder)
-        self._run(watch).close()
-        number = watch.last(died=recording.script.exception is None)
+        self._run_otherwise(operators=watch, child=child).close()
+        number = watch.last(died)
         if number is None:
             return recording
-        return self._watch(recording, OperatorWatch(self.script.folder, number))
+        return self._watch(recording, OperatorWatch(self.script.folder, number), child)
 
     def with_measured_operators(self, recording: Recording) -> Recording:
         """The run with what its operators are off float64; where one of them is wrong, the run in
@@ -275,12 +283,16 @@ class _FurtherRuns:
         found.close()
         return have_same_ending(recording.script.exception, found.script.exception)
 
-    def _watch(self, recording: Recording, watch: OperatorWatch) -> Recording:
-        found = self._run(watch)
+    def _watch(
+        self, recording: Recording, watch: OperatorWatch, child: int | None = None
+    ) -> Recording:
+        found = self._run_otherwise(operators=watch, child=child)
         if not found.findings:
             found.close()
             return recording
         recording.close()
+        # that of a child says nothing of how the script ends
+        found.script.exception = found.script.exception or recording.script.exception
         found.further_runs.operators = recording.further_runs.operators
         return found
 

@@ -60,3 +60,15 @@ def test_the_rank_of_torchrun_whose_call_fails_is_found(
     found = json.loads(shown.out)["verdict"]
     assert (found["kind"], found["layer"]) == ("wrong_result", "backend"), found["summary"]
     assert "2 of them compile" in shown.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "kind"), [("assertion", "crash"), ("signal", "process_death")])
+def test_the_operator_that_fails_in_one_process_is_found(
+    how: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python, script = str(interpreter.WARM), str(scripts.script("children/operator_fails_in_one"))
+    run(["diagnose", "--json", "--no-input", "--python", python, script, how])
+    found = json.loads(capsys.readouterr().out)["verdict"]
+    assert (found["kind"], found["layer"]) == (kind, "eager"), found["summary"]
+    assert found["reproduced"] == [3, 3]

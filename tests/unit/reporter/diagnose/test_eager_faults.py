@@ -98,3 +98,15 @@ def test_a_derivative_that_finite_differences_refuse_is_a_wrong_gradient() -> No
     assert found.reproduced == (3, 3) and found.cited == (EAGER, AGAIN)
     once, _ = verdict({EAGER: refused, AGAIN: EQUAL}, "raised", options=options)
     assert "seen in 2 of 3 runs" in once.summary
+
+
+def test_an_internal_assertion_that_ended_the_script_needs_no_repetition() -> None:
+    failure = {"exception": "RuntimeError", "message": INTERNAL, "first_line": INTERNAL}
+    ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
+    found, _ = verdict(
+        {EAGER: EQUAL, AGAIN: EQUAL},
+        "raised",
+        options={"compiler": "eager"},
+        script={"exit": 1, "exception": ended},
+    )
+    assert (found.kind, found.layer, found.reproduced) == ("crash", "eager", (1, 1))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
+from reporter.diagnose.eager_faults import find_failing_child, may_be_torch
 from reporter.diagnose.no_finding import (
     have_same_ending,
     judge_without_finding,
@@ -66,6 +67,16 @@ def test_an_internal_assertion_of_a_started_process_is_signed_as_its_own() -> No
     assert (found.kind, found.layer) == ("crash", "eager")
     assert found.failure is not None and found.failure["first_line"] == ASSERTION
     assert found.signature is not None and found.signature.exception == "DistBackendError"
+
+
+def test_the_process_that_ended_the_script_is_known_by_its_number() -> None:
+    raised = ended_by("ProcessRaisedException", SPAWNED.format("no"))["failure"]
+    died = ended_by("ProcessExitedException", "process 0 terminated with signal SIGSEGV")["failure"]
+    assert (find_failing_child(raised), find_failing_child(died)) == (1, 0)
+    assert (
+        find_failing_child(ended_by("RuntimeError", "process 0 terminated with")["failure"]) is None
+    )
+    assert may_be_torch(failed(exception={**ended_by("ProcessExitedException"), "failure": died}))
 
 
 def test_a_deadly_signal_of_a_started_process_is_no_fault_of_the_program() -> None:
