@@ -156,7 +156,7 @@ TITLES = {
     Kind.CRASH_ON_RECOMPILE: "{compiler} raises {exception} on the second compile: {message}",
     Kind.WRONG_RESULT: "{compiler}: wrong result with {operators}",
     Kind.WRONG_GRADIENT: "{compiler}: wrong gradient with {operators}",
-    Kind.WRONG_METADATA: "{compiler}: output metadata differs from eager with {operators}",
+    Kind.WRONG_METADATA: "{compiler}: output {property} differs from eager with {operators}",
     Kind.ACCEPTS_INVALID: "{compiler} accepts {operators} that eager rejects",
     Kind.PROCESS_DEATH: "{compiler}: {exception} kills the process with {operators}: {message}",
     Kind.HANG: "{compiler} hangs with {operators}",
@@ -195,12 +195,19 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     values = {
         "compiler": name_compiler(report),
         "exception": _exception(verdict).strip("`"),
+        "property": _name_property(verdict),
         "operators": _operators_in_title(report, changes) + _condition(changes),
     }
     layer = f"[{verdict['layer']}] "
     room = _TITLE - len(layer + pattern.format(**values, message=""))
     said = _shorten(explained.group(1) if explained else message, room)
     return fit_on_line((layer + pattern.format(**values, message=said)).rstrip(": "), _TITLE)
+
+
+def _name_property(verdict: Mapping[str, object]) -> str:
+    """What of an output differs where its values do not, as the signature names it."""
+    named = str(verdict["signature"] or "").split(" · ")[2:]
+    return {"alias": "aliasing"}.get(named[0], named[0]) if named else "metadata"
 
 
 def _shorten(said: str, room: int) -> str:

@@ -49,7 +49,7 @@ PUBLIC_STRINGS = frozenset("""
 # check shares nothing with rewriters.
 _INTERFACES = """
     abc cmath collections contextlib copy dataclasses enum functools inspect itertools logging math
-    numbers operator random re statistics string threading time types typing warnings weakref
+    numbers operator random re signal statistics string threading time types typing warnings weakref
     """.split()
 
 # Packages whose names a report may carry in its list of versions.

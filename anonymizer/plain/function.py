@@ -25,6 +25,11 @@ _GENERATED = re.compile(r"(?:v|value|arg|local)\d+")
 #: An attribute that became a parameter keeps its name.
 _ATTRIBUTE = re.compile(r"attr\d*")
 _LETTERS = ("x", "y", "z", "w", "u", "v")
+#: How the grad mode is switched and switched back, and the context that does both.
+_GRAD_MODES = (
+    ("torch.set_grad_enabled(False)", "torch.set_grad_enabled(True)", "torch.no_grad()"),
+    ("torch.set_grad_enabled(True)", "torch.set_grad_enabled(False)", "torch.enable_grad()"),
+)
 #: Names of one function that letters can still tell apart.
 _FEW = 5
 #: Characters of a statement that is still read at one glance.
@@ -35,12 +40,13 @@ def tidy_functions(tree: ast.Module) -> None:
     """Rewrites every function of a program in place; what it computes, and in which order, stays.
 
     A value that is used once, by the next statement and before anything else is called there, is
-    written where it is used; `[0]` of a named result is its field; generated names become letters
-    where they are few.
+    written where it is used; `[0]` of a named result is its field; two switches of the grad mode are
+    a `with` statement; generated names become letters where they are few.
     """
     keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+            _use_contexts(node)
             while _inline_one(node):
                 pass
             _return_inside(node)
@@ -63,6 +69,21 @@ def _inline_one(function: ast.FunctionDef) -> bool:
                 block[index : index + 2] = [written]
                 return True
     return False
+
+
+def _use_contexts(function: ast.FunctionDef) -> None:
+    """What stands between switching the grad mode and switching it back is a `with` statement."""
+    texts = [ast.unparse(node) for node in function.body]
+    for switched, back, context in _GRAD_MODES:
+        if texts.count(switched) == 1 and texts.count(back) == 1:
+            first, last = texts.index(switched), texts.index(back)
+            inside = function.body[first + 1 : last]
+            if inside and not any(isinstance(node, ast.Return) for node in inside):
+                with_ = ast.parse(f"with {context}:\n    pass").body[0]
+                assert isinstance(with_, ast.With)
+                with_.body = inside
+                function.body[first : last + 1] = [with_]
+                return
 
 
 def _return_inside(function: ast.FunctionDef) -> None:

@@ -349,7 +349,30 @@ def _by_hand(text: str) -> str:
     """`torch.randn(2, requires_grad=True)` where the harness calls `requires_grad_()`."""
     maker = r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)"
     made = re.fullmatch(maker + r"\)\.requires_grad_\(\)(\.clone\(\))?", text)
-    return f"{made.group(1)}, requires_grad=True){made.group(2) or ''}" if made else text
+    if made:
+        return f"{made.group(1)}, requires_grad=True){made.group(2) or ''}"
+    return _write_constant(text)
+
+
+def _write_constant(text: str) -> str:
+    """A tensor of one value as people write it: of ones or zeros, or its only number."""
+    call = ast.parse(text, mode="eval").body
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "torch.full":
+        return text
+    given = {each.arg: ast.unparse(each.value) for each in call.keywords}
+    if len(call.args) != 2 or not isinstance(call.args[0], ast.Tuple):
+        return text
+    sizes, value = call.args[0].elts, ast.unparse(call.args[1])
+    dtype = given.pop("dtype", "")
+    more = "".join(f", {name}={text}" for name, text in given.items())
+    typed = f", dtype={dtype}" if dtype else ""
+    if value in ("0.0", "1.0") or dtype and value in ("0", "1"):
+        maker = "ones" if value.startswith("1") else "zeros"
+        return f"torch.{maker}({', '.join(map(ast.unparse, sizes)) or '()'}{typed}{more})"
+    is_implied = dtype == "torch.int64" and value.lstrip("-").isdecimal()
+    if [ast.unparse(size) for size in sizes] == ["1"] and re.fullmatch(r"-?[\d.e+-]+", value):
+        return f"torch.tensor([{value}]{'' if is_implied else typed}{more})"
+    return text
 
 
 class _Replacement(ast.NodeTransformer):

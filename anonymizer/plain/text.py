@@ -168,7 +168,8 @@ class _Writer:
     def _are_apart(self) -> bool:
         """Whether each input is a tensor of its own, and no leaf of a graph of gradients."""
         made = dict(self.script.arguments)
-        is_tensor = all(text.split("(")[0] in MAKERS for text in made.values())
+        makers = (*MAKERS, "torch.tensor")
+        is_tensor = all(text.split("(")[0] in makers for text in made.values())
         return (
             is_tensor
             and not self.script.leaves
@@ -274,7 +275,8 @@ class _Writer:
 
     def _is_whole(self, name: str) -> bool:
         text = dict(self.script.arguments)[name]
-        return bool(re.search(r"torch\.(?:randint|u?int\d+|bool)\b", text)) and "float" not in text
+        whole = r"torch\.(?:randint|u?int\d+|bool)\b|torch\.tensor\(\[-?\d+\]\)"
+        return bool(re.search(whole, text)) and "float" not in text
 
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form

@@ -77,6 +77,7 @@ def collect_vocabulary() -> List[str]:
     words.update(_operator_names())
     words.update(_documented_options())
     words.update(_config_names())
+    words.update(_exception_names())
     words.update(_backend_names())
     words.update(_onnx_names())
     return sorted(word for word in words if word.isidentifier())
@@ -117,21 +118,28 @@ def _config_names() -> Set[str]:
     """Settings of torch's compiler, read from the text of its configuration files: importing those
     takes seconds.
     """
-    names: Set[str] = set()
-    for package in ("_dynamo", "_inductor", "_functorch"):
-        path = os.path.join(os.path.dirname(torch.__file__), package, "config.py")
-        try:
-            with open(path, encoding="utf-8") as source:
-                names.update(
-                    re.findall(
-                        r"^ {0,8}(?:class )?([A-Za-z]\w+)\s*(?::[^=\n]*)?(?:=|:$)",
-                        source.read(),
-                        re.MULTILINE,
-                    )
-                )
-        except OSError:
-            continue
-    return names
+    setting = re.compile(r"^ {0,8}(?:class )?([A-Za-z]\w+)\s*(?::[^=\n]*)?(?:=|:$)", re.MULTILINE)
+    files = ("_dynamo/config.py", "_inductor/config.py", "_functorch/config.py")
+    return {name for file in files for name in setting.findall(_read_text(file))}
+
+
+def _exception_names() -> Set[str]:
+    """The exceptions of torch's compiler, which people copy into comments; read from the text of
+    their modules, since importing those takes seconds.
+    """
+    found = re.compile(r"^class (\w+)\(", re.MULTILINE)
+    files = ("_dynamo/exc.py", "_inductor/exc.py")
+    return {name for file in files for name in found.findall(_read_text(file))}
+
+
+def _read_text(file: str) -> str:
+    """A file of the installed torch; nothing where this release has none of that name."""
+    path = os.path.join(os.path.dirname(torch.__file__), *file.split("/"))
+    try:
+        with open(path, encoding="utf-8") as source:
+            return source.read()
+    except OSError:
+        return ""
 
 
 def _onnx_names() -> Set[str]:

@@ -240,7 +240,7 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
 
 def _property(text: str) -> str | None:
     found = re.match(
-        r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value"
+        r"(dtype|shape|stride|requires_grad|is_leaf|alias|device|structure|type|python value"
         r"|side effect)\b",
         text,
     )

@@ -204,9 +204,11 @@ class PlainSearch:
         return body
 
     def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
-        """The form without a seed, where no value counts."""
+        """The form without a seed, where no random number counts."""
         bare = form | PlainForm.UNSEEDED
-        if check.kind in WRONG_VALUES or count_random(body):
+        draws_weights = body.is_module or "nn." in body.definitions
+        counts = check.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
+        if counts or count_random(body) or body.is_script:
             return form
         if self._text(body, check, bare) == self._text(body, check, form):
             return form

@@ -82,6 +82,7 @@ def test_the_language_and_its_usual_modules_are_everybodys() -> None:
         "json",
         "append",
         "ascii_letters",
+        "SIGSEGV",
         "sqrt",
         "self",
         "deepcopy",

@@ -266,6 +266,24 @@ def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
         render_plain(body, ReproCheck("crash"), PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("made", "written"),
+    [
+        ("torch.full((2, 3), 1, dtype=torch.int8)", "torch.ones(2, 3, dtype=torch.int8)"),
+        ("torch.full((4,), 0.0)", "torch.zeros(4)"),
+        ("torch.full((4,), 1)", "torch.full((4,), 1)"),
+        ("torch.full((), 1.0)", "torch.ones(())"),
+        ("torch.full((1,), -1, dtype=torch.int64)", "torch.tensor([-1])"),
+        ("torch.full((1,), 2.5)", "torch.tensor([2.5])"),
+        ("torch.full((1,), 2, dtype=torch.int8)", "torch.tensor([2], dtype=torch.int8)"),
+        ("torch.full((2,), 3)", "torch.full((2,), 3)"),
+    ],
+)
+def test_a_tensor_of_one_value_is_written_by_hand(made: str, written: str) -> None:
+    body = ReproBody("def repro(x):\n    return x + x", "repro", (f"return ({made},)",), False)
+    assert f"x = {written}" in end(body, ReproCheck("wrong_result"))
+
+
 # -- other doors than torch.compile ----------------------------------------------------------------
 
 REDUCED = ReproBody(

@@ -55,6 +55,18 @@ def test_a_region_returns_its_value() -> None:
     assert tidied(region, "    y = x.sin()", "return (y, y)")[1:] == twice
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "context"),
+    [("False", "True", "torch.no_grad()"), ("True", "False", "torch.enable_grad()")],
+)
+def test_a_mode_that_is_switched_back_is_a_region(first: str, last: str, context: str) -> None:
+    switch = "torch.set_grad_enabled({})".format
+    lines = tidied("y = x.sin()", switch(first), "z = y.view(-1)", switch(last), "return z")
+    assert lines[1:] == ["y = x.sin()", f"with {context}:", "return y.view(-1)"]
+    alone = ["y = x.sin()", switch(first), "return (y, y)"]
+    assert tidied(*alone)[1:] == alone
+
+
 def test_a_line_stays_readable() -> None:
     long = [f"y = torch.cat([{', '.join(['x'] * 20)}])", "return y.sum()"]
     assert tidied(*long)[1:] == long
