@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from anonymizer.kinds import Compiler, Kind
+from anonymizer.kinds import SILENT, Compiler, Kind
 
 #: The setting without which a worker compiles each graph itself.
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
@@ -64,6 +64,11 @@ class ReproCheck:
     prelude: str = ""
     compiler: Compiler = Compiler.COMPILE
     steps: tuple[str, ...] = ()
+
+    def compares_sides(self) -> bool:
+        """Whether a compiled run is held against one in eager mode."""
+        is_compared = self.kind in SILENT and not self.eager_raises
+        return is_compared and self.compiler != Compiler.EAGER
 
     def without_argument(self, name: str) -> ReproCheck:
         """The check with one torch.compile argument left at its default."""

@@ -75,6 +75,8 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
         ]
     else:
         steps = ["args = inputs()", *if_double([*wide_model, *wide_args]), *call, *backward]
+    if "set_grad_enabled" in body.definitions:  # what one run leaves is nothing to the next one
+        steps = ["torch.set_grad_enabled(True)", *steps]
     more = (", calls" if check.calls else "") + (", double=False" if is_widened else "")
     return [
         f"def run(compile{more}):",

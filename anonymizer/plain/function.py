@@ -40,8 +40,8 @@ def tidy_functions(tree: ast.Module) -> None:
     """Rewrites every function of a program in place; what it computes, and in which order, stays.
 
     A value that is used once, by the next statement and before anything else is called there, is
-    written where it is used; `[0]` of a named result is its field; two switches of the grad mode are
-    a `with` statement; generated names become letters where they are few.
+    written where it is used; `[0]` of a named result is its field; two switches of the grad mode
+    are a `with` statement; generated names become letters where they are few.
     """
     keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
     for node in ast.walk(tree):
@@ -72,13 +72,16 @@ def _inline_one(function: ast.FunctionDef) -> bool:
 
 
 def _use_contexts(function: ast.FunctionDef) -> None:
-    """What stands between switching the grad mode and switching it back is a `with` statement."""
+    """What stands between switching the grad mode and switching it back is a `with` statement; so
+    is the rest of a function that never does, since people leave no mode switched.
+    """
     texts = [ast.unparse(node) for node in function.body]
     for switched, back, context in _GRAD_MODES:
-        if texts.count(switched) == 1 and texts.count(back) == 1:
-            first, last = texts.index(switched), texts.index(back)
+        if texts.count(switched) == 1 and texts.count(back) <= 1:
+            first = texts.index(switched)
+            last = texts.index(back) if back in texts else len(texts)
             inside = function.body[first + 1 : last]
-            if inside and not any(isinstance(node, ast.Return) for node in inside):
+            if inside:
                 with_ = ast.parse(f"with {context}:\n    pass").body[0]
                 assert isinstance(with_, ast.With)
                 with_.body = inside

@@ -15,7 +15,6 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
-    SILENT,
     WRONG_OUTPUTS,
     CandidateOutcome,
     Compiler,
@@ -384,9 +383,7 @@ class ProgramSearch:
         """
 
         def passes_alone(candidate: Candidate) -> bool:
-            check = candidate.check
-            is_compared = check.kind in SILENT and not check.eager_raises
-            if check.compiler == Compiler.EAGER or not is_compared:
+            if not candidate.check.compares_sides():
                 return True
             control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == CandidateOutcome.PASSES

@@ -99,9 +99,12 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
-        return make_matcher(self.wanted)(
-            self.fresh.run_again(text, compute_process_limit(self.captured, self.run, self.pool))
-        )
+        limit = compute_process_limit(self.captured, self.run, self.pool)
+        if not make_matcher(self.wanted)(self.fresh.run_again(text, limit)):
+            return False
+        if not candidate.check.compares_sides():
+            return True
+        return self.fresh.run_control(text, limit).outcome == CandidateOutcome.PASSES
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; no hit where none of them shows the failure."""
@@ -121,7 +124,7 @@ class Verification:
         if found is not None:
             cold = self._fresh(found.text)
         if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
-            judged = self._fresh(program.harness)
+            judged = self._fresh(program.harness, reduced.candidate.check.compares_sides())
             if found is None or judged.hits > cold.hits:
                 program, cold = replace(program, text=program.harness), judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
@@ -130,14 +133,18 @@ class Verification:
         differs_from = verify(self.contrasts, text, runs, self.work.jobs) if cold.hits else ()
         return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
 
-    def _fresh(self, text: str) -> ColdRuns:
-        """What fresh processes showed of a text; no hit where its control run does not pass."""
-        answers, control = self._cold(text)
+    def _fresh(self, text: str, is_compared: bool = False) -> ColdRuns:
+        """What fresh processes showed of a text; no hit where its control run does not pass.
+
+        With `is_compared` also of one that says by itself where eager mode fails: state that both
+        sides share can make eager differ from eager.
+        """
+        answers, control = self._cold(text, is_compared)
         if control is not None and control.outcome != CandidateOutcome.PASSES:
             return ColdRuns(answers, 0)
         return ColdRuns(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 
-    def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
+    def _cold(self, text: str, is_compared: bool) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """
@@ -152,7 +159,7 @@ class Verification:
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.run_again, text, limit))
             control = None
-            if needs_control(text):
+            if is_compared or needs_control(text):
                 control = threads.submit(self.fresh.run_control, text, limit)
             answers = tuple(run.result() for run in runs)
             return answers, control.result() if control is not None else None

@@ -40,6 +40,9 @@ class Renaming(ast.NodeTransformer):
         if len(compiled) == 1:
             names.tables["variables"].update(dict.fromkeys(compiled, _COMPILED))
             self.bound.update(dict.fromkeys(compiled, _COMPILED))
+        function = _find_compiled(tree)
+        if function is not None:
+            names.tables["definitions"][function] = self.bound[function] = PUBLIC[FUNCTION]
         self.attributes: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
@@ -154,6 +157,18 @@ class Renaming(ast.NodeTransformer):
 
     def visit_AsyncFunctionDef(self, _: ast.AsyncFunctionDef) -> ast.AST:
         raise SourceError("an asynchronous function")
+
+
+def _find_compiled(tree: ast.Module) -> str | None:
+    """The only function of the script that is compiled, if it has a name of its own."""
+    functions = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    given = {
+        ast.unparse(node.args[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE
+    }
+    name = given.pop() if len(given) == 1 else None
+    return name if FUNCTION not in functions and functions.count(name or "") == 1 else None
 
 
 def _makes_module(value: ast.expr, own: Collection[str]) -> bool:

@@ -53,3 +53,17 @@ def test_complex_inputs_are_complex128_where_others_are_float64() -> None:
     assert "x.cdouble() if torch.is_complex(x) else x.double() if isinstance(x, torch.Tens" in text
     real = replace(body, inputs=(given.replace("complex64", "float32"),))
     assert "cdouble" not in render_harness(real, check)
+
+
+def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
+    definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.view(-1)"
+    body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), False)
+    text = render_harness(body, ReproCheck("wrong_metadata", property="is_leaf"))
+    assert "torch.set_grad_enabled(True)\n    args = inputs()" in text
+
+
+def test_only_what_holds_two_sides_against_each_other_compares_them() -> None:
+    assert ReproCheck("wrong_metadata").compares_sides()
+    assert ReproCheck("wrong_result").compares_sides()
+    assert not ReproCheck("crash").compares_sides()
+    assert not ReproCheck("wrong_result", compiler="eager").compares_sides()

@@ -63,8 +63,8 @@ def test_a_mode_that_is_switched_back_is_a_region(first: str, last: str, context
     switch = "torch.set_grad_enabled({})".format
     lines = tidied("y = x.sin()", switch(first), "z = y.view(-1)", switch(last), "return z")
     assert lines[1:] == ["y = x.sin()", f"with {context}:", "return y.view(-1)"]
-    alone = ["y = x.sin()", switch(first), "return (y, y)"]
-    assert tidied(*alone)[1:] == alone
+    alone = tidied("y = x.sin()", switch(first), "return (y, y)")
+    assert alone[1:] == ["y = x.sin()", f"with {context}:", "return (y, y)"]
 
 
 def test_a_line_stays_readable() -> None:

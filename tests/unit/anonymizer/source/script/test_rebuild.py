@@ -148,7 +148,7 @@ def test_the_call_of_a_function_with_parameters_is_compared_as_a_whole() -> None
         found = step(torch.compile(double), torch.ones(2))  # step
         """
     program = rebuild(text, "# step's own", ["step"]).program
-    assert program.definitions_text().endswith("out = helper2(compile(helper1), torch.ones(2))")
+    assert program.definitions_text().endswith("out = helper1(compile(fn), torch.ones(2))")
     assert program.callable_expression == "(out, ())"
 
 
