@@ -294,11 +294,13 @@ def promote() -> Iterator[None]:
     saved = autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__
     autocast_mode.autocast.__enter__ = lambda self: self
     autocast_mode.autocast.__exit__ = lambda self, *details: None
+    default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
         with Promote():
             yield
     finally:
+        torch.set_default_dtype(default)
         autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__ = saved
 
 

@@ -320,17 +320,13 @@ class PrefixRun:
                 if not tensor.is_leaf:  # one that the program may change in place
                     copies[id(tensor)] = copies[id(tensor)].clone()
         inputs = tuple(copies.get(id(value), value) for value in self.inputs)
-        default = torch.get_default_dtype()
-        try:
-            with rungs.promote():
-                return self.perform(
-                    plain,
-                    inputs,
-                    [copies[id(tensor)] for tensor in self.tensors],
-                    {**self.state, "autocast": {}},
-                )
-        finally:
-            torch.set_default_dtype(default)
+        with rungs.promote():
+            return self.perform(
+                plain,
+                inputs,
+                [copies[id(tensor)] for tensor in self.tensors],
+                {**self.state, "autocast": {}},
+            )
 
 
 def _own(module: Any) -> List[torch.Tensor]:

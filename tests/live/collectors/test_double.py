@@ -21,3 +21,4 @@ def test_what_the_program_names_is_as_wide() -> None:
         made = torch.zeros(2, dtype=torch.complex64)
         cast = torch.zeros(2).to(torch.cfloat)
     assert made.dtype == cast.dtype == torch.complex128
+    assert torch.get_default_dtype() == torch.float32
