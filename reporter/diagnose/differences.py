@@ -171,7 +171,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     finding, reused = climber.finding, climber.ladder["compiled"]
     if not finding.grads or not finding.replay or reused.comparison is None or reused.good:
         return None
-    excused = excuse(climber, reused, OF_VALUES)
+    excused = excuse(climber, reused, OF_RANDOM_NUMBERS) or excuse(climber, reused, OF_VALUES)
     if excused is not None:
         return excused
     own = climber.ladder[climber.own_name()]

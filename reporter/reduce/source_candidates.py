@@ -57,19 +57,25 @@ def rewrite_program(
     """
     if not captured.material.gathered:
         return None
+    gathered, words = captured.material.gathered, captured.surroundings.vocabulary
+    return _rewrite("source", lambda: rewrite.rebuild(gathered, words, exact), say)
+
+
+def _rewrite(
+    what: str, rebuild_program: Callable[[], SourceProgram], say: Callable[[str], None]
+) -> Rewritten | None:
+    """What a rewriting makes; None where it cannot, with a sentence of why."""
     try:
-        return Rewritten(
-            rewrite.rebuild(captured.material.gathered, captured.surroundings.vocabulary, exact)
-        )
+        return Rewritten(rebuild_program())
     except SourceError as reason:
-        say(f"the source is not rewritten: {reason}")
+        say(f"the {what} is not rewritten: {reason}")
     except Exception as error:
         # private code may be anything; what surprises the rewriter has no rewriting, the graphs may
         # do
         place = traceback.extract_tb(error.__traceback__)[-1]
         name = type(error).__name__
         say(
-            f"the source is not rewritten: {name} in {place.name}, line {place.lineno} of"
+            f"the {what} is not rewritten: {name} in {place.name}, line {place.lineno} of"
             f" {Path(place.filename).name}"
         )
     return None
@@ -83,12 +89,8 @@ def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewrit
     text = material.sources.get(material.script) if material.script is not None else None
     if text is None or material.check is None or material.check.compiler != Compiler.COMPILE:
         return None
-    try:
-        program = rebuild.rebuild_script(text, material.frames, captured.surroundings.vocabulary)
-    except (SourceError, SyntaxError) as reason:
-        say(f"the script is not rewritten: {reason}")
-        return None
-    return Rewritten(program)
+    frames, words = material.frames, captured.surroundings.vocabulary
+    return _rewrite("script", lambda: rebuild.rebuild_script(text, frames, words), say)
 
 
 def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewritten, ReproCheck]]:

@@ -6,12 +6,13 @@ import ast
 import copy
 from collections.abc import Collection
 
+from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: The function that is compiled, what compiles it, and what the failing call returns, until there
 #: are public names: no program has these.
 FUNCTION, COMPILE, RESULT = "<function>", "<compile>", "<result>"
-_COMPILER = ("torch.compile", "torch._dynamo.optimize")
+_COMPILER = "torch.compile"
 
 
 class Compilation(ast.NodeTransformer):
@@ -34,15 +35,20 @@ class Compilation(ast.NodeTransformer):
             self.compiled |= {each.id for each in made.targets if isinstance(each, ast.Name)}
         call = made.value if isinstance(made, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            if call.func.attr == "compile" and isinstance(call.func.value, ast.Name):
-                name = call.func.value.id  # a module that compiles itself
+            owner = call.func.value
+            if (
+                call.func.attr == "compile"
+                and isinstance(owner, ast.Name)
+                and owner.id not in STDLIB
+            ):
+                name = owner.id  # a module that compiles itself
                 self.compiled.add(name)
                 return [_assign(name, _compile(ast.Name(name, ast.Load())), step)]
         return [*self._functions, made]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Call) and self._is_compiler(node.func):
+        if isinstance(node.func, ast.Call) and node.args and self._is_compiler(node.func):
             return ast.copy_location(_compile(self._name(node.args[0])), node)
         if self._is_compiler(node) and node.args:
             return ast.copy_location(_compile(self._name(node.args[0])), node)
@@ -53,8 +59,8 @@ class Compilation(ast.NodeTransformer):
         backend of the script's own.
         """
         if not isinstance(node, ast.Call):
-            return ast.unparse(node) in _COMPILER
-        if ast.unparse(node.func) not in _COMPILER:
+            return ast.unparse(node) == _COMPILER
+        if ast.unparse(node.func) != _COMPILER:
             return False
         for each in node.keywords:
             if each.arg == "backend" and not isinstance(each.value, ast.Constant):
@@ -122,7 +128,11 @@ def take_call(
     if compiled is None and getattr(statement, "value", None) is not call:
         raise SourceError("the call is made in a function whose value is not kept")
     made = _assign(RESULT, call, statement)
-    arguments = [each.id for each in call.args if isinstance(each, ast.Name)] if compiled else []
+    arguments = (
+        [each.id for each in call.args if isinstance(each, ast.Name)]
+        if compiled is not None
+        else []
+    )
     if statement is not step:
         _Exchange(statement, made).visit(step)
         return step, list(dict.fromkeys(arguments))

@@ -19,6 +19,7 @@ class ImportedNames(ast.NodeTransformer):
     def __init__(self, steps: Sequence[ast.stmt]) -> None:
         self.paths: dict[str, str] = {}
         self.foreign: set[str] = set()
+        self._fields: set[int] = set()
         for node in (part for step in steps for part in ast.walk(step)):
             if isinstance(node, ast.Import):
                 for each in node.names:
@@ -39,6 +40,9 @@ class ImportedNames(ast.NodeTransformer):
         """
         try:
             made: ast.stmt | None = self.visit(step)
+            for part in ast.walk(step):
+                if getattr(part, "body", None) == []:  # of an import
+                    part.body = [ast.Pass()]  # type: ignore[attr-defined]
         except SourceError:
             for name in _list_bound(step):
                 self.paths[name] = name
@@ -74,9 +78,21 @@ class ImportedNames(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        for member in node.body:
+            if isinstance(member, ast.AnnAssign):  # a field, whose type nobody asks for
+                member.annotation = ast.Name("object", ast.Load())
+        self._fields.update(map(id, node.body))
         self.generic_visit(node)
         node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if id(node) in self._fields:
+            return self.generic_visit(node)
+        if node.value is None:
+            return None
+        made = ast.copy_location(ast.Assign([node.target], node.value), node)
+        return self.generic_visit(made)
 
 
 def _list_bound(step: ast.stmt) -> set[str]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from anonymizer.graph.factory import wrap_script
 from anonymizer.graph.repro import FACTORY
 from anonymizer.source.program import SourceProgram
+from anonymizer.source.script.allowed import refuse_private
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
@@ -44,8 +45,10 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
     call, arguments = take_call(last, line, compilation.compiled if is_direct else None)
     module = ast.Module([*steps, *made, call], [])
     names = PublicNames(vocabulary, list_words(module))
-    module = Renaming(module, names, compilation.compiled).visit(module)
-    public = [names.tables["variables"].get(name, name) for name in arguments]
+    renaming = Renaming(module, names, compilation.compiled)
+    module = renaming.visit(module)
+    refuse_private(module, names, set(renaming.bound.values()))
+    public = [renaming.bound.get(name, name) for name in arguments]
     given = "".join(f"{name}, " for name in public)
     return SourceProgram(
         ast.fix_missing_locations(module),

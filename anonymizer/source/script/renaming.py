@@ -19,6 +19,11 @@ _BUILT_IN = (dict, list, set, str, tuple, int, float, type, object)
 #: Builtins by which a program reaches what is not in its text.
 _REFUSED = frozenset("open exec eval compile input __import__ breakpoint".split())
 _LARGEST = 64
+#: So many numbers of one literal may be sizes; those of a longer one count up to `_COUNTED`.
+_MOST_NUMBERS = 4
+_COUNTED = 8
+#: How the names of torch's modules are written.
+SHORT_MODULES = ("nn", "F")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -93,31 +98,28 @@ class Renaming(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        if node.attr in self.attributes:
-            node.attr = self.attributes[node.attr]
-        elif not self._is_known(node):
-            raise SourceError("an attribute that is neither torch's nor the script's own")
+        if not _is_of_module(node):
+            node.attr = self.attributes.get(node.attr, node.attr)
         return node
 
-    def _is_known(self, node: ast.Attribute) -> bool:
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return (
-            node.attr in self.names.vocabulary
-            or self.names.is_public_dunder(node.attr)
-            or (isinstance(root, ast.Name) and root.id in {*STDLIB, "torch", "nn", "F"})
-            or any(hasattr(kind, node.attr) for kind in _BUILT_IN)
-        )
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call; arguments by name are renamed where what is called may be the script's own."""
+        own = not self._is_foreign(node.func)
+        for each in node.keywords:
+            if own and each.arg is not None:
+                each.arg = self.bound.get(each.arg, each.arg)
+        return self.generic_visit(node)
+
+    def _is_foreign(self, called: ast.expr) -> bool:
+        """Whether a function is one of torch or Python, by its path or as a method of a tensor."""
+        if not isinstance(called, ast.Attribute):
+            return False
+        if _is_of_module(called):
+            return ast.unparse(called) != "functools.partial"
+        return called.attr not in self.attributes and called.attr in self.names.vocabulary
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.arg = self.bound.get(node.arg, node.arg)
-        return node
-
-    def visit_keyword(self, node: ast.keyword) -> ast.AST:
-        self.generic_visit(node)
-        if node.arg is not None and node.arg in self.names.tables["variables"]:
-            node.arg = self.bound[node.arg]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -141,6 +143,23 @@ class Renaming(ast.NodeTransformer):
 
     visit_Global = visit_Nonlocal = _rename_declared
 
+    def _replace_numbers(self, node: ast.List | ast.Tuple | ast.Set) -> ast.AST:
+        """A literal of many numbers counts: they are data, and not sizes."""
+        numbers = [
+            part
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant)
+            and isinstance(part.value, (int, float))
+            and not isinstance(part.value, bool)
+        ]
+        if len(numbers) > _MOST_NUMBERS:
+            for at, part in enumerate(numbers):
+                count = at % _COUNTED
+                part.value = float(count) if isinstance(part.value, float) else count
+        return self.generic_visit(node)
+
+    visit_List = visit_Tuple = visit_Set = _replace_numbers
+
     def visit_JoinedStr(self, _: ast.JoinedStr) -> ast.AST:
         return ast.Constant("text")
 
@@ -157,6 +176,20 @@ class Renaming(ast.NodeTransformer):
 
     def visit_AsyncFunctionDef(self, _: ast.AsyncFunctionDef) -> ast.AST:
         raise SourceError("an asynchronous function")
+
+
+def _is_of_module(node: ast.Attribute) -> bool:
+    """Whether an attribute is a path in a module of torch or Python."""
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id in {*STDLIB, "torch", *SHORT_MODULES}
+
+
+def is_known_member(name: str, names: PublicNames) -> bool:
+    """Whether an attribute is one that torch's objects have, or Python's."""
+    is_torchs = name in names.vocabulary or names.is_public_dunder(name)
+    return is_torchs or any(hasattr(kind, name) for kind in _BUILT_IN)
 
 
 def _find_compiled(tree: ast.Module) -> str | None:

@@ -19,7 +19,7 @@ from reporter.verify.plain import write_plain_program
 #: Attribute names that torch's objects have.
 WORDS = frozenset(
     "relu sum backward grad weight arange ones randn Linear Module forward shape compile"
-    " register_full_backward_pre_hook".split()
+    " register_full_backward_pre_hook tensor float32 dtype dim".split()
 )
 
 
@@ -221,6 +221,69 @@ def test_what_has_no_public_form_ends_the_rewriting(line: str, reason: str) -> N
     text = f"import torch\n{line}\ntorch.compile(torch.relu)(torch.ones(2))  # fails\n"
     with pytest.raises(SourceError, match=reason):
         rebuild(text)
+
+
+CALL = "torch.compile(torch.relu)(torch.ones(2))  # fails"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "match torch.ones(2).shape:\n    case (2, velkor_rest):\n        pass",
+        "def g():\n    global velkor_state\n    return 3",
+        "def g(**kw):\n    return 3\ng(velkor_budget=3)",
+        "x = dict(velkor_account=1)",
+        "x = torch.ones(3, velkor_kw=3)",
+        "def g(y):\n    return velkor_revenue(y)",
+        "x = torch.ops.velkor.revenue",
+        "x = torch.velkor_budget",
+        "x = math.velkor_attr",
+        "async def velkor():\n    pass",
+        "class A:\n    pass\nA.__velkor__ = 3\ny = A().velkor_read",
+        "x = torch.ones(2) if (velkor_now := 3) else velkor_unbound",
+    ],
+)
+def test_a_word_that_is_nobodys_own_or_public_ends_the_rewriting(lines: str) -> None:
+    with pytest.raises(SourceError):
+        definitions(f"import math\nimport torch\n{lines}\n{CALL}\n")
+
+
+def test_no_private_word_survives_where_the_rewriting_goes_on() -> None:
+    text = """
+        import dataclasses
+        import functools
+        import torch
+
+        try:
+            import velkor_fast
+        except ImportError:
+            velkor_fast = None
+
+        @dataclasses.dataclass
+        class VelkorConfig:
+            velkor_budget: int = 3
+            x: float = 2.0
+
+        def velkor_scale(t, *velkor_more, velkor_by=2, **velkor_options):
+            velkor_kept: VelkorConfig = t
+            return velkor_kept * velkor_by
+
+        dtype = torch.float32
+        config = VelkorConfig(velkor_budget=4, x=3.0)
+        velkor_half = functools.partial(velkor_scale, velkor_by=config.velkor_budget)
+        data = torch.tensor([[12, 55, 31, 9], [61, 7, 8, 45]], dtype=dtype)
+        rates = torch.tensor([0.12, 7.3, 8.8, 4.5, 0.03])
+        x = data.sum(dim=1)
+        assert x is not None
+        torch.compile(velkor_half)(x)  # fails
+        """
+    found = rebuild(text).program
+    words = found.definitions_text() + found.callable_expression
+    assert "velkor" not in words.lower() and "config" not in words
+    assert "torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]], dtype=" in words
+    assert "torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0])" in words
+    given = found.callable_expression.removeprefix("(out, (").removesuffix(",))")
+    assert f"{given} = value" in words and words.endswith(f"({given})(out, ({given},))")
 
 
 def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
