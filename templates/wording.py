@@ -207,7 +207,11 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
 def _name_property(verdict: Mapping[str, object]) -> str:
     """What of an output differs where its values do not, as the signature names it."""
     named = str(verdict["signature"] or "").split(" · ")[2:]
-    return {"alias": "aliasing"}.get(named[0], named[0]) if named else "metadata"
+    return (
+        {"alias": "aliasing", "python value": "Python value"}.get(named[0], named[0])
+        if named
+        else "metadata"
+    )
 
 
 def _shorten(said: str, room: int) -> str:

@@ -19,7 +19,8 @@ from reporter.verify.plain import write_plain_program
 #: Attribute names that torch's objects have.
 WORDS = frozenset(
     "relu sum backward grad weight arange ones randn Linear Module forward shape compile"
-    " register_full_backward_pre_hook tensor float32 dtype dim".split()
+    " register_full_backward_pre_hook tensor float32 dtype dim"
+    " Sequential".split()
 )
 
 
