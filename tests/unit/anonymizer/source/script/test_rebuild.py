@@ -20,7 +20,7 @@ from reporter.verify.plain import write_plain_program
 WORDS = frozenset(
     "relu sum backward grad weight arange ones randn Linear Module forward shape compile"
     " register_full_backward_pre_hook tensor float32 dtype dim"
-    " Sequential".split()
+    " Sequential requires_grad".split()
 )
 
 
