@@ -271,10 +271,15 @@ class _Writer:
         ]
 
     def _is_complex(self, name: str) -> bool:
-        return "torch.complex" in dict(self.script.arguments)[name]
+        return "torch.complex" in self._making(name)
+
+    def _making(self, name: str) -> str:
+        """What makes an argument: its expression, or the statements that assign it."""
+        made = [one for one in self.script.statements if one.startswith(f"{name} = ")]
+        return "\n".join([dict(self.script.arguments)[name], *made])
 
     def _is_whole(self, name: str) -> bool:
-        text = dict(self.script.arguments)[name]
+        text = self._making(name)
         whole = r"torch\.(?:randint|u?int\d+|bool)\b|torch\.tensor\(\[-?\d+\]\)"
         return bool(re.search(whole, text)) and "float" not in text
 
@@ -408,7 +413,12 @@ def _expression(script: Script) -> str:
 
 def _returns_number(script: Script) -> bool:
     """Whether the program ends in a sum, or the like, over all elements."""
-    for node in ast.walk(ast.parse(script.definitions)):
+    tree: ast.AST = ast.parse(script.definitions)
+    if script.is_module:  # `model = Model()`
+        own = re.findall(r"\w+", script.setup)[1:2]
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        tree = next((node for node in classes if node.name in own), ast.Module([], []))
+    for node in ast.walk(tree):
         name = "forward" if script.is_module else script.callee
         if isinstance(node, ast.FunctionDef) and node.name == name:
             last = node.body[-1]

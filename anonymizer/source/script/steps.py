@@ -50,6 +50,8 @@ def _body(functions: Mapping[str, ast.FunctionDef], name: str) -> list[ast.stmt]
     function = functions.get(name)
     if function is None or ast.unparse(function.args):
         raise SourceError("the call is made in a function with parameters")
+    if function.decorator_list:
+        raise SourceError("the call is made in a function with a decorator")
     body = function.body
     if any(isinstance(node, (ast.Yield, ast.Await)) for node in walk_scope(body)):
         raise SourceError("the call is made in a generator")

@@ -467,3 +467,25 @@ def test_what_is_one_number_is_not_summed_again(returned: str, asked: str) -> No
     body = ReproBody(f"def repro(x, w):\n    return {returned}", "repro", inputs, False)
     text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
     assert text.count(asked) == 1 and asked.replace("fn(", "torch.compile(fn)(") in text
+
+
+def test_it_is_the_models_own_forward_that_returns_one_number() -> None:
+    """A module that stands before it may return one."""
+    body = ReproBody(
+        "class Block1(nn.Module):\n    def forward(self, x):\n        return x.sum()\n\n\n"
+        "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.attr1 = nn.Linear(2, 2)\n        self.attr2 = Block1()\n\n"
+        "    def forward(self, x):\n        return self.attr1(x) + self.attr2(x)",
+        "Repro()",
+        ("return (torch.ones(2, 2),)",),
+        True,
+    )
+    text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
+    assert "model(x).sum()" in text
+
+
+def test_inputs_that_statements_make_keep_their_imaginary_part() -> None:
+    given = ("r = torch.ones(2)", "x = torch.complex(r, r * 0)", "r.add_(1)", "return (x,)")
+    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", given, False)
+    lines = end(body, ReproCheck("wrong_result", compiler="eager"))
+    assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"

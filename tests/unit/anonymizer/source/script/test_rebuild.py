@@ -315,6 +315,20 @@ def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
         rebuild(text.replace("fast(weight)", "fast(torch.from_numpy(load()))"))
 
 
+def test_a_decorator_that_would_be_lost_ends_the_rewriting() -> None:
+    text = """
+        import torch
+
+        @torch.no_grad()
+        def main():
+            torch.compile(torch.relu)(torch.ones(2))  # fails
+
+        main()  # main
+        """
+    with pytest.raises(SourceError, match="a function with a decorator"):
+        rebuild(text, inside=["main"])
+
+
 def test_a_backend_of_the_scripts_own_ends_the_rewriting() -> None:
     text = """
         import torch
