@@ -10,6 +10,8 @@ import os
 import sys
 
 _INDUCTOR = "torch._inductor.compile_fx"
+#: Where releases of Triton have `triton_key`.
+_TRITON = ("triton.compiler.compiler", "triton.runtime.cache")
 
 
 def import_compiler(inductor: bool) -> None:
@@ -23,9 +25,21 @@ def import_compiler(inductor: bool) -> None:
             compiled.
     """
     importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
+    with contextlib.suppress(Exception):
+        _import_local_map()
     if inductor:
         with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
             _import_inductor()
+
+
+def _import_local_map() -> None:
+    """Import what Dynamo asks of the first function of torch that it meets, from torch 2.9 on: is
+    it wrapped for distributed tensors (`LocalMapWrappedHigherOrderVariable.should_wrap_in_hop`)?
+    """
+    operators = importlib.import_module("torch._dynamo.variables.higher_order_ops")
+    asks = getattr(operators, "LocalMapWrappedHigherOrderVariable", None)
+    if asks is not None:
+        asks.should_wrap_in_hop(None)
 
 
 def _import_inductor() -> None:
@@ -40,3 +54,10 @@ def _import_inductor() -> None:
     owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
     if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):
         owner.pick_vec_isa()
+    # hashes of torch's and Triton's own files, which are part of all keys of the compiler's caches
+    triton = (sys.modules.get(name) for name in _TRITON)
+    for hash_files in [getattr(codecache, "torch_key", None)] + [
+        getattr(module, "triton_key", None) for module in triton
+    ]:
+        if hash_files is not None:
+            hash_files()

@@ -8,11 +8,18 @@ import os
 import random
 import shutil
 import warnings
+from typing import Any
 
 from ..call import bisection
 from . import candidate, cpp_prefix
 
 _SEED = 0
+#: torch's caches of what was compiled, by the module that switches them.
+_CACHES = (
+    ("torch._inductor.config", "autotune_local_cache"),
+    ("torch._inductor.config", "fx_graph_cache"),
+    ("torch._functorch.config", "enable_autograd_cache"),
+)
 #: What a text says whose failure is the cache's (`anonymizer.graph.repro.CACHED`).
 _CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 
@@ -33,11 +40,16 @@ def warm_up(backend: str) -> str:
     order = [backend] if shutil.which("g++") or backend != "inductor" else []
     for name in [*order, "aot_eager", "eager"]:
         try:
-            with warnings.catch_warnings(), cpp_prefix.record_commands() as commands:
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
-                compiled(torch.ones(64, 64), torch.ones(64, 64))
-            cpp_prefix.precompile(commands, os.environ.get("TORCHINDUCTOR_CACHE_DIR", "/dev/null"))
+                with cpp_prefix.record_commands() as commands:
+                    compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
+                    compiled(torch.ones(64, 64), torch.ones(64, 64))
+                cpp_prefix.precompile(
+                    commands, os.environ.get("TORCHINDUCTOR_CACHE_DIR", "/dev/null")
+                )
+                with contextlib.suppress(Exception):  # it only makes candidates faster
+                    _compile_more(name)
             break
         except Exception:
             torch._dynamo.reset()
@@ -47,6 +59,42 @@ def warm_up(backend: str) -> str:
     bisection.forget_decompositions()
     torch.manual_seed(_SEED)
     return name
+
+
+def _compile_more(backend: str) -> None:
+    """Compile programs that reach what the compiler imports and builds at its first use: half to
+    three quarters of the Python time of a small compile, which each fork would spend anew.
+    """
+    import torch
+
+    with contextlib.suppress(ImportError):
+        importlib.import_module("networkx")  # for the cut between forward and backward
+    with contextlib.ExitStack() as stack:
+        for module, name in _CACHES:
+            config = importlib.import_module(module)
+            if hasattr(config, name):  # what a cache knows is not compiled
+                stack.enter_context(config.patch(name, False))
+        numbers = torch.arange(64.0).reshape(4, 16)
+        layers = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.LayerNorm(8)).eval()
+        with torch.no_grad():
+            torch.compile(layers, backend=backend)(numbers)
+            torch.compile(_attend, backend=backend)(numbers, numbers.long())
+            torch._dynamo.reset()
+            torch.compile(_resize, backend=backend, dynamic=True)(numbers)
+
+
+def _attend(x: Any, index: Any) -> Any:
+    """Reductions, views, indices and another dtype, by names of torch as a program has them."""
+    import torch
+
+    y = torch.softmax(x @ x.transpose(0, 1), dim=-1).unsqueeze(0).reshape(-1)
+    z = torch.cat([torch.min(x.to(torch.uint8), 1).values, index[:, 1::2].sum(1)])
+    return torch.where(y > 0.5, y, 0), z.cumsum(0), x.gather(1, index % 16)
+
+
+def _resize(x: Any) -> Any:
+    """Sizes that are symbols."""
+    return x.reshape(x.size(1), x.size(0))[1:].mean(0).expand(x.size(1) // 2, -1) + x.size(0)
 
 
 def _keep_headers() -> None:
@@ -71,7 +119,6 @@ def settle(text: str) -> None:
     twice. A text whose failure is the cache's has torch's caches, in a folder of its own.
     """
     import torch
-    import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
     torch.manual_seed(_SEED)
@@ -80,7 +127,7 @@ def settle(text: str) -> None:
     if _CACHE_ON in text:
         candidate.enter_cache(os.path.join(os.getcwd(), "cache"), with_headers=False)
         return
-    caches = ((inductor, "autotune_local_cache"), (inductor, "fx_graph_cache"))
-    for config, name in (*caches, (functorch, "enable_autograd_cache")):
+    for module, name in _CACHES:
+        config = importlib.import_module(module)
         if hasattr(config, name):
             setattr(config, name, False)

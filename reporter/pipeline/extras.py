@@ -46,11 +46,11 @@ class Extras:
         Args:
             name: of the stage, as a report names what it left out.
         """
-        if not self._may_begin():
+        if not self.may_begin():
             self.left_out.append(name)
             return otherwise
         self.enter_stage(name, detail)
-        return self._wait(name, ask, otherwise)
+        return self.wait(name, ask, otherwise)
 
     def enter_stage(self, name: str, detail: str) -> None:
         """Says what is begun next."""
@@ -64,10 +64,10 @@ class Extras:
         """Begins a measurement of the stage that goes on; what is returned waits for it, and
         returns what `measure` would.
         """
-        if self._may_begin():
+        if self.may_begin():
             try:
                 begun = self._threads.submit(ask)
-                return lambda: self._wait(name, begun.result, otherwise)
+                return lambda: self.wait(name, begun.result, otherwise)
             except KeyboardInterrupt:
                 self._stop()
         self.left_out.append(name)
@@ -77,10 +77,11 @@ class Extras:
         """Nothing more is begun; what runs ends with the workers that it asks."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _may_begin(self) -> bool:
+    def may_begin(self) -> bool:
+        """Whether there is time for one more measurement."""
         return self._wanted and (self._end is None or self._clock() < self._end)
 
-    def _wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
+    def wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
         """What `ask` returns; after Ctrl-C nothing more is waited for."""
         if self._wanted:
             try:

@@ -36,8 +36,8 @@ from reporter.verify.numbers import list_needed_numbers
 CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
 #: most so many.
-_SHARE_OF_NEIGHBOURS = 0.3
-_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 15.0, 45.0
+_SHARE_OF_NEIGHBOURS = 0.2
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 
 
 class Measurement:

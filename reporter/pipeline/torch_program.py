@@ -15,7 +15,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
-from reporter.evidence.call import ask_of_call
+from reporter.evidence.call import PendingEvidence, ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
@@ -157,12 +157,15 @@ class TorchProgram:
         at_once = _SIDE_BY_SIDE if self.run.work.jobs > 1 else 1
         extras = Extras(self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once)
         self._open.callback(extras.close)
+        of_call = self._begin_call_evidence() if extras.may_begin() else None
         measurement = Measurement(verified, self.run, self.workers)
         built = measurement.measure(extras)
         verified = replace(
             verified, reduced=replace(verified.reduced, captured=measurement.captured)
         )
         tools = self._tools(verified, built, extras) if self.run.work.evidence else None
+        if of_call is not None:
+            extras.wait("evidence", of_call.result, None)
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
@@ -203,6 +206,18 @@ class TorchProgram:
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
 
+    def _begin_call_evidence(self) -> PendingEvidence | None:
+        """Asks torch's tools about the private call, in the recorded program, beside all that is
+        measured on the public one; what they say stays in `private/`.
+        """
+        if self._call_session is None or not self.run.work.evidence:
+            return None
+        assert self.run.output is not None
+        folder = self.run.output / PRIVATE / EVIDENCE / "call"
+        return ask_of_call(
+            self._call_session, folder, self.run.limit_to_budget(self.run.work.evidence)
+        )
+
     def _tools(
         self, verified: VerifiedRepro, built: BuiltRepro, extras: Extras
     ) -> ReproEvidence | None:
@@ -211,7 +226,7 @@ class TorchProgram:
         private = self.run.output / PRIVATE / EVIDENCE
         found = extras.measure(
             "evidence",
-            "torch's own tools on the repro and on the call",
+            "torch's own tools on the repro",
             lambda: self._evidence(verified, built, private),
             None,
         )
@@ -231,26 +246,19 @@ class TorchProgram:
         return replace(found, generated=kernels)
 
     def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
-        """What the tools say of the text; what they say of the call stays in `private`."""
+        """What the tools say of the text."""
         captured = verified.captured
-        budget = self.run.limit_to_budget(self.run.work.evidence)
-        of_call = None
-        if self._call_session is not None:
-            of_call = ask_of_call(self._call_session, private / "call", budget)
         failure = built.cold.failure
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
-        found = collect_evidence(
+        return collect_evidence(
             self.run.info.path,
             built.program.text,
             ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),
-            budget,
+            self.run.limit_to_budget(self.run.work.evidence),
             keep=private / "repro",
             warm=self.workers.warm,
             watched=verified.watched,
         )
-        if of_call is not None:
-            of_call.result()
-        return found
 
 
 def _private_folder(output: Path) -> Path:

@@ -71,8 +71,7 @@ def find_neighbours(
         return _wait(pool.submit(text), left) if left > 0 else None
 
     told: set[str] = set()
-    # one worker is left to whoever asks one question after another
-    with ThreadPoolExecutor(max_workers=max(1, pool.jobs - 1)) as threads:
+    with ThreadPoolExecutor(max_workers=pool.jobs) as threads:
         for near, fails in zip(chosen, threads.map(is_failing, chosen)):
             if fails is None:
                 continue
