@@ -26,7 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reporter.check.cluster import Cluster
-from reporter.check.engine import Local
+from reporter.check.engine import LocalEngine
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task, TaskRunner
 from reporter.core.kinds import CheckOutcome, Kind
@@ -79,7 +79,7 @@ def timed(work: list[Task], bench: TaskRunner, jobs: int) -> float:
     """
     started = time.monotonic()
     found: list[CheckResult] = []
-    Local(bench, jobs).run(work, found.append)
+    LocalEngine(bench, jobs).run(work, found.append)
     wanted = {task.cell: task.expected for task in work}
     for check in found:
         if check.outcome != wanted[check.cell]:

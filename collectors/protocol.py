@@ -609,6 +609,8 @@ class Rung(CallVariation, total=False):
     undeclared: bool
     #: Functions under `functools.lru_cache` are called each time.
     uncached: bool
+    #: Graphs return what nobody uses as well, so that no draw of random numbers is left out.
+    keep_draws: bool
     #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
     elsewhere: bool
     #: Sizes that have changed between calls are marked as dynamic.

@@ -20,8 +20,8 @@ from anonymizer.edits.expressions import simplify
 from anonymizer.edits.passes import PASSES, Edit
 from anonymizer.edits.signatures import drop_parameters
 from anonymizer.graph.repro import ReproBody
+from anonymizer.source.dead_code import find_undefined, renumber, tidy
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.tidy import find_undefined, renumber, tidy
 
 Interesting = Callable[[list[SourceProgram]], list[bool]]
 BATCH = 4

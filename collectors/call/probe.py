@@ -266,7 +266,7 @@ class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-class Recast(TorchDispatchMode):  # type: ignore[misc]
+class RecastMode(TorchDispatchMode):  # type: ignore[misc]
     """Casts give another value wherever C++ leaves it undefined: a result that moves depends on
     it.
     """

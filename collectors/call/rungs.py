@@ -25,6 +25,7 @@ from . import (
     context,
     exporting,
     failure,
+    kept_draws,
     outputs,
     probe,
     restoring,
@@ -100,6 +101,10 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
         options.pop("options", None)
     if rung.get("backend") is not None:
         options["backend"] = rung["backend"]
+        options.pop("mode", None)
+        options.pop("options", None)
+    if rung.get("keep_draws"):
+        options["backend"] = kept_draws.keep_unused_results(options.get("backend", "inductor"))
         options.pop("mode", None)
         options.pop("options", None)
     if isinstance(options.get("options"), dict):  # they would win over the configuration
@@ -423,7 +428,7 @@ def _around(rung: Rung, call: RecordedCall) -> Any:
     if rung.get("fp64"):
         return promote()
     if rung.get("fill") or rung.get("recast"):
-        return probe.FillMemoryMode() if rung.get("fill") else probe.Recast()
+        return probe.FillMemoryMode() if rung.get("fill") else probe.RecastMode()
     if rung.get("reorder"):
         return undefined_writes.ReorderWritesMode()
     if rung.get("undeclared"):

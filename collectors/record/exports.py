@@ -24,7 +24,7 @@ _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"
 
 
-class Exported(NamedTuple):
+class ExportedModule(NamedTuple):
     """A module that was exported, and how; `options` are as `call.exporting` takes them.
 
     `changes_state` says whether a call writes to the module's buffers. What has buffers of its own
@@ -38,13 +38,13 @@ class Exported(NamedTuple):
     changes_state: bool = False
     start: Optional[List[Tuple[int, int]]] = None
 
-    def part(self) -> Exported:
+    def part(self) -> ExportedModule:
         """The same with buffers of its own from now on."""
         if not self.changes_state or self.start is not None:
             return self
         return self._replace(start=note_buffers(self.function))
 
-    def after(self, step: ExportStep, **options: Any) -> Exported:
+    def after(self, step: ExportStep, **options: Any) -> ExportedModule:
         """The same module, one step further."""
         steps = [*self.options["steps"], step]
         return self._replace(options={**self.options, "steps": steps, **options})
@@ -55,9 +55,9 @@ class Exports:
 
     def __init__(self, recorder: Any) -> None:
         self.recorder = recorder
-        self._programs: weakref.WeakKeyDictionary[Any, Exported] = weakref.WeakKeyDictionary()
+        self._programs: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
         #: By path, or by the buffer's id.
-        self._files: Dict[Any, Exported] = {}
+        self._files: Dict[Any, ExportedModule] = {}
 
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
@@ -111,7 +111,7 @@ class Exports:
             if not isinstance(args, tuple) or _is_called_by_torch():
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
-            exported = Exported(module, args, kwargs, options)
+            exported = ExportedModule(module, args, kwargs, options)
             program = self._make(exported, lambda: original(*given, **named))
             exported = exported._replace(changes_state=_changes_state(program))
             self._programs[program] = exported
@@ -119,7 +119,7 @@ class Exports:
 
         return export
 
-    def _make(self, exported: Exported, make: Callable[[], Any]) -> Any:
+    def _make(self, exported: ExportedModule, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
         watched = WatchedCallable(exported.function, exported.options)
         watched.makes = True
@@ -210,7 +210,7 @@ class Exports:
         return aoti_load_package
 
     def _to_library(
-        self, original: _Function, find: Callable[[Dict[str, Any]], Optional[Exported]]
+        self, original: _Function, find: Callable[[Dict[str, Any]], Optional[ExportedModule]]
     ) -> _Function:
         signature = inspect.signature(original)
 
@@ -230,14 +230,14 @@ class Exports:
 
         return aot_compile
 
-    def _find_exported_module(self, values: Dict[str, Any]) -> Optional[Exported]:
+    def _find_exported_module(self, values: Dict[str, Any]) -> Optional[ExportedModule]:
         """What the module was exported from that `torch._inductor.aot_compile` is given."""
         watched = values["gm"].__dict__.get(_KEY)
         if watched is None or watched.example is None:
             return None
         args, kwargs = watched.example
         changes = _writes(values["gm"].graph)
-        exported = Exported(watched.function, args, kwargs, dict(watched.options), changes)
+        exported = ExportedModule(watched.function, args, kwargs, dict(watched.options), changes)
         return exported.after("package", compiler="aoti", inductor_configs=values.get("options"))
 
     def _load_library(self, original: _Function) -> _Function:
@@ -274,7 +274,7 @@ class Exports:
 
         return export
 
-    def _find_exported_to_onnx(self, values: Dict[str, Any]) -> Optional[Exported]:
+    def _find_exported_to_onnx(self, values: Dict[str, Any]) -> Optional[ExportedModule]:
         """What a model of ONNX is exported from; None for what TorchScript exports."""
         if not values["dynamo"]:
             return None
@@ -292,22 +292,22 @@ class Exports:
         if args and isinstance(args[-1], dict) and not kwargs:  # torch takes them so, too
             args, kwargs = args[:-1], dict(args[-1])
         options = {"compiler": "onnx", "steps": ["onnx"], **options}
-        return Exported(model, args, kwargs, options)
+        return ExportedModule(model, args, kwargs, options)
 
-    def _program(self, program: Any) -> Optional[Exported]:
+    def _program(self, program: Any) -> Optional[ExportedModule]:
         try:
             return self._programs.get(program)
         except TypeError:  # not a program at all; torch says so
             return None
 
-    def _watched_calls(self, exported: Exported) -> WatchedCallable:
+    def _watched_calls(self, exported: ExportedModule) -> WatchedCallable:
         """What stands for the calls of one thing that was made of a module."""
         watched = WatchedCallable(exported.function, exported.options)
         watched.example = (exported.args, exported.kwargs)
         watched.start = exported.start
         return watched
 
-    def _watch_calls(self, made: Any, exported: Exported, makes: bool = False) -> Any:
+    def _watch_calls(self, made: Any, exported: ExportedModule, makes: bool = False) -> Any:
         """The same object, whose calls are watched; a copy of it is not.
 
         With `makes` a call is judged by another one, of a program that is made anew.
@@ -330,7 +330,7 @@ class Exports:
         return made
 
 
-def _origin_of_library(values: Dict[str, Any]) -> Optional[Exported]:
+def _origin_of_library(values: Dict[str, Any]) -> Optional[ExportedModule]:
     """Where `torch._export.aot_compile` has its module from; None for what is no module, which
     torch.export does not take.
     """
@@ -343,7 +343,7 @@ def _origin_of_library(values: Dict[str, Any]) -> Optional[Exported]:
         options["dynamic_shapes"] = values["dynamic_shapes"]
     # whether it writes to its buffers is not known
     is_stateful = bool(note_buffers(module))
-    return Exported(module, args, dict(values.get("kwargs") or {}), options, is_stateful)
+    return ExportedModule(module, args, dict(values.get("kwargs") or {}), options, is_stateful)
 
 
 def _is_called_by_torch() -> bool:
@@ -370,7 +370,7 @@ def _writes(graph: Any) -> bool:
     )
 
 
-def _part_unless_shared(exported: Exported, made: Any) -> Exported:
+def _part_unless_shared(exported: ExportedModule, made: Any) -> ExportedModule:
     """What a module that was made of a program is, whose buffers may be those of the original."""
     own = {id(buffer) for buffer in exported.function.buffers()}
     is_shared = any(id(buffer) in own for buffer in made.buffers())

@@ -21,7 +21,7 @@ from ..protocol import EquivalenceAnswer, SourceEquivalenceRequest
 from ..trace.equivalence import (
     EquivalenceRun,
     SavedRun,
-    Waiting,
+    WaitingFork,
     compare_operators,
     judge_gradients,
 )
@@ -43,7 +43,7 @@ def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> Equiva
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     path = request["file"]
-    if not Waiting(lambda: torch.save(_private(call, request, rng), path)).run():
+    if not WaitingFork(lambda: torch.save(_private(call, request, rng), path)).run():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     private: SavedRun = outputs.load(path)
     os.unlink(path)

@@ -52,15 +52,15 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
-    if not Waiting(
+    if not WaitingFork(
         lambda: torch.save(EquivalenceRun.of_call(call, rng).save(), request["file"])
     ).run():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
-    referee = Waiting(lambda: torch.save(_exact(call, rng).save(), request["file"]))
+    referee = WaitingFork(lambda: torch.save(_exact(call, rng).save(), request["file"]))
     larger = None if request.get("stand_ins") else LargerBatch.of(call)
-    more_rows = larger and Waiting(
+    more_rows = larger and WaitingFork(
         lambda: torch.save(_outputs_of(larger.call, rng).save(), request["file"])
     )
     if request["way"]["empty_caches"]:
@@ -136,7 +136,7 @@ def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
         return EquivalenceRun.of_call(call, rng, {**call.state, "autocast": {}})
 
 
-class Waiting:
+class WaitingFork:
     """A fork of this moment that does something only if that is wanted later; it ends with this
     process.
     """

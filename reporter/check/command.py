@@ -21,7 +21,7 @@ from reporter.core.atomic import write_atomically
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
-from reporter.publish.rerender import update_checks
+from reporter.publish.rerendering import update_checks
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
 

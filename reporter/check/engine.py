@@ -26,7 +26,7 @@ class Engine(Protocol):
         """Returns when all tasks are done; what `keep` raises ends the run."""
 
 
-class Local:
+class LocalEngine:
     """This machine, `jobs` cells at a time."""
 
     def __init__(self, runner: TaskRunner, jobs: int) -> None:
@@ -52,7 +52,7 @@ class Local:
 
 
 @contextlib.contextmanager
-def open_local(options: WorkOptions, say: Callable[[str], None]) -> Iterator[Local]:
+def open_local(options: WorkOptions, say: Callable[[str], None]) -> Iterator[LocalEngine]:
     """The engine of this machine, with its cache and workers of its own."""
     with TaskRunner.make_local(options.jobs, options.memory, options.workers, say) as runner:
-        yield Local(runner, options.jobs)
+        yield LocalEngine(runner, options.jobs)

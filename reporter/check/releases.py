@@ -15,7 +15,7 @@ from reporter.core.settings import Options
 from reporter.environments.environments import Environments, find_cache_folder
 from reporter.environments.release import strip_local_part
 from reporter.environments.selection import Selection
-from reporter.publish.rerender import update_checks
+from reporter.publish.rerendering import update_checks
 from reporter.publish.result import RunResult
 from reporter.report.sections import load_report
 

@@ -21,7 +21,7 @@ from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.folder import REPORT, REPRO
 from reporter.report.sections import Report, load_report
 from reporter.store.reports import compute_key, list_reports
-from reporter.triage.reading.stated import StatedFailure
+from reporter.triage.reading.stated_failure import StatedFailure
 
 
 @dataclass(frozen=True)

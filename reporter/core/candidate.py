@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from anonymizer.graph import emit
+from anonymizer.graph.emitter import Emitter, emit
 from anonymizer.graph.compilation import wrap_in_module
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
@@ -49,7 +49,7 @@ class Candidate:
         Raises NotPublicError if it holds what may not leave.
         """
         content = self.content
-        body = emit.emit(content) if isinstance(content, Graph) else content.body()
+        body = emit(content) if isinstance(content, Graph) else content.body()
         return wrap_in_module(body) if self.check.compiler in EXPORTERS else body
 
     def text(self) -> str:
@@ -60,7 +60,7 @@ class Candidate:
         """The body, and the check with the sizes of its calls in the order of the body's."""
         if not self.check.calls or not isinstance(self.content, Graph):
             return self.body(), self.check
-        emitter = emit.Emitter(self.content)
+        emitter = Emitter(self.content)
         body = emitter.body()
         calls = tuple(
             tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols())

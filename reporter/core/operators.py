@@ -46,6 +46,8 @@ _WORDS: dict[type[ast.AST], str] = {
 }
 #: Names that rewriting makes up.
 _GENERATED = re.compile(r"(?:attr|method|helper|value|local|arg|state|make|operation)\d+", re.I)
+#: Where torch has what changes functions.
+_TRANSFORMS = ("torch.func.", "torch.autograd.")
 #: What reading a part of a tensor is called, which Python writes as `x[…]`.
 READS = frozenset(("index", "select", "slice"))
 #: How many words of Python are told before the operations.
@@ -168,7 +170,19 @@ def list_operators(text: str) -> tuple[str, ...]:
     told = [name for name in named if name not in _ARITHMETIC]
     if _CONVERSIONS.issuperset(told):
         told = [*(name for name in named if name in _ARITHMETIC), *told]
-    return tuple(told or counted or read)
+    return tuple(told or counted or read) or _list_transforms(tree)
+
+
+def _list_transforms(tree: ast.Module) -> tuple[str, ...]:
+    """What a program without operations has of `torch.func` and `torch.autograd`: functions that
+    take functions, and classes that are derived from.
+    """
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    bases = [
+        base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
+    ]
+    names = [ast.unparse(each) for each in (*called, *bases) if isinstance(each, ast.Attribute)]
+    return tuple(dict.fromkeys(name for name in names if name.startswith(_TRANSFORMS)))
 
 
 def _counts(node: ast.BinOp | ast.AugAssign) -> bool:

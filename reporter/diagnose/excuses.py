@@ -23,6 +23,7 @@ from reporter.diagnose.rungs import (
     EXACT,
     EXPORT,
     FILLED,
+    KEPT_DRAWS,
     NUDGED,
     NUMPY,
     ONNX_RUNTIME,
@@ -259,6 +260,28 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         "The difference is the random stream: with torch._inductor.config.fallback_random = True"
         f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
         (EAGER, climber.own_name(), name),
+        comparison=compiled.comparison,
+    )
+
+
+def _unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """A draw whose numbers nobody uses, which AOTAutograd leaves out: all later ones draw others
+    (pytorch/pytorch#143431).
+    """
+    if not climber.ladder.facts.get("random") or not differs(compiled):
+        return None
+    if climber.own_name() != Backend.INDUCTOR or not differs(climber.ladder[Backend.AOT_EAGER]):
+        return None
+    if not climber.ladder[Backend.EAGER].good or not climber.measure(KEPT_DRAWS).good:
+        return None
+    return make_diagnosis(
+        climber,
+        Kind.RNG,
+        Layer.NONE,
+        "The difference is the random stream: AOTAutograd leaves out random numbers that nobody"
+        " uses, so that the next ones are others. Where they are drawn as well, from the same seed"
+        f" and with fallback_random, the result agrees with eager (without: {compiled.detail}).",
+        (EAGER, "compiled", KEPT_DRAWS),
         comparison=compiled.comparison,
     )
 
@@ -538,6 +561,7 @@ OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
     Excuse(Kind.RNG, ("fallback_random", TORCH_COMPILE_RANDOM), ALL_DRAWN, _random),
+    Excuse(Kind.RNG, (KEPT_DRAWS,), ALL_DRAWN, _unused_draws),
     Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _random_elsewhere),
 )
 #: Values beyond rounding that still are nobody's fault.

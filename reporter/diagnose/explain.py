@@ -91,9 +91,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " again."
     ),
     Kind.RNG: (
-        "Compiled code draws its random numbers in another order. With fallback_random they are"
-        " drawn as in eager mode, and then the results agree. Compare statistics, or set"
-        " fallback_random for the comparison."
+        "Compiled code draws its random numbers in another order. Drawn as in eager mode, the"
+        " results agree. Compare statistics, or set fallback_random for the comparison and draw no"
+        " numbers that nobody uses."
     ),
     Kind.PRECISION_CAST: (
         "In half precision the compiler keeps intermediate results in float32 where eager mode"

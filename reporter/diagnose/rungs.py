@@ -27,6 +27,8 @@ CACHES_OFF = "caches off"
 #: The eager runs that tell which side effects can be compared.
 OTHER_RUNS = (AGAIN, OTHER_CLOCK)
 NUMPY = "use_numpy_random_stream"
+#: With eager's random numbers, and with the draws whose numbers nobody uses.
+KEPT_DRAWS = "fallback_random with unused draws"
 #: The user's compile, allowed to break the graph.
 NO_FULLGRAPH = "fullgraph=False"
 #: With the C++ kernels of operators that have a decomposition as their kernel for autograd: it is
@@ -72,6 +74,11 @@ RUNGS: Mapping[str, Rung] = {
     Backend.INDUCTOR.value: {"how": "compiled"},
     "fallback_random": {
         "how": "compiled",
+        "config": {"torch._inductor.config.fallback_random": True},
+    },
+    KEPT_DRAWS: {
+        "how": "compiled",
+        "keep_draws": True,
         "config": {"torch._inductor.config.fallback_random": True},
     },
     NUMPY: {

@@ -15,7 +15,7 @@ from pathlib import Path
 from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, KernelSpec
 from reporter.core.formatting import format_program
 from reporter.core.plain import Json
-from reporter.kernels.ask import ask, has_gpu
+from reporter.kernels.questions import ask, has_gpu
 from reporter.kernels.verdict import REFUSED
 from reporter.report.folder import write_private
 from templates.kernel import render_repro

@@ -23,9 +23,9 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
 from reporter.publish.form import choose
 from reporter.publish.leak_check import AllowList, list_public_values
+from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
-from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.sections import Report, RungRow, Verdict
 

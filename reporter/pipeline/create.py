@@ -5,7 +5,7 @@
 Two kinds of program go through the same stages: the calls that a script compiles with torch
 (`torch_program`), and Triton kernels that a script defines itself (`triton_program`). For the
 former each stage is the module of its name beside this one; leak check and publish are
-`reporter.publish.write`. Whatever was captured before an interruption stays in `private/` of the
+`reporter.publish.report_files`. Whatever was captured before an interruption stays in `private/` of the
 output folder, where `--resume` finds it.
 """
 
@@ -21,8 +21,8 @@ from reporter.pipeline.run import Run, open_run
 from reporter.pipeline.torch_program import TorchProgram, attach_program
 from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
+from reporter.publish.report_files import Outgoing, publish
 from reporter.publish.result import NO_BUG, RunResult
-from reporter.publish.write import Outgoing, publish
 from reporter.recording.attached import AttachedSession
 from reporter.recording.entry_points import check_early
 from reporter.report.folder import PRIVATE, RECORDING

@@ -19,13 +19,13 @@ from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.explain import write_public_summary
-from reporter.pipeline.extras import Extras
+from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.pipeline.verify import VerifiedRepro, compute_process_limit
 from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
 from reporter.reduce import source_candidates
-from reporter.reduce.other_failures import Other
+from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.workers import WorkerSet
 from reporter.report.sections import CulpritSection, RungRow
 from reporter.verify.ablation import find_lower_layer, run_ablation
@@ -56,7 +56,7 @@ class Measurement:
         self.workers = workers
         self.pool = workers.pool
 
-    def measure(self, extras: Extras) -> BuiltRepro:
+    def measure(self, extras: OptionalMeasurements) -> BuiltRepro:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
 
         What `extras` leaves out, as there is no time for it, is empty.
@@ -87,7 +87,9 @@ class Measurement:
             numbers_left=list_needed_numbers(text, verified.needed),
         )
 
-    def _ablation(self, extras: Extras, harness: str, check: ReproCheck) -> tuple[RungRow, ...]:
+    def _ablation(
+        self, extras: OptionalMeasurements, harness: str, check: ReproCheck
+    ) -> tuple[RungRow, ...]:
         """The repro under other backends, modes and settings."""
         nothing: tuple[RungRow, ...] = ()
         return extras.measure(
@@ -97,7 +99,9 @@ class Measurement:
             nothing,
         )
 
-    def _neighbours(self, extras: Extras) -> Callable[[], tuple[NeighbourResult, ...]]:
+    def _neighbours(
+        self, extras: OptionalMeasurements
+    ) -> Callable[[], tuple[NeighbourResult, ...]]:
         """Waits for the programs next to the repro: other dtypes, sizes, layouts and operators."""
         nothing: tuple[NeighbourResult, ...] = ()
         if not self._has_neighbours():
@@ -109,10 +113,10 @@ class Measurement:
             nothing,
         )
 
-    def _other_findings(self, extras: Extras) -> tuple[Other, ...]:
+    def _other_findings(self, extras: OptionalMeasurements) -> tuple[OtherFailure, ...]:
         """The failures of other sorts that fresh processes show, each as a formatted program."""
         found = self.verified.reduced.others
-        nothing: tuple[Other, ...] = ()
+        nothing: tuple[OtherFailure, ...] = ()
         if not found.all():
             return nothing
         python, limit = Path(self.captured.surroundings.python), 4 * self.pool.time_limit
@@ -124,7 +128,7 @@ class Measurement:
         )
         return tuple(replace(other, text=format_program(other.text)) for other in others)
 
-    def _search_result(self, others: tuple[Other, ...]) -> SearchResult:
+    def _search_result(self, others: tuple[OtherFailure, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program
         operations, lines = _size(reduced.candidate, program.text)
         left = operations if program.operations is None else program.operations

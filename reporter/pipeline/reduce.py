@@ -25,9 +25,9 @@ from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.journal import Journal
 from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
-from reporter.reduce.accepted import AcceptedCandidates
+from reporter.reduce.accepted_candidates import AcceptedCandidates
 from reporter.reduce.contrast import Refusals
-from reporter.reduce.other_failures import Others
+from reporter.reduce.other_failures import OtherFailures
 from reporter.reduce.questions import Questions
 from reporter.reduce.reach import find_unreached
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
@@ -63,7 +63,7 @@ class ReducedProgram:
     captured: CapturedCall
     candidate: Candidate
     accepted: AcceptedCandidates
-    others: Others
+    others: OtherFailures
     counts: Counts
     history: tuple[tuple[int, int, int], ...]
     different: Difference | None = None
@@ -97,7 +97,7 @@ class ProgramSearch:
             if captured.verdict.layer == Layer.BACKEND
             else None
         )
-        self.others = Others(self.wanted)
+        self.others = OtherFailures(self.wanted)
         self.size = ""
         #: Why the source was not rewritten.
         self.unwritten: list[str] = []
@@ -338,7 +338,7 @@ class ProgramSearch:
         if content is not None:
             yield from self._show(content)
 
-    def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
+    def _show(self, content: source_candidates.RewrittenProgram) -> Iterator[Candidate]:
         check = self._check()
         for shown, asked in source_candidates.make_judgeable(content, check):
             yield from initial_candidates.build_source_candidates(

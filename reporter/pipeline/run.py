@@ -21,7 +21,7 @@ from reporter.core.settings import (
 from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
-from reporter.publish.write import Destination
+from reporter.publish.report_files import Destination
 from reporter.recording.entry_points import resolve_entry_point
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING

@@ -23,15 +23,15 @@ from reporter.kernels import generated
 from reporter.pipeline.capture import capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
-from reporter.pipeline.extras import Extras
 from reporter.pipeline.measure import Measurement
+from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram
 from reporter.pipeline.run import Run
 from reporter.pipeline.verify import Verification, VerifiedRepro
+from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
 from reporter.publish.torch_report import check_torch_report
-from reporter.publish.write import Outgoing
 from reporter.recording.attached import AttachedSession, attach
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
@@ -155,7 +155,9 @@ class TorchProgram:
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
         at_once = _SIDE_BY_SIDE if self.run.work.jobs > 1 else 1
-        extras = Extras(self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once)
+        extras = OptionalMeasurements(
+            self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once
+        )
         self._open.callback(extras.close)
         of_call = self._begin_call_evidence() if extras.may_begin() else None
         measurement = Measurement(verified, self.run, self.workers)
@@ -219,7 +221,7 @@ class TorchProgram:
         )
 
     def _tools(
-        self, verified: VerifiedRepro, built: BuiltRepro, extras: Extras
+        self, verified: VerifiedRepro, built: BuiltRepro, extras: OptionalMeasurements
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
         assert self.run.output is not None

@@ -18,7 +18,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import CandidateOutcome, Kind, RungOutcome
 from reporter.execution.fresh_process import run_cold
-from reporter.kernels.ask import ask, defines_kernels, has_gpu
+from reporter.kernels.questions import ask, defines_kernels, has_gpu
 from reporter.kernels.reduce import KernelCandidate, reduce_kernel
 from reporter.kernels.report import (
     FinishedKernel,
@@ -27,10 +27,10 @@ from reporter.kernels.report import (
     check_kernel_report,
 )
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, is_same_failure, judge
-from reporter.pipeline.extras import Extras
+from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.run import FRESH_PROCESSES, Run
+from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, RunResult
-from reporter.publish.write import Outgoing
 from reporter.report.folder import MAPPING, REPRO, TEST
 from reporter.report.sections import Report, ReproInfo, RungRow, TestSection
 from templates.kernel import render_kernel_test, render_repro
@@ -182,7 +182,7 @@ class TritonProgram:
         """The other targets and the regression test, on the final text."""
         found, kernel = verified.reduced.found, verified.reduced.kernel
         seen = (len(verified.hits), len(verified.cold))
-        extras = Extras(self.progress, not self.work.quick, self.run.end)
+        extras = OptionalMeasurements(self.progress, not self.work.quick, self.run.end)
         ladder: tuple[RungRow, ...] = ()
         ladder = extras.measure(
             "ablation",

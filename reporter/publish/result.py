@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reporter.core.candidate import Candidate
 from reporter.core.plain import Json
 from reporter.publish.summary import Summary
-from reporter.reduce.other_failures import Other
+from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.scheduler import Counts
 from reporter.report.sections import (
     CulpritSection,
@@ -73,8 +73,8 @@ class SearchResult:
 
     counts: Counts
     history: tuple[tuple[int, int, int], ...] = ()
-    others: tuple[Other, ...] = ()
-    unverified: tuple[Other, ...] = ()
+    others: tuple[OtherFailure, ...] = ()
+    unverified: tuple[OtherFailure, ...] = ()
     different: Difference | None = None
 
 

@@ -24,9 +24,9 @@ from reporter.execution import control
 from reporter.publish.form import choose
 from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.private_terms import collect_terms, find_left_over
+from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.publish.result import BuiltRepro
-from reporter.publish.write import Destination, Draft, Outgoing, check_leaks, make_issue
-from reporter.reduce.source_candidates import Rewritten, count_statements
+from reporter.reduce.source_candidates import RewrittenProgram, count_statements
 from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
@@ -338,7 +338,7 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
     content = built.candidate.content
     names: Json = {}
     classes: Mapping[str, Sequence[str]] = {}
-    if isinstance(content, Rewritten):
+    if isinstance(content, RewrittenProgram):
         names, classes = {"names": dict(content.program.reverse)}, map_classes(content)
     elif captured.material.whole is not None:
         names = map_names(captured)

@@ -29,7 +29,7 @@ MOST = 2
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherFailure:
     """Another failure: its signature, and the smallest candidate that showed it, as text."""
 
     signature: Signature
@@ -49,13 +49,13 @@ def _is_internal(answer: Answer) -> bool:
     return answer.failure is None or is_internal(answer.failure)
 
 
-class Others:
+class OtherFailures:
     """Collects other failures than `wanted` while candidates run, as long as it is `listening`."""
 
     def __init__(self, wanted: Signature) -> None:
         self.wanted = wanted
         self.listening = True
-        self._found: dict[str, Other] = {}
+        self._found: dict[str, OtherFailure] = {}
 
     def note(self, text: str, answer: Answer) -> None:
         """A candidate that fails, but not as wanted.
@@ -76,21 +76,21 @@ class Others:
         for key, known in self._found.items():
             if is_same_failure(known.signature, signature):
                 if len(text) < len(known.text):
-                    self._found[key] = Other(known.signature, text)
+                    self._found[key] = OtherFailure(known.signature, text)
                 return
-        self._found[signature.text()] = Other(signature, text)
+        self._found[signature.text()] = OtherFailure(signature, text)
 
     def keep(self, signature: Signature, text: str) -> None:
         """A program that fails in the same way and is another fault, since the one that was asked
         about is there without it.
         """
-        self._found[f"{signature.text()} beside"] = Other(signature, text)
+        self._found[f"{signature.text()} beside"] = OtherFailure(signature, text)
 
-    def all(self) -> tuple[Other, ...]:
+    def all(self) -> tuple[OtherFailure, ...]:
         """Everything noted, in the order of the first meeting."""
         return tuple(self._found.values())
 
-    def confirm(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
+    def confirm(self, python: Path, limit: float, warm: Path) -> tuple[OtherFailure, ...]:
         """Those of the smallest few that a fresh process shows as well, and that pass without the
         compiler; `limit` in seconds for each process.
 

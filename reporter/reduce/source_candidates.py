@@ -27,7 +27,7 @@ from reporter.report.captured_call import CapturedCall
 
 
 @dataclass(frozen=True)
-class Rewritten:
+class RewrittenProgram:
     """A `SourceProgram` that can write itself as the body of a repro."""
 
     program: SourceProgram
@@ -51,7 +51,7 @@ class Rewritten:
 
 def rewrite_program(
     captured: CapturedCall, exact: bool = False, say: Callable[[str], None] = lambda _: None
-) -> Rewritten | None:
+) -> RewrittenProgram | None:
     """The failing callable as public code, or None if its source cannot be had; `say` is told why
     not.
     """
@@ -63,10 +63,10 @@ def rewrite_program(
 
 def _rewrite(
     what: str, rebuild_program: Callable[[], SourceProgram], say: Callable[[str], None]
-) -> Rewritten | None:
+) -> RewrittenProgram | None:
     """What a rewriting makes; None where it cannot, with a sentence of why."""
     try:
-        return Rewritten(rebuild_program())
+        return RewrittenProgram(rebuild_program())
     except SourceError as reason:
         say(f"the {what} is not rewritten: {reason}")
     except Exception as error:
@@ -81,7 +81,7 @@ def _rewrite(
     return None
 
 
-def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewritten | None:
+def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> RewrittenProgram | None:
     """The script up to its failing call as public code, or None if it cannot be had; `say` is told
     why not.
     """
@@ -93,7 +93,9 @@ def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewrit
     return _rewrite("script", lambda: rebuild.rebuild_script(text, frames, words), say)
 
 
-def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewritten, ReproCheck]]:
+def make_judgeable(
+    content: RewrittenProgram, check: ReproCheck
+) -> Iterator[tuple[RewrittenProgram, ReproCheck]]:
     """The program, and the check that can judge it: where a side effect is lost, with its state;
     where several calls are needed, first with those before it; where values are wrong, also with
     state that each run makes anew.
@@ -101,12 +103,12 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
     program = content.program
     if check.property == SIDE_EFFECT:
         for observed in state.observe(program):
-            yield Rewritten(observed), check
+            yield RewrittenProgram(observed), check
         return
     renewed = list(state.renew(program)) if check.kind in WRONG_VALUES else []
     several = [
         (
-            Rewritten(replace(made, inputs=each.inputs, sizes=each.calls[-1])),
+            RewrittenProgram(replace(made, inputs=each.inputs, sizes=each.calls[-1])),
             replace(check, calls=each.calls),
         )
         for made in (program, *renewed)
@@ -115,7 +117,7 @@ def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[tuple[Rewr
     if check.kind in SEVERAL_CALLS:
         yield from several
     yield content, check
-    yield from ((Rewritten(made), check) for made in renewed)
+    yield from ((RewrittenProgram(made), check) for made in renewed)
     if check.kind not in SEVERAL_CALLS and check.compiler == Compiler.COMPILE:
         yield from several
 
@@ -229,36 +231,36 @@ def _returns(program: SourceProgram) -> bool:
 def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     """The smallest rewritten source that shows the failure, then the plainest check around it."""
 
-    assert isinstance(seed.content, Rewritten)
+    assert isinstance(seed.content, RewrittenProgram)
     best = _CHECK.run(Calls().run(seed, ask), ask)
 
     def interesting(programs: list[SourceProgram]) -> list[bool]:
         """Only the first success counts, so what is behind it need not run."""
         answers = [False] * len(programs)
-        made = [Candidate(Rewritten(item), best.check) for item in programs]
+        made = [Candidate(RewrittenProgram(item), best.check) for item in programs]
         found = ask.first(made)
         if found is not None:
             answers[next(i for i, item in enumerate(made) if item is found)] = True
         return answers
 
-    assert isinstance(best.content, Rewritten)
+    assert isinstance(best.content, RewrittenProgram)
     smallest = reduce.reduce(best.content.program, interesting)
-    reduced = _without_unused_sizes(Candidate(Rewritten(smallest), best.check), ask)
+    reduced = _without_unused_sizes(Candidate(RewrittenProgram(smallest), best.check), ask)
     return _without_loop(LAST.run(reduced, ask), ask)
 
 
 def _without_loop(candidate: Candidate, ask: Questions) -> Candidate:
     """The only call that is left of several, alone, if it fails so."""
     calls = candidate.check.calls
-    if len(calls) != 1 or not isinstance(candidate.content, Rewritten):
+    if len(calls) != 1 or not isinstance(candidate.content, RewrittenProgram):
         return candidate
-    alone = Rewritten(replace(candidate.content.program, sizes=calls[0]))
+    alone = RewrittenProgram(replace(candidate.content.program, sizes=calls[0]))
     return ask.first([Candidate(alone, replace(candidate.check, calls=()))]) or candidate
 
 
 def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     """The candidate without what differs between its calls and is read nowhere any more."""
-    assert isinstance(candidate.content, Rewritten)
+    assert isinstance(candidate.content, RewrittenProgram)
     program = candidate.content.program
     read = {node.id for node in ast.walk(program.inputs) if isinstance(node, ast.Name)}
     if all(name in read for name, _ in program.sizes):
@@ -266,12 +268,14 @@ def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     sizes = tuple(each for each in program.sizes if each[0] in read)
     calls = tuple(tuple(each for each in call if each[0] in read) for call in candidate.check.calls)
     check = replace(candidate.check, calls=calls)
-    return ask.first([Candidate(Rewritten(replace(program, sizes=sizes)), check)]) or candidate
+    return (
+        ask.first([Candidate(RewrittenProgram(replace(program, sizes=sizes)), check)]) or candidate
+    )
 
 
 def count_statements(candidate: Candidate) -> int:
     """Tensor operations of a rewritten source."""
     content = candidate.content
-    if isinstance(content, Rewritten):
+    if isinstance(content, RewrittenProgram):
         return content.program.statements()
     return int(getattr(content, "statements", 0))

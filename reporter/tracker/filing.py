@@ -17,8 +17,8 @@ from github.Repository import Repository as Project
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check, choose
-from reporter.publish.recheck import RecheckResult, recheck
-from reporter.publish.rerender import render_in_form
+from reporter.publish.rerendering import render_in_form
+from reporter.publish.second_leak_check import RecheckResult, recheck
 from reporter.store.database import open_store
 from reporter.store.filings import State, find_filing, remember_issue
 from reporter.store.reports import record
@@ -34,7 +34,6 @@ from reporter.tracker.outcome import (
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, open_web_form, preview_submission
-from reporter.tracker.recognisable import find_recognisable
 from reporter.tracker.repository import Repository, need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
@@ -45,6 +44,7 @@ from reporter.tracker.submission import (
     render_environment_comment,
 )
 from reporter.tracker.sync import build_known_issue
+from reporter.tracker.visible_details import find_visible_details
 
 #: Priorities are the maintainers' to give.
 _THEIRS = re.compile(r"high priority|triaged|sev\s*\d*", re.IGNORECASE)
@@ -111,7 +111,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
             " --yes out to be asked"
         )
     checked = _recheck(draft, options)
-    draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
+    draft = replace(draft, recognisable=find_visible_details(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
     if options.dry_run:
         return preview_submission(wanted.repository, options, draft, notes)

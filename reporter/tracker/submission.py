@@ -18,7 +18,7 @@ from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE
 from reporter.report.sections import Report, load_report
 from reporter.store.reports import StoredReport, build_stored_report
 from reporter.tracker.failure import FailureFacts, ReportedFailure
-from reporter.tracker.recognisable import Recognisable
+from reporter.tracker.visible_details import VisibleDetails
 from templates.issue import BODY_LIMIT
 from templates.text import count_bytes, render_code_block, shorten
 
@@ -59,7 +59,7 @@ class Submission:
     failure: ReportedFailure
     report: Report
     notes: tuple[str, ...] = ()
-    recognisable: Recognisable | None = None
+    recognisable: VisibleDetails | None = None
 
     @property
     def stored(self) -> StoredReport:

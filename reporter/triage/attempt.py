@@ -18,7 +18,7 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import clean_text
-from reporter.triage.reading.stated import (
+from reporter.triage.reading.stated_failure import (
     Match,
     Sort,
     StatedFailure,

@@ -25,10 +25,10 @@ from reporter.triage.attempt import (
     run,
 )
 from reporter.triage.cpu_port import replace_devices
-from reporter.triage.decide import choose_best_run, decide
+from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
-from reporter.triage.reading.stated import Sort, StatedFailure, read_stated
+from reporter.triage.reading.stated_failure import Sort, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Status, Triage
 from reporter.triage.similar_issues import add_duplicates

@@ -40,7 +40,7 @@ SENTENCES: Mapping[Kind, str] = {
     Kind.UNSUPPORTED: "Torch says itself that it does not support this.",
     Kind.INVALID_PROGRAM: "The program fails without the compiler, too.",
     Kind.NONDETERMINISTIC: "Eager mode does not give the same result twice.",
-    Kind.RNG: "With fallback_random, which draws random numbers as eager mode does, both agree.",
+    Kind.RNG: "With random numbers drawn as eager mode draws them, both agree.",
     Kind.PRECISION_CAST: "With emulate_precision_casts, which rounds as eager does, both agree.",
     Kind.ROUNDING: "The compiled result differs from eager's by no more than rounding explains.",
     Kind.ILL_CONDITIONED: (

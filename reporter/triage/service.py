@@ -15,11 +15,11 @@ from reporter.tracker.repository import parse_repository, resolve_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.arguments import TriageArguments
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
-from reporter.triage.many import TriagedSearch, search
 from reporter.triage.posting import post
 from reporter.triage.reading.extract import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
 from reporter.triage.result import Triage
+from reporter.triage.search import TriagedSearch, search
 
 
 def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | TriagedSearch:

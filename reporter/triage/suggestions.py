@@ -14,9 +14,9 @@ from reporter.core.version import VERSION
 from reporter.report.labels import choose_labels
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.attempt import FAILED, AttemptOutcome
-from reporter.triage.decide import choose_best_run, parse_version_numbers
+from reporter.triage.decision import choose_best_run, parse_version_numbers
 from reporter.triage.observers import fails_without
-from reporter.triage.reading.stated import Match
+from reporter.triage.reading.stated_failure import Match
 from reporter.triage.result import Status, Triage
 from reporter.triage.verdict import MARK
 from templates import render

@@ -110,7 +110,7 @@ def judge(
     jobs, timeout, memory = limits.jobs, limits.timeout, limits.memory
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
     with prepare(
-        [sys.executable, str(Path(__file__).resolve().with_name("inside_main.py")), *arguments],
+        [sys.executable, str(Path(__file__).resolve().with_name("sandbox_main.py")), *arguments],
         python=info.path,
         files={"repro.py": text},
         limits=Limits(

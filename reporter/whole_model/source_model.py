@@ -25,7 +25,7 @@ from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
-from reporter.reduce.source_candidates import Rewritten
+from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting
 from reporter.report.sections import EquivalenceSection, build_section
 from reporter.whole_model.generic_numbers import find_generic_numbers
@@ -65,7 +65,7 @@ def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -
     return {"equivalence": proof}
 
 
-def build_request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
+def build_request(content: RewrittenProgram, file: str) -> SourceEquivalenceRequest:
     """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a
     path for its own use.
     """
@@ -120,7 +120,7 @@ def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Cand
         )
 
 
-def map_classes(content: Rewritten) -> dict[str, list[str]]:
+def map_classes(content: RewrittenProgram) -> dict[str, list[str]]:
     """Public class -> the private class that it stands for."""
     private = content.program.reverse
     names = [n.name for n in content.program.definitions.body if isinstance(n, ast.ClassDef)]
@@ -129,11 +129,11 @@ def map_classes(content: Rewritten) -> dict[str, list[str]]:
 
 def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     """The program with numbers that are nobody's, as far as the failure stays."""
-    assert isinstance(seed.content, Rewritten)
+    assert isinstance(seed.content, RewrittenProgram)
     program = seed.content.program
 
     def make(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
-        content = Rewritten(source_resize.replace_sizes(program, bases, floats))
+        content = RewrittenProgram(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
     families = source_resize.find_families(program)

@@ -32,7 +32,7 @@ from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
-from reporter.reduce.source_candidates import Rewritten
+from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
 from reporter.report.sections import EquivalenceSection, build_section
 from reporter.whole_model import source_model
@@ -45,7 +45,7 @@ _TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", _OWN_BACKWAR
 
 
 @dataclass(frozen=True)
-class Whole:
+class TracedModel:
     """A traced program that writes itself as a model; `weights` and `registered` as `model.write`
     has them.
     """
@@ -69,12 +69,12 @@ class Whole:
         return self.program.statements
 
 
-def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> Whole:
+def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> TracedModel:
     """The model of a trace, the values that it was given made at one of `values.LEVELS`.
 
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
     """
-    return Whole(
+    return TracedModel(
         reading.read_program(
             trace if calls else {**trace, "earlier": []}, values.make_recipe_chooser(level)
         )
@@ -156,7 +156,7 @@ def describe_equivalence(
     """
     untraced: WholeModel = {"error": "the call was not traced"}
     found = captured.material.whole or untraced
-    if isinstance(content, Rewritten):
+    if isinstance(content, RewrittenProgram):
         return source_model.describe_equivalence(_source(found))
     try:
         return _equivalence(found)
@@ -264,7 +264,7 @@ def _trace_candidates(
                     yield Candidate(form, replace(item, **settings))  # type: ignore[arg-type]
 
 
-def _forms(content: Whole) -> Iterator[Whole]:
+def _forms(content: TracedModel) -> Iterator[TracedModel]:
     """Stand-ins as plain functions, then as operators that the compiler does not look into."""
     yield content
     if content.written.counterparts.operators:
@@ -349,9 +349,9 @@ def _below(path: str, owners: list[str]) -> str:
 def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     """The model with numbers that are nobody's, as far as the failure stays."""
     whole = seed.content
-    if isinstance(whole, Rewritten):
+    if isinstance(whole, RewrittenProgram):
         return source_model.replace_private_numbers(seed, ask)
-    assert isinstance(whole, Whole)
+    assert isinstance(whole, TracedModel)
     program = whole.program
 
     def make(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
@@ -368,7 +368,7 @@ def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
 
 def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
-    if not isinstance(candidate.content, Whole):
+    if not isinstance(candidate.content, TracedModel):
         return []  # its text is read for them
     assert captured.material.whole is not None
     before = read_trace(captured.material.whole["trace"]).program
@@ -386,11 +386,11 @@ def find_difference(
     apart there.
     """
     whole = candidate.content
-    if isinstance(whole, Rewritten):
+    if isinstance(whole, RewrittenProgram):
         if captured.verdict.layer != Layer.DYNAMO:
             return None
         return source_model.find_difference(candidate, ask, _operations_alone(captured, ask))
-    assert isinstance(whole, Whole)
+    assert isinstance(whole, TracedModel)
     program = whole.program
     every = parts.find_non_stock_operations(program, whole.written)
 

@@ -28,7 +28,7 @@ from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.submission import read_submission
 from reporter.triage.reading.blocks import parse_blocks, read_prose
 from reporter.triage.reading.extract import extract
-from reporter.triage.reading.stated import find_exceptions, read_stated
+from reporter.triage.reading.stated_failure import find_exceptions, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_text
 from reporter.triage.verdict import read as read_verdict
 from tests.fuzz import answering

@@ -36,7 +36,7 @@ AREAS = (
             "reporter/diagnose/comparisons.py",
             "reporter/diagnose/verdict.py",
             "reporter/check/judging.py",
-            "reporter/triage/decide.py",
+            "reporter/triage/decision.py",
         ),
     ),
     Area("signature", 50, ("reporter/core/signature.py",)),

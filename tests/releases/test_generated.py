@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.kernels.ask import ask
 from reporter.kernels.generated import compile_kernels, write_failing_repro
+from reporter.kernels.questions import ask
 from tests.support.places import DATA
 from tests.support.scripts import text
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.triton import rebuild
-from reporter.kernels.ask import ask
+from reporter.kernels.questions import ask
 from reporter.kernels.reduce import KernelCandidate, reduce_kernel
 from reporter.kernels.verdict import is_same_failure
 from templates.kernel import TARGETS, render_repro

@@ -19,7 +19,7 @@ import torch
 from anonymizer.source.rewrite import SourceError, rebuild
 from collectors.machine import vocabulary
 from collectors.source import equivalence, kinds, source
-from reporter.reduce.source_candidates import Rewritten
+from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.source_model import build_request
 from tests.support.round_trips import call_of, in_a_fork
 from tests.support.scripts import HOME
@@ -98,7 +98,7 @@ def answer(
         except SourceError as reason:
             return {"text": "", "problems": [str(reason)], "found": None}
         with tempfile.TemporaryDirectory() as name:
-            asked = build_request(Rewritten(program), name + "/values.pt")
+            asked = build_request(RewrittenProgram(program), name + "/values.pt")
             change(asked)
             found = equivalence.check(call, asked)
         return {"text": asked["text"], "problems": program.problems, "found": found}

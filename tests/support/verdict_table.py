@@ -210,6 +210,7 @@ CASES: dict[str, Case] = {
     "dropout_with_a_seed": _fine("rng", "none"),
     "dropout_rng_mismatch": _fine("rng", "none", "dropout_rng_mismatch"),
     "numpy_random_numbers": _fine("rng", "none", live=True),
+    "unused_random_draw": _fine("rng", "none"),
     "floor_beside_a_threshold": _fine("ill_conditioned", "none", live=True),
     # -- asked for ---------------------------------------------------------------------------------
     "recompiles_with_error_on_recompile": _fine("recompiles", "dynamo", live=True),

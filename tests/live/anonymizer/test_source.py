@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from torch._higher_order_ops.scan import scan
 
+from anonymizer.source.dead_code import find_undefined
 from anonymizer.source.rewrite import SourceError, SourceProgram, rebuild, rebuild_backend
-from anonymizer.source.tidy import find_undefined
 from collectors.source import ownership
 from tests.support import source_scripts
 from tests.support.gathered import module_text

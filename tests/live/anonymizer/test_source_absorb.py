@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from anonymizer.edits.absorb import absorb, replace_single_lists
+from anonymizer.source.dead_code import find_undefined, tidy
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import program_of
 
 

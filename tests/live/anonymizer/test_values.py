@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from anonymizer.graph.emit import emit
+from anonymizer.graph.emitter import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.layouts import write_tensor
 from anonymizer.graph.values import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes

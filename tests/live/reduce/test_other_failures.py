@@ -10,7 +10,7 @@ from reporter.core.candidate import find_failure
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.fresh_process import run_cold
-from reporter.reduce.other_failures import Others
+from reporter.reduce.other_failures import OtherFailures
 from tests.support import interpreter
 
 WITH_THE_COMPILER = """\
@@ -35,6 +35,6 @@ def test_what_fails_without_the_compiler_or_holds_a_private_number_is_not_told(
     python = interpreter.WARM
     found = find_failure(run_cold(python, text, 60, describe=True, warm=tmp_path))
     assert found is not None
-    others = Others(Signature(Kind.WRONG_RESULT))
+    others = OtherFailures(Signature(Kind.WRONG_RESULT))
     others.keep(found, text)
     assert bool(others.confirm(python, 60, tmp_path)) == is_told

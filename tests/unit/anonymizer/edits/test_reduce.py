@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody
+from anonymizer.source.dead_code import renumber
 from anonymizer.source.rewrite import SourceProgram, rebuild
-from anonymizer.source.tidy import renumber
 from tests.support.gathered import handmade, long_program, module_text, ones
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph import emit
+from anonymizer.graph import emitter
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from tests.support.graphs import chain
@@ -28,7 +28,7 @@ from tests.support.graphs import chain
 def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(kind: str) -> None:
     backward = "sum" if kind == "wrong_gradient" else "none"
     check = ReproCheck(kind, property="dtype", backward=backward, contexts=("torch.no_grad()",))
-    text = render_harness(emit.emit(chain(3, 1)), check)
+    text = render_harness(emitter.emit(chain(3, 1)), check)
     compile(text, "repro", "exec")
     for word in (
         "eval(",

@@ -13,7 +13,7 @@ from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.settings import Options
 from reporter.environments import index
-from reporter.publish.rerender import build_rerender_files
+from reporter.publish.rerendering import build_rerender_files
 from reporter.publish.result import RunResult
 from reporter.report.sections import read_report
 from templates import forms

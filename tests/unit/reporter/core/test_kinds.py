@@ -38,7 +38,7 @@ from reporter.recording import findings
 from reporter.report import labels
 from reporter.triage import result, sentences
 from reporter.triage.attempt import AttemptOutcome
-from reporter.triage.reading.stated import Match, Sort
+from reporter.triage.reading.stated_failure import Match, Sort
 from reporter.triage.result import Status
 from templates import wording
 

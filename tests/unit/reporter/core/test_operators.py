@@ -22,6 +22,17 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert list_operators(numbered) == ("conj", "conv")
 
 
+def test_transforms_are_named_where_there_is_no_operation() -> None:
+    program = (
+        "class Own(torch.autograd.Function):\n    pass\n\n"
+        "def total(x):\n    return Own.apply(x).sum()\n\n"
+        "torch.testing.assert_close(torch.compile(torch.func.grad(total))(torch.ones(2)))\n"
+    )
+    assert set(list_operators(program)) == {"torch.func.grad", "torch.autograd.Function"}
+    operation = program.replace("def total", "def repro")
+    assert list_operators(operation) == ("apply", "sum")
+
+
 @pytest.mark.parametrize(
     ("read", "name"),
     [

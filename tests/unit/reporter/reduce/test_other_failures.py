@@ -11,7 +11,7 @@ import pytest
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
-from reporter.reduce.other_failures import Others
+from reporter.reduce.other_failures import OtherFailures
 
 WANTED = Signature(Kind.WRONG_RESULT)
 
@@ -42,13 +42,13 @@ def raised(exception: str, *frames: tuple[str, bool]) -> Answer:
 def test_what_a_candidate_raises_is_news_and_what_the_repro_raises_is_not(
     answer: Answer, news: bool
 ) -> None:
-    others = Others(WANTED)
+    others = OtherFailures(WANTED)
     others.note("text", answer)
     assert bool(others.all()) == news
 
 
 def test_each_is_kept_once_at_its_smallest() -> None:
-    others = Others(WANTED)
+    others = OtherFailures(WANTED)
     for text in ("longer text", "text", "a long text"):
         others.note(text, raised("KeyError", ("compile", True)))
     assert [other.text for other in others.all()] == ["text"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anonymizer.graph import emit
+from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
@@ -78,5 +78,5 @@ def test_a_batch_keeps_its_pieces_apart() -> None:
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
     for piece in list_larger_pieces(graph):
-        text = render_harness(emit.emit(piece), ReproCheck("wrong_result"))
+        text = render_harness(emitter.emit(piece), ReproCheck("wrong_result"))
         compile(text, "piece", "exec")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymizer.graph import emit
+from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import CandidateOutcome
@@ -84,9 +84,9 @@ def test_regions_become_with_statements_and_vanish_as_pairs() -> None:
     enter = Node("e", "enter", "torch.autocast", ("cpu", None, False, None))
     leave = Node("l", "exit", "exit", (Ref("e"),))
     graph = Graph((tensor("x0"),), (enter, call("y", "torch.sinh", Ref("x0")), leave), (Ref("y"),))
-    assert 'with torch.autocast("cpu", enabled=False):' in emit.emit(graph).definitions
+    assert 'with torch.autocast("cpu", enabled=False):' in emitter.emit(graph).definitions
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert "with" not in emit.emit(require_graph(reduced)).definitions
+    assert "with" not in emitter.emit(require_graph(reduced)).definitions
 
 
 def test_the_same_candidate_is_reduced_in_the_same_way() -> None:

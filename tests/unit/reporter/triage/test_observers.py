@@ -8,9 +8,9 @@ import pytest
 
 from reporter.core.kinds import Kind, Layer
 from reporter.triage.attempt import Attempt, Attempts
-from reporter.triage.decide import decide
+from reporter.triage.decision import decide
 from reporter.triage.reading.extract import Refusal, Repro
-from reporter.triage.reading.stated import StatedFailure
+from reporter.triage.reading.stated_failure import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe

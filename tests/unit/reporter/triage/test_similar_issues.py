@@ -11,7 +11,7 @@ from reporter.report.fingerprint import Fingerprint
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.reading.extract import Repro, extract
-from reporter.triage.reading.stated import read_stated
+from reporter.triage.reading.stated_failure import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
 from reporter.triage.similar_issues import add_duplicates, list_called_operators

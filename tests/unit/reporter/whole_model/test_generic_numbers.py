@@ -15,7 +15,7 @@ from anonymizer.source.program import SourceProgram
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
-from reporter.reduce.source_candidates import Rewritten
+from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.source_model import replace_private_numbers
 from tests.support.graphs import TextPool, failing
 
@@ -33,7 +33,7 @@ def rewritten(fails: Callable[[str], bool], definitions: str = DEFINITIONS) -> t
     program = SourceProgram(ast.parse(definitions), "repro", ast.parse(INPUTS))
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = replace_private_numbers(Candidate(Rewritten(program), ReproCheck("crash")), ask)
+    found = replace_private_numbers(Candidate(RewrittenProgram(program), ReproCheck("crash")), ask)
     return found.text(), len(pool.asked)
 
 
@@ -78,5 +78,5 @@ def test_numbers_of_everybody_ask_nothing(values: str) -> None:
     program = SourceProgram(ast.parse(definitions), "repro", ast.parse("return (torch.ones(4),)"))
     pool = TextPool(failing(lambda _: True))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    seed = Candidate(Rewritten(program), ReproCheck("crash"))
+    seed = Candidate(RewrittenProgram(program), ReproCheck("crash"))
     assert replace_private_numbers(seed, ask) is seed and pool.asked == []

@@ -13,7 +13,7 @@ from anonymizer.plain.forms import PlainForm
 from anonymizer.source.script.rebuild import rebuild_script
 from anonymizer.source.symbols.symbol_table import SourceError
 from reporter.core.candidate import Candidate
-from reporter.reduce.source_candidates import Rewritten
+from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.verify.plain import write_plain_program
 
 #: Attribute names that torch's objects have.
@@ -24,7 +24,7 @@ WORDS = frozenset(
 )
 
 
-def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> Rewritten:
+def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> RewrittenProgram:
     """The script with the failing call in the marked line; `inside` are the functions that led
     there, each of which is called in the line marked by its name.
     """
@@ -36,7 +36,7 @@ def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> R
 
     marks = [f"# {name}" for name in inside] + [marker]
     frames = [(name, find(mark)) for name, mark in zip(("<module>", *inside), marks)]
-    return Rewritten(rebuild_script(text, frames, WORDS))
+    return RewrittenProgram(rebuild_script(text, frames, WORDS))
 
 
 def definitions(text: str, **more: object) -> str:

@@ -18,7 +18,7 @@ from reporter.triage.reading.blocks import Block, parse_blocks
 from reporter.triage.reading.code import parse_program
 from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.safety import find_flags
-from reporter.triage.reading.stated import read_stated
+from reporter.triage.reading.stated_failure import read_stated
 from reporter.triage.reading.thread import Post, Thread, read_file, read_text
 from tests.support.places import DATA
 

@@ -9,7 +9,7 @@ import pytest
 
 from reporter.report.sections import read_report
 from reporter.tracker.public_models import COMMON, find_chain
-from reporter.tracker.recognisable import find_recognisable
+from reporter.tracker.visible_details import find_visible_details
 from tests.support.places import DATA
 
 MODEL = """
@@ -66,7 +66,7 @@ def test_the_packages_of_the_interpreter_that_ran_the_program_are_looked_at(
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     monkeypatch.delenv("CONDA_PREFIX", raising=False)
-    chain = find_recognisable(report, read_report(document, "here")).chain
+    chain = find_visible_details(report, read_report(document, "here")).chain
     assert (chain.packages, chain.functions) == (("torchvision",), 3)
 
 
@@ -82,7 +82,7 @@ def test_the_screen_names_all_that_had_to_stay(report: Path) -> None:
         backward=True, mode="max-autotune", config={"torch._inductor.config.cpp.simdlen": 1}
     )
     document["repro"]["operators"] = ["torch.frexp"]
-    found = find_recognisable(report, read_report(document, "here"))
+    found = find_visible_details(report, read_report(document, "here"))
     shown = "\n".join(found.lines())
     for words in ("1289 (the failure is not there with a generic one)", "numbers:   211 (", "backward",
                   "mode=max-autotune", "torch._inductor.config.cpp.simdlen=1", "operators: torch.frexp"):  # fmt: skip

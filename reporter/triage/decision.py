@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.observers import find_disagreement
-from reporter.triage.reading.stated import Match, Sort, StatedFailure
+from reporter.triage.reading.stated_failure import Match, Sort, StatedFailure
 from reporter.triage.result import Status
 from reporter.triage.verdict import CommandVerdict
 

@@ -16,7 +16,7 @@ from reporter.core.progress import Progress
 T = TypeVar("T")
 
 
-class Extras:
+class OptionalMeasurements:
     """Measures what is wanted, and keeps the names of what it left out.
 
     Args:

@@ -6,7 +6,7 @@ import pytest
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.candidate import Candidate
-from reporter.reduce.accepted import AcceptedCandidates
+from reporter.reduce.accepted_candidates import AcceptedCandidates
 
 
 class Numbered:

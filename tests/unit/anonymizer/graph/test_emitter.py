@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph import emit
+from anonymizer.graph import emitter
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Alias, Atom, Graph, Input, Node, Ref, Seq
 from tests.support.graphs import call, tensor
@@ -18,7 +18,7 @@ def test_stock_layers_stand_for_parameters_of_their_own() -> None:
         (call("y", "torch.nn.functional.linear", Ref("x0"), Ref("p1"), Ref("p2")),),
         (Ref("y"),),
     )
-    text = emit.emit(graph).definitions
+    text = emitter.emit(graph).definitions
     assert "nn.Linear(3, 5)" in text and "return self.linear1(x)" in text
 
 
@@ -31,7 +31,7 @@ def test_a_shared_parameter_stays_a_parameter() -> None:
         ),
         (Ref("z"),),
     )
-    text = emit.emit(graph).definitions
+    text = emitter.emit(graph).definitions
     assert "nn.Linear" not in text and text.count("nn.Parameter") == 1
 
 
@@ -40,19 +40,19 @@ def test_a_string_that_is_not_torchs_stops_the_emission() -> None:
         (tensor("x0"),), (call("y", "torch.add", Ref("x0"), alpha="acme-secret"),), (Ref("y"),)
     )
     with pytest.raises(NotPublicError):
-        emit.emit(graph)
+        emitter.emit(graph)
 
 
 def test_a_private_function_stops_the_emission() -> None:
     graph = Graph((tensor("x0"),), (call("y", "acme.kernels.fused", Ref("x0")),), (Ref("y"),))
     with pytest.raises(NotPublicError):
-        emit.emit(graph)
+        emitter.emit(graph)
 
 
 def test_an_index_is_written_with_brackets() -> None:
     index = Seq("tuple", (Atom("..."), Seq("slice", (None, 2, None))))
     graph = Graph((tensor("x0"),), (call("y", "operator.getitem", Ref("x0"), index),), (Ref("y"),))
-    assert "x[..., :2]" in emit.emit(graph).definitions
+    assert "x[..., :2]" in emitter.emit(graph).definitions
 
 
 def windows(offset: int, *nodes: Node, requires_grad: bool = False) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def windows(offset: int, *nodes: Node, requires_grad: bool = False) -> tuple[str
         return replace(made, meta=meta)
 
     second = replace(window("x1"), alias=Alias("x0", offset))
-    return emit.emit(Graph((window("x0"), second), nodes, (Ref("x0"), Ref("x1")))).inputs
+    return emitter.emit(Graph((window("x0"), second), nodes, (Ref("x0"), Ref("x1")))).inputs
 
 
 def test_inputs_that_overlap_are_parts_of_what_holds_both() -> None:
@@ -92,7 +92,7 @@ def changed_part(*more: Node, output: str = "x0") -> str:
         *more,
         call("s", "operator.setitem", Ref("x0"), Ref("x1"), Ref("c"), meta=None),
     )
-    return emit.emit(Graph((tensor("x0"), tensor("x1")), nodes, (Ref(output),))).definitions
+    return emitter.emit(Graph((tensor("x0"), tensor("x1")), nodes, (Ref(output),))).definitions
 
 
 def test_a_part_that_is_changed_in_place_is_one_statement() -> None:
@@ -120,4 +120,4 @@ def test_a_tensor_is_changed_in_place_by_its_own_name() -> None:
         (call("c", "operator.imul", Ref("x0"), Ref("x1")), call("r", "torch.sin", Ref("c"))),
         (Ref("r"),),
     )
-    assert "    x *= y\n    return torch.sin(x)" in emit.emit(graph).definitions
+    assert "    x *= y\n    return torch.sin(x)" in emitter.emit(graph).definitions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.triage import inside
+from reporter.triage import sandbox_run
 from reporter.triage.verdict import MARK
 
 
@@ -18,7 +18,7 @@ def test_what_the_tool_refuses_is_told_with_its_exit_code(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     (tmp_path / "repro.py").write_text("import torch\n")
-    inside.main(verb, str(tmp_path / "no-python"), "1", "10", "1")
+    sandbox_run.main(verb, str(tmp_path / "no-python"), "1", "10", "1")
     (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith(MARK)]
     answer = json.loads(line.removeprefix(MARK))
     assert answer["exit_code"] == 2 and "no-python" in answer["error"]

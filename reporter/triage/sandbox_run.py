@@ -1,7 +1,7 @@
 """Runs inside the sandbox, with the whole tool beside the foreign code: what comes out is one line
 of JSON, to be read as a stranger's.
 
-`inside_main` starts it: the program is `repro.py` in the working folder.
+`sandbox_main` starts it: the program is `repro.py` in the working folder.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import list_public_values
-from reporter.publish.recheck import recheck
+from reporter.publish.second_leak_check import recheck
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import (
     ISSUE,

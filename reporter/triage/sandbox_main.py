@@ -1,4 +1,4 @@
-"""The entry point of the sandbox: `python inside_main.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB`.
+"""The entry point of the sandbox: `python sandbox_main.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB`.
 
 It is started by its path, so that nothing but the folder of the tool has to be added to the places
 where Python looks for modules. That comes first of all: in the folder of this file lie modules with
@@ -10,6 +10,6 @@ import sys
 
 if __name__ == "__main__":
     sys.path[0] = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-    from reporter.triage.inside import main
+    from reporter.triage.sandbox_run import main
 
     main(*sys.argv[1:6])

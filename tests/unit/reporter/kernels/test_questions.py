@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.kernels.ask import defines_kernels
+from reporter.kernels.questions import defines_kernels
 
 
 @pytest.mark.parametrize(

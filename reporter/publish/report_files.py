@@ -23,7 +23,7 @@ from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
-from reporter.publish.rerender import build_rerender_files
+from reporter.publish.rerendering import build_rerender_files
 from reporter.publish.result import RunResult
 from reporter.publish.summary import Summary
 from reporter.report.folder import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from reporter.core.progress import PlainProgress
-from reporter.pipeline.extras import Extras
+from reporter.pipeline.optional_measurements import OptionalMeasurements
 
 
 def _interrupted() -> str:
@@ -13,14 +13,14 @@ def _interrupted() -> str:
 
 
 def test_all_is_measured_where_there_is_time() -> None:
-    extras = Extras(PlainProgress(io.StringIO()))
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()))
     assert extras.measure("culprit", "", lambda: "found", "none") == "found"
     assert extras.left_out == []
 
 
 def test_ctrl_c_ends_this_measurement_and_all_that_come_after() -> None:
     talk = io.StringIO()
-    extras = Extras(PlainProgress(talk))
+    extras = OptionalMeasurements(PlainProgress(talk))
     assert extras.measure("ablation", "", lambda: "rows", "none") == "rows"
     assert extras.measure("culprit", "", _interrupted, "none") == "none"
     assert extras.measure("neighbours", "", lambda: "rows", "none") == "none"
@@ -29,7 +29,7 @@ def test_ctrl_c_ends_this_measurement_and_all_that_come_after() -> None:
 
 
 def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
-    extras = Extras(PlainProgress(io.StringIO()), at_once=3)
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()), at_once=3)
     begun = [
         extras.begin("culprit", lambda: "found", "none"),
         extras.begin("neighbours", _interrupted, "none"),
@@ -43,13 +43,15 @@ def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
 
 def test_nothing_begins_after_the_end_of_the_budget() -> None:
     seconds = iter((1.0, 9.0, 11.0))
-    extras = Extras(PlainProgress(io.StringIO()), end=10.0, clock=lambda: next(seconds))
+    extras = OptionalMeasurements(
+        PlainProgress(io.StringIO()), end=10.0, clock=lambda: next(seconds)
+    )
     for name in ("ablation", "culprit", "neighbours"):
         extras.measure(name, "", lambda: True, False)
     assert extras.left_out == ["neighbours"]
 
 
 def test_a_quick_run_measures_nothing_and_says_what() -> None:
-    extras = Extras(PlainProgress(io.StringIO()), wanted=False)
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()), wanted=False)
     assert extras.measure("culprit", "", _interrupted, None) is None
     assert extras.left_out == ["culprit"]

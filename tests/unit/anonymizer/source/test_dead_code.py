@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
+from anonymizer.source.dead_code import find_undefined, tidy
 from anonymizer.source.rewrite import rebuild
-from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import function_of, handmade
 
 

@@ -23,7 +23,7 @@ _LARGEST_RECORDING = 64 << 20
 
 
 @dataclass(frozen=True)
-class Recognisable:
+class VisibleDetails:
     """Sizes and numbers of the program that had to stay, options, operators, and how common their
     chain is in public models.
     """
@@ -74,10 +74,10 @@ class Recognisable:
 _STAYS = " (the failure is not there with a generic one)"
 
 
-def find_recognisable(folder: Path, report: Report) -> Recognisable:
+def find_visible_details(folder: Path, report: Report) -> VisibleDetails:
     """Reads a report, and the packages of this machine."""
     operators = report.repro.operators if report.repro else ()
-    return Recognisable(
+    return VisibleDetails(
         tuple(report.sizes_left or ()),
         tuple(report.numbers_left or ()),
         tuple(_options(report)),

@@ -10,10 +10,10 @@ import pytest
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.attempt import Attempt, Attempts
-from reporter.triage.decide import choose_best_run, decide
+from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.reading.blocks import parse_blocks
 from reporter.triage.reading.extract import Repro
-from reporter.triage.reading.stated import (
+from reporter.triage.reading.stated_failure import (
     StatedException,
     StatedFailure,
     compare,

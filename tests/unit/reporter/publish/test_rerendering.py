@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from reporter.core.errors import UsageError
-from reporter.publish.rerender import (
+from reporter.publish.rerendering import (
     build_rerender_files,
     load_own_form,
     render_in_form,
