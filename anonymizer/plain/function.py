@@ -7,10 +7,11 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections.abc import Iterator
 
 #: Fields of the named tuples that operators return, by operator (`torch.return_types`).
 _VALUES = ("values", "indices")
-FIELDS: dict[str, tuple[str, ...]] = {
+_FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("max", "min", "sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _VALUES
     ),
@@ -53,6 +54,39 @@ def tidy_functions(tree: ast.Module) -> None:
             _Fields().visit(node)
             _rename(node, keywords)
     ast.fix_missing_locations(tree)
+
+
+def return_one_field(definitions: str) -> Iterator[str]:
+    """The program that returns one field of the named tuple that its last operator gives, for each
+    field; nothing where it returns anything else.
+    """
+    tree = ast.parse(definitions)
+    entry = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name in ("repro", "forward")
+    ]
+    last = entry[0].body[-1] if len(entry) == 1 else None
+    if not isinstance(last, ast.Return) or last.value is None:
+        return
+    value = last.value
+    made = entry[0].body[-2] if isinstance(value, ast.Name) and len(entry[0].body) > 1 else None
+    call = value
+    if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == ast.unparse(value):
+        call = made.value
+    for index in range(len(_find_fields(call))):
+        last.value = ast.Subscript(value, ast.Constant(index), ast.Load())
+        yield ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _find_fields(call: ast.expr) -> tuple[str, ...]:
+    """The fields of the named tuple that an operator gives; none where it gives a tensor."""
+    called = call.func if isinstance(call, ast.Call) else None
+    if not isinstance(called, ast.Attribute):
+        return ()
+    if called.attr in _BY_DIMENSION and not _has_dimension(call):
+        return ()
+    return _FIELDS.get(called.attr, ())
 
 
 def _inline_one(function: ast.FunctionDef) -> bool:
@@ -162,14 +196,9 @@ class _Fields(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        called = node.value.func if isinstance(node.value, ast.Call) else None
         at = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if not isinstance(called, ast.Attribute) or not isinstance(at, int):
-            return node
-        fields = FIELDS.get(called.attr, ())
-        if isinstance(at, bool) or not 0 <= at < len(fields):
-            return node
-        if called.attr in _BY_DIMENSION and not _has_dimension(node.value):
+        fields = _find_fields(node.value)
+        if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < len(fields):
             return node
         return ast.Attribute(node.value, fields[at], ast.Load())
 

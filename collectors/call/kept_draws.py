@@ -22,12 +22,10 @@ def keep_unused_results(backend: Any) -> Callable[..., Any]:
     def compile_whole(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         returned = [node for node in graph.graph.nodes if node.op == "output"][0]
         unused = _list_unused(graph)
-        if not unused:
-            return compile_graph(graph, inputs)
         wanted = len(returned.args[0])
         returned.args = ((*returned.args[0], *unused),)
         graph.recompile()
-        compiled = compile_graph(graph, inputs)
+        compiled: Callable[..., Any] = compile_graph(graph, inputs)
         return lambda *arguments: list(compiled(*arguments))[:wanted]
 
     return compile_whole

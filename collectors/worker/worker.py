@@ -292,12 +292,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve until the host goes away, or run a single request."""
+    """Run a single request, or serve until the host goes away; then there is no return, since the
+    host waits and taking a whole torch down takes seconds.
+    """
     options = parse(arguments)
     if options.mode == "once":
         return run_once(options)
     if options.mode == "preloaded":
-        return preloaded.serve(options.socket, options.inductor)
+        os._exit(preloaded.serve(options.socket, options.inductor))
     os.set_inheritable(options.requests, False)
     os.set_inheritable(options.answers, False)
-    return Worker(options).serve()
+    os._exit(Worker(options).serve())

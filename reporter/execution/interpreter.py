@@ -43,11 +43,14 @@ def answer(**facts):
     sys.stdout.write("\\n{_MARK}" + json.dumps(facts) + "\\n"); sys.stdout.flush()
 """
 
-_PROBE = """
+_FACTS = """
 import os, platform
 facts = {"version": platform.python_version(), "platform": platform.platform()}
 facts["python"] = list(sys.version_info[:2])
 facts["prefix"] = os.path.realpath(sys.prefix)
+"""
+
+_PROBE = _FACTS + """
 try:
     import torch
 except ImportError as error:
@@ -62,6 +65,33 @@ else:
     facts["torch"] = str(getattr(torch, "__version__", ""))
     facts["torch_git"] = getattr(version, "git_version", None)
     facts["has_cuda"] = bool(cuda is not None and cuda.is_available())
+    answer(**facts)
+"""
+
+# What torch/version.py says takes no import, nor does a GPU that no driver is there for; where that
+# does not say all, there is no answer.
+_READ = _FACTS + """
+import ctypes, importlib.util
+try:
+    torch = importlib.util.find_spec("torch")
+    path = os.path.join(os.path.dirname(torch.origin), "version.py")
+    said = {}
+    with open(path, encoding="utf-8") as file:
+        exec(compile(file.read(), path, "exec"), said)
+    facts["torch"], facts["torch_git"] = said["__version__"], said["git_version"]
+    facts["has_cuda"] = False
+    if said["cuda"] is not None:
+        try:
+            ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            pass
+        else:
+            raise LookupError("a driver that only torch can ask")
+    if said["hip"] is not None or said.get("xpu") is not None:
+        raise LookupError("other GPUs")
+except Exception:
+    answer()
+else:
     answer(**facts)
 """
 
@@ -167,6 +197,14 @@ def _python_in(folder: Path) -> Path | None:
     return next((path for name in names if (path := folder / name).exists()), None)
 
 
+def read(python: Path) -> InterpreterInfo:
+    """As `probe`, without the seconds that an import of torch takes, where what torch's own files
+    say is enough; whether that torch can be imported is not known then.
+    """
+    facts = ask(python, _READ)
+    return _describe(python, facts, WAY_OUT) if facts else probe(python)
+
+
 def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) -> InterpreterInfo:
     """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
 
@@ -175,7 +213,10 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
     Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be
     used.
     """
-    facts = ask(python, _PROBE, timeout=timeout, way_out=way_out)
+    return _describe(python, ask(python, _PROBE, timeout=timeout, way_out=way_out), way_out)
+
+
+def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
     if tuple(facts["python"]) < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         raise UsageError(

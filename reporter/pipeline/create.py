@@ -5,8 +5,8 @@
 Two kinds of program go through the same stages: the calls that a script compiles with torch
 (`torch_program`), and Triton kernels that a script defines itself (`triton_program`). For the
 former each stage is the module of its name beside this one; leak check and publish are
-`reporter.publish.report_files`. Whatever was captured before an interruption stays in `private/` of the
-output folder, where `--resume` finds it.
+`reporter.publish.report_files`. Whatever was captured before an interruption stays in `private/`
+of the output folder, where `--resume` finds it.
 """
 
 from __future__ import annotations

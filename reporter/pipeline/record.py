@@ -29,6 +29,7 @@ from reporter.diagnose.no_finding import (
     may_fail_uncompiled,
 )
 from reporter.diagnose.verdict import Diagnosis
+from reporter.execution import interpreter
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.pipeline.run import Run
@@ -76,6 +77,8 @@ def record(script: WatchedScript) -> Recording:
         progress.note(note)
     watching = script.choose_watching()
     recording = script.run(watching)
+    if _may_lack_torch(recording):
+        interpreter.probe(script.python)  # says so
     if script.untrusted is not None:
         script.untrusted(_account(recording))
     if recording.unsupported == "CUDA":
@@ -106,6 +109,16 @@ def record(script: WatchedScript) -> Recording:
     elif not recording.findings and may_fail_uncompiled(recording):
         recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
     return recording
+
+
+def _may_lack_torch(recording: Recording) -> bool:
+    """Whether the script may have failed since its torch cannot be imported."""
+    raised, ended = recording.script.exception, recording.script.ended
+    if recording.counts.calls or recording.findings or not did_script_fail(recording):
+        return False
+    if raised is None:
+        return ended is not None and ended < 0
+    return raised["raised_in_torch"] or raised["class"] in ("ImportError", "ModuleNotFoundError")
 
 
 def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:

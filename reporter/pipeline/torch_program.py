@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.kinds import INDUCTOR_LAYERS, Kind
+from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.call import PendingEvidence, ask_of_call
@@ -143,6 +144,7 @@ class TorchProgram:
         assert self.run.output is not None
         journal = Journal(self.run.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
+        self.workers.fresh.prepare(_compiles_with_inductor(captured.material.check))
         assert self._early is not None
         smaller = self._early.write_candidate
         return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
@@ -261,6 +263,11 @@ class TorchProgram:
             warm=self.workers.warm,
             watched=verified.watched,
         )
+
+
+def _compiles_with_inductor(check: ReproCheck) -> bool:
+    backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
+    return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
 def _private_folder(output: Path) -> Path:

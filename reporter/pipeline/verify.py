@@ -6,13 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import Backend, CandidateOutcome, Compiler, Kind
+from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
@@ -74,7 +73,6 @@ class Verification:
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
         show takes its place. Raises CannotJudgeError if there is none.
         """
-        self.fresh.prepare(self._compiles_with_inductor(reduced.candidate.check))
         verified = self._verify(reduced)
         if verified.cold.hits:
             return verified
@@ -175,11 +173,6 @@ class Verification:
         if folder.is_dir():
             self._watched[text] = folder
         return answer
-
-    @staticmethod
-    def _compiles_with_inductor(check: ReproCheck) -> bool:
-        backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
-        return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
 def compute_process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:

@@ -11,7 +11,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anonymizer.edits.reduce import drop_one_operation
@@ -19,6 +19,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, list_plain_forms
+from anonymizer.plain.function import return_one_field
 from anonymizer.plain.makers import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
@@ -134,6 +135,7 @@ class PlainSearch:
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
             body, operations = self._plainer(body, check, form)
+            body = self._return_one_field(body, check, form)
             if body != parts[0]:  # only the random inputs may have needed the form
                 plainer = self._form(body, check, forms[: forms.index(form)])
                 form = form if plainer is None else plainer
@@ -161,6 +163,20 @@ class PlainSearch:
             return fails + self._keeps_tolerance(body, check)
 
         return self._first(forms, ask)
+
+    def _return_one_field(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:
+        """The program that returns one field of a named tuple, `torch.min(x, 1).values`, where that
+        one has the wrong values.
+        """
+        if check.kind not in WRONG_VALUES:
+            return body
+
+        def ask(other: ReproBody) -> _Question | None:
+            fails = self._fails(other, check, form)
+            return fails and self._is_judged(other, check) + fails
+
+        options = [replace(body, definitions=text) for text in return_one_field(body.definitions)]
+        return self._first(options, ask) or body
 
     def _plainer(
         self, body: ReproBody, check: ReproCheck, form: PlainForm

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from anonymizer.plain.function import tidy_functions
+from anonymizer.plain.function import return_one_field, tidy_functions
 
 
 def tidied(*lines: str, parameters: str = "x") -> list[str]:
@@ -81,3 +81,18 @@ def test_generated_names_become_letters_unless_something_is_called_by_them() -> 
     many = ", ".join(f"value{number}" for number in range(9))
     assert tidied("return value1", parameters=many)[0] == f"def fn({many}):"
     assert tidied("v0 = y", "return v0 * v0", parameters="y")[1:] == ["x = y", "return x * x"]
+
+
+@pytest.mark.parametrize(
+    ("body", "returned"),
+    [
+        ("return torch.min(x, 1)", ["return torch.min(x, 1)[0]", "return torch.min(x, 1)[1]"]),
+        ("y = torch.frexp(x)\n    return y", ["return y[0]", "return y[1]"]),
+        ("return torch.min(x)", []),
+        ("y = torch.sort(x)\n    return y[0]", []),
+        ("y = torch.sort(x)\n    z = -y[0]\n    return z", []),
+    ],
+)
+def test_one_field_of_a_named_tuple_can_be_returned_alone(body: str, returned: list[str]) -> None:
+    texts = return_one_field(f"def repro(x):\n    {body}\n")
+    assert [text.splitlines()[-1].strip() for text in texts] == returned

@@ -15,6 +15,7 @@ from reporter.diagnose.rungs import (
     EXACT,
     EXPORT,
     FILLED,
+    KEPT_DRAWS,
     NUDGED,
     NUMPY,
     OTHER_CLOCK,
@@ -167,8 +168,11 @@ def test_with_eagers_own_random_stream_the_results_agree() -> None:
 def test_random_numbers_excuse_nothing_that_aot_eager_shows_which_draws_as_eager_does() -> None:
     two = compared(value(max_abs_error=2.0, rms_error=2.0))
     rungs = {**INDUCTOR, "aot_eager": two, UNBOUND: two, "fallback_random": EQUAL}
-    found, _ = verdict(rungs, facts=RANDOM)
+    found, _ = verdict({**rungs, KEPT_DRAWS: two}, facts=RANDOM)
     assert (found.kind, found.layer, found.comparison) == ("wrong_result", "aot_autograd", two)
+    # where numbers that nobody uses are drawn as well, it agrees
+    found, call_session = verdict({**rungs, KEPT_DRAWS: EQUAL}, facts=RANDOM)
+    assert found.kind == "rng" and KEPT_DRAWS in call_session.measured()
 
 
 def test_with_eagers_random_stream_what_still_differs_is_wrong() -> None:
