@@ -197,7 +197,7 @@ def _python_in(folder: Path) -> Path | None:
     return next((path for name in names if (path := folder / name).exists()), None)
 
 
-def read(python: Path) -> InterpreterInfo:
+def probe_files(python: Path) -> InterpreterInfo:
     """As `probe`, without the seconds that an import of torch takes, where what torch's own files
     say is enough; whether that torch can be imported is not known then.
     """

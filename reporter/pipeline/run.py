@@ -127,7 +127,7 @@ def prepare(options: Options) -> interpreter.InterpreterInfo:
     if unknown:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
-    info = interpreter.read(python)
+    info = interpreter.probe_files(python)
     resolve_entry_point(options, python)
     return info
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,27 @@ def test_the_installed_program_ends_with_the_exit_code() -> None:
     done = tool("create", "--bogus")
     assert (done.returncode, done.stdout) == (2, "")
     assert tool("--version").stdout.startswith("bugreport 0.")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("raise ImportError('libgomp.so.1 is missing')", "(ImportError: libgomp.so.1 is missing)"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "(killed by SIGSEGV)"),
+    ],
+)
+def test_a_torch_that_cannot_be_imported_is_no_verdict(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "packages" / "torch"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(text)
+    version = "__version__ = '2.13.0'\ngit_version = None\ncuda = None\nhip = None\n"
+    (folder / "version.py").write_text(version)
+    script = tmp_path / "script.py"
+    script.write_text("import torch\n")
+    done = tool("diagnose", "--python", sys.executable, str(script), PYTHONPATH=str(folder.parent))
+    assert done.returncode == 2 and reason in done.stderr.splitlines()[-1]
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

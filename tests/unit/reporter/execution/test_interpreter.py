@@ -47,13 +47,15 @@ TORCHES: list[tuple[str, str]] = [
 
 
 @pytest.fixture
-def torch_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def torch_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes `import torch` run a text instead."""
 
-    def install(text: str) -> None:
+    def install(text: str, version: str = "") -> None:
         folder = tmp_path / "packages" / "torch"
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text(text)
+        if version:
+            (folder / "version.py").write_text(version)
         monkeypatch.setenv("PYTHONPATH", str(folder.parent))
 
     return install
@@ -70,19 +72,19 @@ def refusal(work: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize(("text", "message"), TORCHES)
 def test_a_torch_that_cannot_be_used_is_refused_with_the_reason(
-    text: str, message: str, torch_of: Callable[[str], None]
+    text: str, message: str, torch_of: Callable[..., None]
 ) -> None:
     torch_of(text)
     assert message in refusal(lambda: interpreter.probe(PYTHON))
 
 
-def test_a_torch_whose_import_never_ends_is_given_up(torch_of: Callable[[str], None]) -> None:
+def test_a_torch_whose_import_never_ends_is_given_up(torch_of: Callable[..., None]) -> None:
     torch_of("import time\nwhile True: time.sleep(60)")
     message = refusal(lambda: interpreter.probe(PYTHON, timeout=0.1))
     assert "gave no answer within 0.1 seconds" in message
 
 
-def test_a_torch_that_can_be_used_is_described(torch_of: Callable[[str], None]) -> None:
+def test_a_torch_that_can_be_used_is_described(torch_of: Callable[..., None]) -> None:
     torch_of("print('hello'); __version__ = '2.13.0+cpu'")
     info = interpreter.probe(PYTHON)
     assert (info.path, info.torch, info.torch_git) == (PYTHON, "2.13.0+cpu", None)
@@ -90,8 +92,31 @@ def test_a_torch_that_can_be_used_is_described(torch_of: Callable[[str], None]) 
     assert info.has_cuda is False
 
 
+VERSION = "__version__ = '2.13.0+cpu'\ngit_version = 'cf30153c4c13'\ncuda = {}\nhip = {}\n"
+
+
+def test_what_its_files_say_of_a_torch_takes_no_import(torch_of: Callable[..., None]) -> None:
+    torch_of("raise ImportError('that would take seconds')", VERSION.format(None, None))
+    info = interpreter.probe_files(PYTHON)
+    assert (info.torch, info.has_cuda) == ("2.13.0+cpu", False)
+    assert info.version == ".".join(map(str, sys.version_info[:3]))
+
+
+@pytest.mark.parametrize("version", ["", VERSION.format(None, "'6.4'"), "raise OSError"])
+def test_a_torch_whose_files_do_not_say_all_is_imported(
+    version: str, torch_of: Callable[..., None]
+) -> None:
+    torch_of("__version__ = '2.6.0'", version)
+    assert interpreter.probe_files(PYTHON).torch == "2.6.0"
+
+
+def test_an_old_torch_or_none_is_refused_by_its_files_too(torch_of: Callable[..., None]) -> None:
+    torch_of("", VERSION.format(None, None).replace("2.13.0", "1.13.1"))
+    assert "needs at least 2.0" in refusal(lambda: interpreter.probe_files(PYTHON))
+
+
 def test_a_torch_in_the_working_directory_is_not_the_one(
-    torch_of: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    torch_of: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch_of("__version__ = '2.6.0'")
     (tmp_path / "torch.py").write_text("raise RuntimeError('a notebook of mine')")
@@ -150,7 +175,7 @@ def environment(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def test_the_others_are_other_environments_each_once(
-    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+    environment: Callable[[str], Path], torch_of: Callable[..., None]
 ) -> None:
     torch_of("__version__ = '2.6.0'")
     here = interpreter.probe(environment("here") / "bin" / "python")
@@ -166,7 +191,7 @@ def test_the_others_are_other_environments_each_once(
 
 
 def test_the_others_need_a_torch_too(
-    environment: Callable[[str], Path], torch_of: Callable[[str], None], tmp_path: Path
+    environment: Callable[[str], Path], torch_of: Callable[..., None], tmp_path: Path
 ) -> None:
     torch_of("__version__ = '1.13.1'")
     here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "", "/x")
@@ -184,7 +209,7 @@ def test_the_others_need_a_torch_too(
 
 
 def test_a_resumed_run_keeps_the_interpreters_it_began_with(
-    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+    environment: Callable[[str], Path], torch_of: Callable[..., None]
 ) -> None:
     torch_of("__version__ = '2.6.0'")
     here, old, new = (environment(name) / "bin" / "python" for name in ("here", "old", "new"))
