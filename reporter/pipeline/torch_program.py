@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import msgspec
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
+from reporter.core.plain import Json
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.call import PendingEvidence, ask_of_call
@@ -47,7 +48,7 @@ from templates import charts
 from templates.diagnosis import render_ladder, render_verdict
 
 #: Measurements on the final text that are under way together.
-_SIDE_BY_SIDE = 3
+_SIDE_BY_SIDE = 4
 
 
 @contextlib.contextmanager
@@ -162,12 +163,16 @@ class TorchProgram:
         )
         self._open.callback(extras.close)
         of_call = self._begin_call_evidence() if extras.may_begin() else None
+        kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.run, self.workers)
         built = measurement.measure(extras)
         verified = replace(
             verified, reduced=replace(verified.reduced, captured=measurement.captured)
         )
         tools = self._tools(verified, built, extras) if self.run.work.evidence else None
+        is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
+        if tools is not None and kernels is not None and is_inductors:
+            tools = replace(tools, generated=kernels())
         if of_call is not None:
             extras.wait("evidence", of_call.result, None)
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
@@ -222,32 +227,34 @@ class TorchProgram:
             self._call_session, folder, self.run.limit_to_budget(self.run.work.evidence)
         )
 
+    def _begin_kernels(
+        self, verified: VerifiedRepro, extras: OptionalMeasurements
+    ) -> Callable[[], Json | None] | None:
+        """Compiles Inductor's kernels of the text for GPUs that need not be there, beside all else
+        that is measured; None where it makes none.
+        """
+        if not self.run.work.evidence or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
+            return None
+        assert self.run.output is not None
+        python, text = self.run.info.path, verified.program.text
+        folder = self.run.output / PRIVATE / EVIDENCE / "triton"
+        budget = self.run.limit_to_budget(self.run.work.evidence)
+        return extras.begin(
+            "triton", lambda: generated.compile_kernels(python, text, budget, folder), None
+        )
+
     def _tools(
         self, verified: VerifiedRepro, built: BuiltRepro, extras: OptionalMeasurements
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
         assert self.run.output is not None
         private = self.run.output / PRIVATE / EVIDENCE
-        found = extras.measure(
+        return extras.measure(
             "evidence",
             "torch's own tools on the repro",
             lambda: self._evidence(verified, built, private),
             None,
         )
-        if found is None or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
-            return found
-        kernels = extras.measure(
-            "triton",
-            "inductor's kernels, compiled for GPUs that need not be there",
-            lambda: generated.compile_kernels(
-                self.run.info.path,
-                built.program.text,
-                self.run.limit_to_budget(self.run.work.evidence),
-                private / "triton",
-            ),
-            None,
-        )
-        return replace(found, generated=kernels)
 
     def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text."""
