@@ -15,6 +15,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from anonymizer.edits.expressions import simplify
 from anonymizer.edits.passes import PASSES, Edit
@@ -23,7 +24,8 @@ from anonymizer.graph.repro import ReproBody
 from anonymizer.source.dead_code import find_undefined, renumber, tidy
 from anonymizer.source.program import SourceProgram
 
-Interesting = Callable[[list[SourceProgram]], list[bool]]
+#: The index of the first candidate that is interesting, or None.
+FindFirst = Callable[[Sequence[SourceProgram]], int | None]
 BATCH = 4
 
 
@@ -113,59 +115,46 @@ def _simplify_and_drop(program: SourceProgram) -> Iterator[SourceProgram]:
         yield made
 
 
-def reduce(
-    program: SourceProgram, is_interesting: Interesting, rounds: int = 6, batch: int = BATCH
-) -> SourceProgram:
+def reduce(program: SourceProgram, find_first: FindFirst, rounds: int = 6) -> SourceProgram:
     """The smallest program found.
 
     Args:
-        is_interesting: answers for a list of candidates, in their order.
+        find_first: is asked for at most `BATCH` candidates at once, in their order.
         rounds: how often all passes are gone through, at most.
-        batch: how many candidates are asked for at once.
     """
     seen = {_key(program)}
     for _ in range(rounds):
         before = _key(program)
         for each in PASSES:
-            program = _run(program, each, is_interesting, batch, seen)
+            program = _run(program, each, find_first, seen)
         if _key(program) == before:
             break
     return renumber(program)
 
 
 def _run(
-    program: SourceProgram,
-    edit: Edit,
-    is_interesting: Interesting,
-    batch: int,
-    seen: set[tuple[str, str, str]],
+    program: SourceProgram, edit: Edit, find_first: FindFirst, seen: set[tuple[str, str, str]]
 ) -> SourceProgram:
     """One pass: after a success it goes on at the same place of the smaller program, so that it
     ends.
     """
     position = 0
     while True:
-        pending: list[tuple[int, SourceProgram]] = []
-        found: tuple[int, SourceProgram] | None = None
-        for at, made in enumerate(_proposals(program, edit)):
-            if at < position or _key(made) in seen:
-                continue
-            seen.add(_key(made))
-            pending.append((at, made))
-            if len(pending) == batch:
-                found = _first(pending, is_interesting)
-                pending = []
-                if found is not None:
-                    break
-        if found is None and pending:
-            found = _first(pending, is_interesting)
-        if found is None:
+        unseen = _unseen(program, edit, position, seen)
+        while pending := list(islice(unseen, BATCH)):
+            index = find_first([made for _, made in pending])
+            if index is not None:
+                position, program = pending[index]
+                break
+        else:
             return program
-        position, program = found
 
 
-def _first(
-    pending: Sequence[tuple[int, SourceProgram]], is_interesting: Interesting
-) -> tuple[int, SourceProgram] | None:
-    answers = is_interesting([made for _, made in pending])
-    return next((each for each, answer in zip(pending, answers) if answer), None)
+def _unseen(
+    program: SourceProgram, edit: Edit, position: int, seen: set[tuple[str, str, str]]
+) -> Iterator[tuple[int, SourceProgram]]:
+    """The proposals from a place on that were not asked for before, each with its place."""
+    for at, made in enumerate(_proposals(program, edit)):
+        if at >= position and _key(made) not in seen:
+            seen.add(_key(made))
+            yield at, made

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -197,23 +197,18 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     controls = [control for control in _CONTROLS if works(program, control)]
     must_return = _returns(program)
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        answers = [False] * len(programs)
-        left = [i for i, item in enumerate(programs) if _returns(item) or not must_return]
-        while left:
-            found = ask.pick((at, around(programs[i])) for at, i in enumerate(left))
-            if found is None:
-                break
-            chosen = left[found[0]]
+    def find_first(programs: Sequence[SourceProgram]) -> int | None:
+        left = [at for at, item in enumerate(programs) if _returns(item) or not must_return]
+        while (found := ask.pick((at, around(programs[at])) for at in left)) is not None:
+            chosen = found[0]
             if all(works(programs[chosen], control) for control in controls):
-                answers[chosen] = True
-                break
-            left = left[found[0] + 1 :]
-        return answers
+                return chosen
+            left = [at for at in left if at > chosen]
+        return None
 
     if not controls:
         return candidate
-    smaller = around(reduce.reduce(program, interesting))
+    smaller = around(reduce.reduce(program, find_first))
     return smaller if ask.holds(smaller) else candidate
 
 
@@ -234,17 +229,13 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(seed.content, RewrittenProgram)
     best = _CHECK.run(Calls().run(seed, ask), ask)
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        """Only the first success counts, so what is behind it need not run."""
-        answers = [False] * len(programs)
-        made = [Candidate(RewrittenProgram(item), best.check) for item in programs]
-        found = ask.first(made)
-        if found is not None:
-            answers[next(i for i, item in enumerate(made) if item is found)] = True
-        return answers
+    def find_first(programs: Sequence[SourceProgram]) -> int | None:
+        made = (Candidate(RewrittenProgram(item), best.check) for item in programs)
+        found = ask.pick(enumerate(made))
+        return found[0] if found is not None else None
 
     assert isinstance(best.content, RewrittenProgram)
-    smallest = reduce.reduce(best.content.program, interesting)
+    smallest = reduce.reduce(best.content.program, find_first)
     reduced = _without_unused_sizes(Candidate(RewrittenProgram(smallest), best.check), ask)
     return _without_loop(LAST.run(reduced, ask), ask)
 

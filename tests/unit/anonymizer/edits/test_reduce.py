@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody
@@ -14,13 +14,19 @@ from anonymizer.source.rewrite import SourceProgram, rebuild
 from tests.support.gathered import handmade, long_program, module_text, ones
 
 
+def find_text(is_interesting: Callable[[str], bool]) -> reduce.FindFirst:
+    """The first candidate whose definitions are interesting."""
+    return lambda candidates: next(
+        (at for at, each in enumerate(candidates) if is_interesting(each.definitions_text())), None
+    )
+
+
 def edits(program: SourceProgram) -> list[SourceProgram]:
     """What one round proposes where nothing is interesting: every single edit."""
     seen: list[SourceProgram] = []
 
-    def note(candidates: Sequence[SourceProgram]) -> list[bool]:
+    def note(candidates: Sequence[SourceProgram]) -> None:
         seen.extend(candidates)
-        return [False] * len(candidates)
 
     reduce.reduce(program, note, rounds=1)
     return seen
@@ -29,16 +35,13 @@ def edits(program: SourceProgram) -> list[SourceProgram]:
 def test_reduction_keeps_what_is_asked_for_and_nothing_else() -> None:
     batches: list[int] = []
 
-    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+    def find_first(candidates: Sequence[SourceProgram]) -> int | None:
         batches.append(len(candidates))
-        return [
-            "torch.add(" in each.definitions_text() and "alpha" in each.definitions_text()
-            for each in candidates
-        ]
+        return find_text(lambda text: "torch.add(" in text and "alpha" in text)(candidates)
 
     program = long_program()
     before = module_text(program)
-    small = reduce.reduce(program, interesting)
+    small = reduce.reduce(program, find_first)
     text = small.definitions_text()
     assert module_text(program) == before, "the program given is left alone"
     assert "torch.add(" in text and "alpha" in text
@@ -46,13 +49,13 @@ def test_reduction_keeps_what_is_asked_for_and_nothing_else() -> None:
         assert gone not in text
     assert small.statements() == 1
     assert max(batches) <= reduce.BATCH
-    again = reduce.reduce(long_program(), interesting)
+    again = reduce.reduce(long_program(), find_first)
     assert module_text(again) == module_text(small)
 
 
 def test_reduction_changes_nothing_if_nothing_is_interesting() -> None:
     program = long_program()
-    small = reduce.reduce(program, lambda candidates: [False] * len(candidates))
+    small = reduce.reduce(program, lambda candidates: None)
     assert module_text(small) == module_text(renumber(program))
 
 
@@ -74,11 +77,8 @@ def test_a_variable_is_written_where_it_is_read() -> None:
     source = "def f(x):\n    y = torch.relu(x)\n    z = y\n    return torch.sin(z)"
     program = rebuild(handmade(source), {"relu", "sin"})
 
-    def interesting(candidates: list[SourceProgram]) -> list[bool]:
-        texts = [each.definitions_text() for each in candidates]
-        return ["torch.sin" in text and "torch.relu(arg1)" in text for text in texts]
-
-    text = reduce.reduce(program, interesting).definitions_text()
+    find_first = find_text(lambda text: "torch.sin" in text and "torch.relu(arg1)" in text)
+    text = reduce.reduce(program, find_first).definitions_text()
     assert "torch.sin(torch.relu(arg1))" in text
     assert "value" not in text
 
@@ -105,10 +105,8 @@ def test_a_block_becomes_the_whole_and_its_constant_is_write_out() -> None:
     inputs = ast.parse("x = torch.randn(20)\nx1 = torch.randn(20)\nreturn (x, x1)")
     program = SourceProgram(ast.parse(BLOCKS), "Repro().eval()", inputs)
 
-    def interesting(candidates: list[SourceProgram]) -> list[bool]:
-        return ["torch.take(arg1, torch.arange(" in each.definitions_text() for each in candidates]
-
-    small = reduce.reduce(program, interesting)
+    find_first = find_text(lambda text: "torch.take(arg1, torch.arange(" in text)
+    small = reduce.reduce(program, find_first)
     assert small.callable_expression == "Repro().eval()"
     assert "Block1" not in small.definitions_text()
     assert "torch.take(arg1, torch.arange(2))" in small.definitions_text()
@@ -127,10 +125,8 @@ def repro(x):
 """
     program = SourceProgram(ast.parse(source), "repro", ones())
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        return ["x.relu()" in each.definitions_text() for each in programs]
-
-    left = reduce.reduce(program, interesting).definitions_text()
+    find_first = find_text(lambda text: "x.relu()" in text)
+    left = reduce.reduce(program, find_first).definitions_text()
     assert "helper1" not in left and "cos" not in left and ".relu()" in left
 
 
@@ -143,15 +139,12 @@ def repro(x):
 """
     program = SourceProgram(ast.parse(source), "repro", ones())
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        return [
-            "x.cos()" in text
-            and "= 'ab" not in text
-            and re.search(r"(value[12]|cos\(\))\.add_\((value1\.shape\[1\]|2)\)", text) is not None
-            for text in (each.definitions_text() for each in programs)
-        ]
-
-    left = reduce.reduce(program, interesting).definitions_text()
+    find_first = find_text(
+        lambda text: "x.cos()" in text
+        and "= 'ab" not in text
+        and re.search(r"(value[12]|cos\(\))\.add_\((value1\.shape\[1\]|2)\)", text) is not None
+    )
+    left = reduce.reduce(program, find_first).definitions_text()
     assert "einsum" not in left and "shape" not in left and "exp" not in left
     assert ".add_(2)" in left
 
@@ -178,16 +171,13 @@ def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> Non
     )
     program = SourceProgram(ast.parse(FUNCTION), "Repro()", inputs)
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        return [
-            "mark_dirty(x)" in each.definitions_text()
-            and "return x\n" in each.definitions_text()
-            and "Operation1.apply(arg1.clone()" in each.definitions_text()
-            and "def backward" in each.definitions_text()
-            for each in programs
-        ]
-
-    small = reduce.reduce(program, interesting)
+    find_first = find_text(
+        lambda text: "mark_dirty(x)" in text
+        and "return x\n" in text
+        and "Operation1.apply(arg1.clone()" in text
+        and "def backward" in text
+    )
+    small = reduce.reduce(program, find_first)
     left = small.definitions_text()
     assert "def forward(ctx, x):" in left and "apply(arg1.clone())" in left
     assert "y" not in left.split() and "None, None" not in left
@@ -223,10 +213,8 @@ class Repro(nn.Module):
 """
     program = SourceProgram(ast.parse(source), "Repro()", ones())
 
-    def interesting(programs: list[SourceProgram]) -> list[bool]:
-        return ["arg1 * self.attr3.attr1" in each.definitions_text() for each in programs]
-
-    left = reduce.reduce(program, interesting).definitions_text()
+    find_first = find_text(lambda text: "arg1 * self.attr3.attr1" in text)
+    left = reduce.reduce(program, find_first).definitions_text()
     assert "attr1: object" in left and "attr2" not in left and "0.7" not in left
 
 
@@ -246,9 +234,7 @@ def test_a_number_of_a_class_is_written_where_it_is_read_and_the_class_goes() ->
         ast.parse("return (torch.ones(2),)"),
         None,
     )
-    small = reduce.reduce(
-        program, lambda candidates: ["x * 0.5" in each.definitions_text() for each in candidates]
-    )
+    small = reduce.reduce(program, find_text(lambda text: "x * 0.5" in text))
     assert "Thing1" not in small.definitions_text() and "attr2" not in small.definitions_text()
 
 
@@ -287,9 +273,8 @@ def test_a_layer_gives_way_to_a_sum() -> None:
         None,
     )
 
-    def interesting(candidates: list[SourceProgram]) -> list[bool]:
-        texts = [each.definitions_text() for each in candidates]
-        return ["move_to_end" in each and ("+ 1" in each or "attr1(" in each) for each in texts]
-
-    text = reduce.reduce(program, interesting).definitions_text()
+    find_first = find_text(
+        lambda text: "move_to_end" in text and ("+ 1" in text or "attr1(" in text)
+    )
+    text = reduce.reduce(program, find_first).definitions_text()
     assert "nn.Linear" not in text and "return x + 1" in text
