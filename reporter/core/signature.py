@@ -8,12 +8,13 @@ user frames are normalised away.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reporter.core.kinds import Kind, Layer, assert_never
+from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 
 VERSION = 1
@@ -195,14 +196,9 @@ def is_same_failure(wanted: Signature, seen: Signature) -> bool:
     assert_never(wanted.kind)
 
 
-#: Fixed beginnings of the assertion messages of a repro, and the kind each one shows.
-PREFIXES = {
-    "wrong result": Kind.WRONG_RESULT,
-    "wrong gradient": Kind.WRONG_GRADIENT,
-    "wrong metadata": Kind.WRONG_METADATA,
-    "accepts invalid": Kind.ACCEPTS_INVALID,
-    "stale graph": Kind.STALE_GRAPH,
-}
+#: Beginnings of the assertion messages of a repro (`anonymizer.harness`, `anonymizer.plain`), and
+#: the kind each one shows.
+_PREFIXES = {f"{kind.replace('_', ' ')}:": kind for kind in SILENT}
 
 
 #: What `torch.testing.assert_close` says (`torch/testing/_comparison.py`, the same from 2.0 on).
@@ -222,8 +218,7 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
     """
     message = message.removeprefix("False is not true : ")
     if _NOT_CLOSE.match(message):
-        values = (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.STALE_GRAPH)
-        known = wanted is not None and wanted.kind in values
+        known = wanted is not None and wanted.kind in WRONG_VALUES
         return Signature(wanted.kind if wanted is not None and known else Kind.WRONG_RESULT)
     if found := _ATTRIBUTE.match(message):
         return Signature(Kind.WRONG_METADATA, property=found.group(1))
@@ -231,9 +226,9 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
         return Signature(Kind.WRONG_METADATA, property="structure")
     if _NOT_RAISED.match(message):
         return Signature(Kind.ACCEPTS_INVALID)
-    for prefix, kind in PREFIXES.items():
-        if message.startswith(prefix + ":"):
-            rest = message[len(prefix) + 1 :].strip()
+    for prefix, kind in _PREFIXES.items():
+        if message.startswith(prefix):
+            rest = message.removeprefix(prefix).strip()
             return Signature(kind=kind, property=_property(rest), error_ratio=_ratio(rest))
     return None
 
@@ -247,11 +242,14 @@ def _property(text: str) -> str | None:
     return found.group(1) if found else None
 
 
+def read_float64_errors(message: str) -> tuple[float, float] | None:
+    """How far eager and compiled are off float64, where a repro's own message says so."""
+    found = re.search(r"eager is off by ([-+\w.]+).*?compiled by ([-+\w.]+)", message)
+    return (float(found.group(1)), float(found.group(2))) if found else None
+
+
 def _ratio(text: str) -> float | None:
-    found = re.search(r"eager is off by ([-+\w.]+).*?compiled by ([-+\w.]+)", text)
-    if not found:
-        return None
-    eager, compiled = float(found.group(1)), float(found.group(2))
-    if compiled != compiled or eager != eager:
+    eager, compiled = read_float64_errors(text) or (math.nan, math.nan)
+    if math.isnan(eager) or math.isnan(compiled):
         return None
     return compiled / max(eager, 1e-30) if compiled > 0 else 0.0

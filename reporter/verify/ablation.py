@@ -27,7 +27,7 @@ from reporter.core.kinds import (
     RungOutcome,
     assert_never,
 )
-from reporter.core.signature import Signature
+from reporter.core.signature import Signature, read_float64_errors
 from reporter.diagnose.rungs import UNBOUND
 from reporter.execution.worker_pool import WorkerPool
 from reporter.report.sections import RungRow
@@ -159,8 +159,8 @@ def read_errors(answer: Answer) -> tuple[float | None, float | None, float | Non
     compiled and eager are off float64.
     """
     message = answer.message
-    found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
-    if found:
-        return None, float(found.group(2)), float(found.group(1))
+    if (errors := read_float64_errors(message)) is not None:
+        eager, compiled = errors
+        return None, compiled, eager
     plain = re.search(r"(?:max abs error|Greatest absolute difference:) ([-+\w.]+)", message)
     return float(plain.group(1)) if plain else None, None, None
