@@ -155,6 +155,15 @@ class Backend(Word):
     INDUCTOR = "inductor"
 
 
+#: The rung of a backend that is a callable.
+CUSTOM = "custom"
+#: With the C++ kernels of operators that have a decomposition as their kernel for autograd: it is
+#: met while AOTAutograd traces, but the fault is the decomposition's.
+UNBOUND = f"{Backend.AOT_EAGER.value} without bound decompositions"
+#: What stands between backend and setting in the name of a row that varies `dynamic`.
+DYNAMIC = ", dynamic="
+
+
 class RungOutcome(Word):
     """What one variation of a call, or one row of the ablation table, showed."""
 

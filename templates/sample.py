@@ -48,7 +48,7 @@ def build_sample() -> dict[str, Any]:
         ]
         + [
             {
-                "rung": "inductor, mode=max-autotune",
+                "rung": "mode=max-autotune",
                 "outcome": "differs",
                 "detail": "",
                 "seconds": 1.0,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anonymizer.kinds import Kind, Layer, RungOutcome
+from anonymizer.kinds import DYNAMIC, Kind, Layer, RungOutcome
 from templates import kernel
 from templates.text import render_code
 from templates.wording import BACKENDS, read_changes
@@ -42,7 +42,7 @@ def build_grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
     own = str(report["requires"]["dynamic"])
     cells: dict[str, dict[str, str]] = {}
     for rung in report["ladder"]:
-        name, _, dynamic = rung["rung"].partition(", dynamic=")
+        name, _, dynamic = rung["rung"].partition(DYNAMIC)
         cells.setdefault(name, {})[dynamic or own] = _cell(rung, report["verdict"])
     return [
         (

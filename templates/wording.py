@@ -10,7 +10,9 @@ from typing import Any
 
 from anonymizer.kinds import (
     CRASHES,
+    CUSTOM,
     EXPORTERS,
+    UNBOUND,
     Backend,
     CandidateOutcome,
     Compiler,
@@ -24,8 +26,6 @@ from templates.releases import find_regressions, is_earlier
 from templates.text import fit_on_line, format_number, render_code
 
 BACKENDS = tuple(Backend)
-#: The row of a decomposition that AOTAutograd meets while it traces.
-_UNBOUND = "aot_eager without bound decompositions"
 LAYER_NAMES = {
     Layer.DYNAMO: "Dynamo",
     Layer.AOT_AUTOGRAD: "AOTAutograd",
@@ -374,7 +374,7 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     failing = [name for name in BACKENDS if rungs.get(name) not in unknown]
     what = "limit" if report["verdict"]["kind"] == Kind.UNSUPPORTED else "fault"
     sentence = f"The {what} is in {layer}"
-    if rungs.get("custom") not in unknown:
+    if rungs.get(CUSTOM) not in unknown:
         failing = []
         sentence += (
             f": backend {_list(fine)} is right, the one in the program is not" if fine else ""
@@ -382,7 +382,7 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     if failing and fine:
         right = f"backend {_list(fine)} is" if len(fine) == 1 else f"backends {_list(fine)} are"
         sentence += f": {right} right, `{failing[0]}` is not"
-        if failing[0] == Backend.AOT_EAGER and rungs.get(_UNBOUND) == RungOutcome.OK:
+        if failing[0] == Backend.AOT_EAGER and rungs.get(UNBOUND) == RungOutcome.OK:
             sentence += " unless it traces the operators' C++ kernels"
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"

@@ -11,11 +11,14 @@ from typing import NoReturn, TypeVar
 
 from anonymizer.kinds import BUGS as BUGS
 from anonymizer.kinds import CRASHES as CRASHES
+from anonymizer.kinds import CUSTOM as CUSTOM
+from anonymizer.kinds import DYNAMIC as DYNAMIC
 from anonymizer.kinds import EXPORTERS as EXPORTERS
 from anonymizer.kinds import RIGHT_BUT_SLOW as RIGHT_BUT_SLOW
 from anonymizer.kinds import ROUNDED as ROUNDED
 from anonymizer.kinds import SEVERAL_CALLS as SEVERAL_CALLS
 from anonymizer.kinds import SILENT as SILENT
+from anonymizer.kinds import UNBOUND as UNBOUND
 from anonymizer.kinds import WRONG_AT_ONCE as WRONG_AT_ONCE
 from anonymizer.kinds import WRONG_OUTPUTS as WRONG_OUTPUTS
 from anonymizer.kinds import WRONG_VALUES as WRONG_VALUES

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from collectors.protocol import Rung
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler
+from reporter.core.kinds import CUSTOM as CUSTOM
+from reporter.core.kinds import UNBOUND as UNBOUND
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
@@ -31,9 +33,6 @@ NUMPY = "use_numpy_random_stream"
 KEPT_DRAWS = "fallback_random with unused draws"
 #: The user's compile, allowed to break the graph.
 NO_FULLGRAPH = "fullgraph=False"
-#: With the C++ kernels of operators that have a decomposition as their kernel for autograd: it is
-#: met while AOTAutograd traces, but the fault is the decomposition's.
-UNBOUND = f"{Backend.AOT_EAGER.value} without bound decompositions"
 #: An exported program: the user's export, its modes, its first steps alone.
 EXPORT, PACKAGE, ONNX_RUNTIME = "torch.export", "AOTInductor", "ONNX Runtime"
 STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
@@ -48,8 +47,6 @@ RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
     Compiler.ONNX: ("compiled", EXPORT, ONNX_RUNTIME),
 }
-#: The rung of a backend that is a callable.
-CUSTOM = "custom"
 #: Rungs that make the user's own compile or export again; `--rungs` cannot name them.
 AS_GIVEN = frozenset({CUSTOM, EXPORT, PACKAGE, ONNX_RUNTIME})
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CRASHES, Compiler, Kind, RungOutcome
+from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
 from reporter.core.operators import list_operators, name_operators
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
@@ -262,9 +262,7 @@ def _requires(built: BuiltRepro) -> Requires:
 def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     failure = built.cold.failure
     outcome = {row.rung: row.outcome for row in built.details.ablation}
-    given = dict(built.candidate.check.arguments)
-    right = outcome.get("inductor, dynamic=False")
-    wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
+    right = outcome.get(f"{Backend.INDUCTOR}{DYNAMIC}False")
     return choose_labels(
         captured.verdict.kind,
         captured.verdict.layer,
@@ -272,8 +270,8 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
         or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
-        and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
-        and given.get("dynamic") == "True",
+        and outcome.get(Backend.INDUCTOR) not in (RungOutcome.OK, RungOutcome.SKIPPED)
+        and dict(built.candidate.check.arguments).get("dynamic") == "True",
         earlier_release_right=bool(find_regressions(torch, built.differs_from)),
         signal=built.cold.signal,
         operators=list_operators(built.program.harness),

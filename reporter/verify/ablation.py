@@ -17,7 +17,10 @@ from reporter.core.candidate import find_failure
 from reporter.core.kinds import (
     BACKEND_OF,
     CRASHES,
+    CUSTOM,
+    DYNAMIC,
     INDUCTOR_LAYERS,
+    UNBOUND,
     WRONG_AT_ONCE,
     Backend,
     CandidateOutcome,
@@ -28,7 +31,6 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature, read_float64_errors
-from reporter.diagnose.rungs import UNBOUND
 from reporter.execution.worker_pool import WorkerPool
 from reporter.report.sections import RungRow
 
@@ -55,14 +57,14 @@ def list_variants(
     written = given.get("backend", repr(Backend.INDUCTOR.value)).strip("'\"")
     names = [name.value for name in Backend]
     if layer == Layer.BACKEND:
-        names = [names[0], "custom"]
-        written = "custom"
+        names = [names[0], CUSTOM]
+        written = CUSTOM
     for name in names:
         yield name, _row(check, {} if name == written else {"backend": name})
     top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
         if dynamic is not own:
-            yield f"{names[-1]}, dynamic={dynamic}", _row(check, {**top, "dynamic": dynamic})
+            yield f"{names[-1]}{DYNAMIC}{dynamic}", _row(check, {**top, "dynamic": dynamic})
     if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:
         for mode in MODES:
             yield f"mode={mode}", _row(check, {**top, "mode": mode})
