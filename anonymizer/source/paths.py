@@ -105,7 +105,7 @@ class _Walk:
                 yield f".keywords[{public!r}]", each
 
     def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
-        record = self.context.symbols.instance(key)
+        record = self.context.symbols.get_instance(key)
         names = self.context.names
         if record.get("stock") is not None and "items" not in record:
             yield path, key

@@ -72,7 +72,7 @@ def _root(context: ProgramContext, ref: Reference) -> tuple[str, Reference] | No
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] != "instance":
         return None
-    record = context.symbols.instance(owner["id"])
+    record = context.symbols.get_instance(owner["id"])
     if not record["module"]:
         return None
     private = record["class"]["kind"] == "class"
@@ -133,7 +133,7 @@ def _entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | No
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] == "instance":
         key = owner["id"]
-        record = context.symbols.instance(key)
+        record = context.symbols.get_instance(key)
         if record["module"] and record["class"]["kind"] == "class":
             values.classes.refer(record["class"]["id"], "Repro")
             text = ast.unparse(values.build({"kind": "instance", "id": key}))

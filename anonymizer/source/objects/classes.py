@@ -46,7 +46,7 @@ class ClassWriter:
         names, made = self._context.names, self._definitions
         if key in made.public:
             return made.public[key]
-        record = self._symbols.cls(key)
+        record = self._symbols.get_class(key)
         name = name or names.fresh(self._prefix(record))
         made.public[key] = name
         names.tables["definitions"].setdefault(record["name"], name)
@@ -63,7 +63,7 @@ class ClassWriter:
     def _is_exception(self, record: ClassRecord) -> bool:
         return any(
             (
-                self._is_exception(self._symbols.cls(base["id"]))
+                self._is_exception(self._symbols.get_class(base["id"]))
                 if base["kind"] == "class"
                 else isinstance(known := getattr(builtins, str(base.get("name")), None), type)
                 and issubclass(known, BaseException)
@@ -72,7 +72,7 @@ class ClassWriter:
         )
 
     def _class(self, key: str, name: str) -> ast.ClassDef:
-        record = self._symbols.cls(key)
+        record = self._symbols.get_class(key)
         bases = [self._values.build(base) for base in record["bases"]]
         body: list[ast.stmt] = []
         decorators: list[ast.expr] = []

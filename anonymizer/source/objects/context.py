@@ -48,13 +48,15 @@ class ProgramContext:
     def load(cls, symbols: SymbolTable, names: PublicNames, exact: bool) -> ProgramContext:
         """Where a rewriting begins: `names` learns the words of the private program."""
         # a `__getattr__` compares with text what nobody has ever stored
-        written = symbols.read() - names.vocabulary
-        names.attributes = frozenset(symbols.attributes() | symbols.keys() | written)
-        names.parameters = frozenset(symbols.parameters())
-        names.private |= symbols.words()
+        written = symbols.collect_read_attributes() - names.vocabulary
+        names.attributes = frozenset(
+            symbols.collect_attributes() | symbols.collect_keys() | written
+        )
+        names.parameters = frozenset(symbols.collect_parameters())
+        names.private |= symbols.collect_words()
         decisions = NamingPolicy(symbols, infer(symbols), names)
         definitions = Definitions(problems=list(symbols.gathered.get("problems", ())))
-        return cls(symbols, names, decisions, symbols.owners(), definitions, exact)
+        return cls(symbols, names, decisions, symbols.map_owners(), definitions, exact)
 
 
 class Values(Protocol):

@@ -52,7 +52,7 @@ class Rewriter(ast.NodeTransformer):
         self.types = decisions.types
         self.value = value
         self.problems = problems
-        record = decisions.symbols.function(key)
+        record = decisions.symbols.get_function(key)
         self.refs, self.chains = record["refs"], record["chains"]
         self.scopes: list[set[str]] = []
         self.fixed: dict[str, str] = {}
@@ -81,7 +81,7 @@ class Rewriter(ast.NodeTransformer):
         names = list_parameters(tree)
         if not names:
             return
-        made = self.decisions.symbols.cls(owner[0])
+        made = self.decisions.symbols.get_class(owner[0])
         if owner[2] == "static":
             # a class that sets up its context apart gives none to its forward
             takes_context = owner[1] != "forward" or "setup_context" not in made["methods"]
@@ -103,7 +103,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _defaults(self, given: ast.arguments) -> None:
         """Default values are those of the live function, not the text of the signature."""
-        record = self.decisions.symbols.function(self.key)
+        record = self.decisions.symbols.get_function(self.key)
         given.defaults = [self.value(each, "", False) for each in record["defaults"]]
         kept = record["kwdefaults"]
         given.kw_defaults = [

@@ -29,7 +29,7 @@ class FunctionWriter:
         """Defines a gathered function under a public name, which it returns."""
         context, made = self._context, self._context.definitions
         made.public[key] = name
-        private = context.symbols.function(key)["name"]
+        private = context.symbols.get_function(key)["name"]
         context.names.tables["definitions"].setdefault(private, name)
         made.statements[name] = []  # in its place, before what its body needs
         rewriter = Rewriter(key, context.decisions, self._values.refer, made.problems)

@@ -39,7 +39,7 @@ class InstanceWriter:
 
         What has no public form becomes `None` and is noted in the problems of the definitions.
         """
-        record = self._context.symbols.instance(key)
+        record = self._context.symbols.get_instance(key)
         if key in self._building:
             return self._refuse("an object that contains itself")
         self._building.append(key)
@@ -95,7 +95,7 @@ class InstanceWriter:
 
     def _private(self, record: InstanceRecord, owner: str) -> ast.expr:
         """An object of a gathered class, `owner`."""
-        name, cls = self._classes.refer(owner), self._context.symbols.cls(owner)
+        name, cls = self._classes.refer(owner), self._context.symbols.get_class(owner)
         if cls["shape"] == "namedtuple":
             return ast.Call(
                 ast.Name(name, ast.Load()),

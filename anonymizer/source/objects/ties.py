@@ -27,7 +27,7 @@ def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
             first[ref["id"]] = path
         if ref["kind"] != "instance" or depth > _DEEP:
             return
-        record = context.symbols.instance(ref["id"])
+        record = context.symbols.get_instance(ref["id"])
         for name, tensor in record.get("parameters", {}).items():
             if tensor is not None:
                 visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)

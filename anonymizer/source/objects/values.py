@@ -159,7 +159,7 @@ class ValueWriter:
         owner = ref["owner"]
         assert owner["kind"] in ("tensor", "instance", "function", "class")
         is_object = owner["kind"] == "instance"
-        cls = self._symbols.instance(owner["id"])["class"] if is_object else owner
+        cls = self._symbols.get_instance(owner["id"])["class"] if is_object else owner
         key = str(cls.get("id", ""))
         base = self.refer(owner, "method", False)
         return ast.Attribute(

@@ -68,8 +68,8 @@ class _Walk(ast.NodeVisitor):
     def __init__(self, types: Types, key: str) -> None:
         self.types = types
         self.key = key
-        self.refs = types.symbols.function(key)["refs"]
-        self.chains = types.symbols.function(key)["chains"]
+        self.refs = types.symbols.get_function(key)["refs"]
+        self.chains = types.symbols.get_function(key)["chains"]
         self.result: list[Any] = [key]
         self.count = 0
 

@@ -23,7 +23,7 @@ class NamingPolicy:
 
     def __init__(self, symbols: SymbolTable, types: Types, names: PublicNames) -> None:
         self.symbols, self.types, self.names = symbols, types, names
-        self.private = symbols.attributes()
+        self.private = symbols.collect_attributes()
         self.stored = {key: self._find_stored(key) for key in symbols.gathered["classes"]}
         self.sticky: set[str] = set()
         # Globals and captured variables that some function assigns: those are state, not values.
@@ -41,7 +41,7 @@ class NamingPolicy:
 
     def _find_stored(self, key: str) -> set[str]:
         found: set[str] = set()
-        record = self.symbols.cls(key)
+        record = self.symbols.get_class(key)
         for method in (*record["methods"].values(), *record.get("setters", {}).values()):
             tree = self.symbols.trees.get(str(method["function"].get("id")))
             names = list_parameters(tree) if tree is not None else []
@@ -56,7 +56,7 @@ class NamingPolicy:
             return False
         key = atom[1]
         if atom[0] == "inst":
-            record = self.symbols.instance(key)
+            record = self.symbols.get_instance(key)
             if name in record["state"]:
                 return True
             assert record["class"]["kind"] == "class"
@@ -64,12 +64,12 @@ class NamingPolicy:
         if self.symbols.is_override(key, name):
             return False
         if (
-            self.symbols.method(key, name) is not None
-            or self.symbols.attribute(key, name) is not None
+            self.symbols.find_method(key, name) is not None
+            or self.symbols.find_attribute(key, name) is not None
         ):
             return True
-        lineage = list(self.symbols.lineage(key))
-        fields = {field[0] for each in lineage for field in self.symbols.cls(each)["fields"]}
+        lineage = list(self.symbols.walk_bases(key))
+        fields = {field[0] for each in lineage for field in self.symbols.get_class(each)["fields"]}
         return name in fields or any(name in self.stored[each] for each in lineage)
 
     def _doubtful(self, node: ast.Attribute) -> bool:
@@ -111,7 +111,9 @@ class NamingPolicy:
             or name in self.sticky
         ):
             return name
-        return self.names.attribute(name, "method" if self.symbols.method(key, name) else "attr")
+        return self.names.attribute(
+            name, "method" if self.symbols.find_method(key, name) else "attr"
+        )
 
     def state(self, name: str) -> str:
         """The public form of a name in an instance's state."""

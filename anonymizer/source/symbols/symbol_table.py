@@ -56,36 +56,36 @@ class SymbolTable:
             symbols.trees[key] = _definition(node)
         return symbols
 
-    def function(self, key: str) -> FunctionRecord:
+    def get_function(self, key: str) -> FunctionRecord:
         """The record of a function by its id: name, source, what its names lead to, defaults."""
         return self.gathered["functions"][key]
 
-    def cls(self, key: str) -> ClassRecord:
+    def get_class(self, key: str) -> ClassRecord:
         """The record of a class by its id: name, bases, shape, methods, attributes, fields."""
         return self.gathered["classes"][key]
 
-    def instance(self, key: str) -> InstanceRecord:
+    def get_instance(self, key: str) -> InstanceRecord:
         """The record of an object by its id: class, state, and what a stock layer was made with."""
         return self.gathered["instances"][key]
 
-    def lineage(self, key: str) -> Iterator[str]:
+    def walk_bases(self, key: str) -> Iterator[str]:
         """A class and its private bases, nearest first."""
         yield key
-        for base in self.cls(key)["bases"]:
+        for base in self.get_class(key)["bases"]:
             if base["kind"] == "class":
-                yield from self.lineage(base["id"])
+                yield from self.walk_bases(base["id"])
 
-    def method(self, key: str, name: str) -> MethodRecord | None:
+    def find_method(self, key: str, name: str) -> MethodRecord | None:
         """The record of a method found on a class or its private bases."""
-        for each in self.lineage(key):
-            if name in self.cls(each)["methods"]:
-                return self.cls(each)["methods"][name]
+        for each in self.walk_bases(key):
+            if name in self.get_class(each)["methods"]:
+                return self.get_class(each)["methods"][name]
         return None
 
-    def attribute(self, key: str, name: str) -> Reference | None:
+    def find_attribute(self, key: str, name: str) -> Reference | None:
         """A class attribute that is no method."""
-        for each in self.lineage(key):
-            record = self.cls(each)
+        for each in self.walk_bases(key):
+            record = self.get_class(each)
             if name in record["attributes"]:
                 return record["attributes"][name]
         return None
@@ -93,19 +93,19 @@ class SymbolTable:
     def is_override(self, key: str, name: str) -> bool:
         """Whether torch or Python gives the name its meaning, as with `forward`."""
         return any(
-            name in self.cls(each)["overrides"] and name in self.cls(each)["methods"]
-            for each in self.lineage(key)
+            name in self.get_class(each)["overrides"] and name in self.get_class(each)["methods"]
+            for each in self.walk_bases(key)
         )
 
-    def instances_of(self, key: str) -> list[str]:
+    def list_instances(self, key: str) -> list[str]:
         """Instances of a class or of a subclass."""
         return [
             each
             for each, record in self.gathered["instances"].items()
-            if record["class"]["kind"] == "class" and key in self.lineage(record["class"]["id"])
+            if record["class"]["kind"] == "class" and key in self.walk_bases(record["class"]["id"])
         ]
 
-    def owners(self) -> dict[str, tuple[str, str, str]]:
+    def map_owners(self) -> dict[str, tuple[str, str, str]]:
         """Function id → (class id, name, kind of method)."""
         return {
             method["function"]["id"]: (key, name, method["method"])
@@ -115,7 +115,7 @@ class SymbolTable:
             if method["function"]["kind"] == "function"
         }
 
-    def parameters(self) -> set[str]:
+    def collect_parameters(self) -> set[str]:
         """Names of parameters and of keywords given to them."""
         found: set[str] = set()
         for tree in self.trees.values():
@@ -124,7 +124,7 @@ class SymbolTable:
                     found.add(node.arg)
         return found
 
-    def read(self) -> set[str]:
+    def collect_read_attributes(self) -> set[str]:
         """Every attribute name that stands in the program's code, whoever it belongs to."""
         return {
             node.attr
@@ -133,7 +133,7 @@ class SymbolTable:
             if isinstance(node, ast.Attribute)
         }
 
-    def attributes(self) -> set[str]:
+    def collect_attributes(self) -> set[str]:
         """Names of attributes, methods and fields of private objects."""
         found: set[str] = set()
         for record in self.gathered["instances"].values():
@@ -148,7 +148,7 @@ class SymbolTable:
                     found |= {str(e.value) for e in node.args[1:2] if isinstance(e, ast.Constant)}
         return found
 
-    def keys(self) -> set[str]:
+    def collect_keys(self) -> set[str]:
         """Names that containers of modules and parameters have for their items, which code asks for
         as text.
         """
@@ -159,13 +159,13 @@ class SymbolTable:
             for name, _ in record.get("items") or ()
         }
 
-    def words(self) -> set[str]:
+    def collect_words(self) -> set[str]:
         """Every identifier of the private program, for names that must not be handed out by
         chance.
         """
-        found = self.attributes() | self.parameters() | self.keys()
+        found = self.collect_attributes() | self.collect_parameters() | self.collect_keys()
         for key, tree in self.trees.items():
-            found.add(self.function(key)["name"])
+            found.add(self.get_function(key)["name"])
             for node in ast.walk(tree):
                 if isinstance(node, ast.Name):
                     found.add(node.id)

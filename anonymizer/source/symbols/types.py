@@ -60,7 +60,7 @@ class Types:
 
     def __init__(self, symbols: SymbolTable, walk: Callable[[Types, str], None]) -> None:
         self.symbols = symbols
-        self.owners = symbols.owners()
+        self.owners = symbols.map_owners()
         self.env: dict[tuple[str, str], Type] = {}
         self.returns: dict[Any, Type] = {}
         self.nested: dict[tuple[str, int], ast.AST] = {}
@@ -84,7 +84,7 @@ class Types:
         if backend:
             self.call(self.of(backend), [PUBLIC, PUBLIC], {})
         for key, tree in self.symbols.trees.items():
-            record = self.symbols.function(key)
+            record = self.symbols.get_function(key)
             names = [*tree.args.posonlyargs, *tree.args.args]
             for name, default in zip(reversed(names), reversed(record["defaults"])):
                 self.bind((key, name.arg), self.of(default))
@@ -97,14 +97,14 @@ class Types:
         owner, name, kind = self.owners[key]
         names = list_parameters(tree)
         if not names or kind == "static":
-            if self.symbols.cls(owner)["function"]:
+            if self.symbols.get_class(owner)["function"]:
                 for each in names:
                     self.bind((key, each.arg), PUBLIC)
             return
         if kind == "class" or name in ("__new__", "__init_subclass__"):
             self.bind((key, names[0].arg), frozenset({("cls", owner)}))
             return
-        live = frozenset(("inst", each) for each in self.symbols.instances_of(owner))
+        live = frozenset(("inst", each) for each in self.symbols.list_instances(owner))
         self.bind((key, names[0].arg), live or frozenset({("obj", owner)}))
 
     def bind(self, key: tuple[str, str], kind: Type) -> None:
@@ -125,7 +125,7 @@ class Types:
         if ref["kind"] == "dict":
             return self._sequence([value for _, value in ref["items"]], depth)
         if ref["kind"] == "instance":
-            record = self.symbols.instance(ref["id"])
+            record = self.symbols.get_instance(ref["id"])
             if record["class"]["kind"] == "class":
                 return frozenset({("inst", ref["id"])})
             if "items" in record:
@@ -161,14 +161,14 @@ class Types:
         if atom[0] not in ("inst", "obj", "cls"):
             return UNKNOWN
         if atom[0] == "inst":
-            record = self.symbols.instance(atom[1])
+            record = self.symbols.get_instance(atom[1])
             if name in record["state"]:
                 return self.of(record["state"][name])
             assert record["class"]["kind"] == "class"
             key = record["class"]["id"]
         else:
             key = atom[1]
-        method = self.symbols.method(key, name)
+        method = self.symbols.find_method(key, name)
         if method is not None:
             target = method["function"]
             if target["kind"] != "function":
@@ -179,7 +179,7 @@ class Types:
                 atom[0] != "cls" or method["method"] == "class"
             )
             return frozenset({("meth", target["id"], atom) if bound else ("fn", target["id"])})
-        value = self.symbols.attribute(key, name)
+        value = self.symbols.find_attribute(key, name)
         if value is not None:
             return self.of(value)
         return self.env.get(
@@ -189,8 +189,8 @@ class Types:
     def _find_assigned(self, key: str) -> set[str]:
         return {
             field[0]
-            for each in self.symbols.lineage(key)
-            for field in self.symbols.cls(each)["fields"]
+            for each in self.symbols.walk_bases(key)
+            for field in self.symbols.get_class(each)["fields"]
         }
 
     def call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
@@ -222,7 +222,7 @@ class Types:
         return self._construct(atom[1], args, kwargs)
 
     def _construct(self, key: str, args: list[Type], kwargs: dict[str, Type]) -> Type:
-        start = self.symbols.method(key, "__init__")
+        start = self.symbols.find_method(key, "__init__")
         made: Atom = ("obj", key)
         if start is not None and start["function"]["kind"] == "function":
             self._call(("meth", start["function"]["id"], made), args, kwargs)
