@@ -92,21 +92,27 @@ def write(program: TracedProgram, weights: str = "", registered: bool = False) -
 
 
 class Writer:
-    """Writes one program; `which` says which method of its block a call is."""
+    """Writes one program.
+
+    `own`: which block what lies in; `blocks`: those that are written, by module; `classes`: name of
+    a class -> its lines; `made`: module -> the expression that makes it; `which`: id of a call ->
+    the number of the method that it is, in its block; `operators`: text of a stand-in -> what it
+    stands for; `functions`: text of an `autograd.Function` -> the numbers of those behind it.
+    """
 
     def __init__(self, program: TracedProgram, weights: str = "", registered: bool = False) -> None:
         self.program = program
         self.weights = weights
         self.own = Ownership(program)
         self.blocks: dict[int, _Block] = {}
-        self.classes: dict[str, list[str]] = {}  # name -> lines
-        self.made: dict[int, str] = {}  # module -> constructor expression
+        self.classes: dict[str, list[str]] = {}
+        self.made: dict[int, str] = {}
         self.which: dict[int, int] = {}
         self.registered = registered
-        self.operators: dict[str, str] = {}  # text -> what it stands for
-        self.functions: dict[str, list[int]] = {}  # text -> numbers of the classes behind it
+        self.operators: dict[str, str] = {}
+        self.functions: dict[str, list[int]] = {}
 
-    def function(self, found: Function) -> str:
+    def name_function(self, found: Function) -> str:
         """The name of the class that does what this `autograd.Function` does."""
         text = "\n".join(functions.write_function_class(found, self.program, self, "?"))
         numbers = self.functions.setdefault(text, [])
@@ -117,7 +123,7 @@ class Writer:
         """The attributes of a block that has been written."""
         return self.blocks[block].attributes
 
-    def operator(self, step: Step) -> str:
+    def name_operator(self, step: Step) -> str:
         """The name of the stand-in for an opaque operation."""
         assert step.stand_in is not None
         given = [self.program.meta_of(name) for name in step.node.refs()]
@@ -128,6 +134,10 @@ class Writer:
         return _numbered("operator", list(self.operators).index(text))
 
     def write(self) -> PublicModel:
+        """The model, with its blocks written innermost first.
+
+        Raises NotPublicError.
+        """
         for level in self._levels():
             for module in level:
                 self.blocks[module] = self._block(module)
@@ -207,7 +217,7 @@ class Writer:
             self.which[id(call)] = (*texts, method.text).index(method.text)
         return _Block(module, methods, attributes)
 
-    def kin(self, module: int) -> str:
+    def find_list_key(self, module: int) -> str:
         """Equal for modules that can stand in one list: stock layers of one kind, or blocks of one
         class.
         """
@@ -216,7 +226,7 @@ class Writer:
         layer = self.program.modules[module].layer
         return layer.cls if layer is not None else ""
 
-    def base(self, module: int) -> str:
+    def choose_attribute_name(self, module: int) -> str:
         """What the attribute of a module is called, without its number."""
         if module in self.blocks:
             return "layers" if self.made[module].startswith("nn.Sequential") else "block"

@@ -48,16 +48,16 @@ class ModelNames(Protocol):
     #: id of a call -> the number of the method that it is, in its block
     which: dict[int, int]
 
-    def function(self, found: Function) -> str:
+    def name_function(self, found: Function) -> str:
         """The name of the class that does what an `autograd.Function` does."""
 
-    def operator(self, step: Step) -> str:
+    def name_operator(self, step: Step) -> str:
         """The name of the stand-in for an opaque operation."""
 
-    def kin(self, module: int) -> str:
+    def find_list_key(self, module: int) -> str:
         """What modules have in common that may stand in one list."""
 
-    def base(self, module: int) -> str:
+    def choose_attribute_name(self, module: int) -> str:
         """What the attribute of a module is called, without its number."""
 
     def path(self, block: int, module: int) -> str | None:

@@ -18,14 +18,14 @@ class Statement:
     """One statement for the search: what it is but for names, what it reads and makes, and the
     module it calls.
 
-    `kin` is equal for modules that can stand in one list, None where no module is called.
+    `list_key` is equal for modules that can stand in one list, None where no module is called.
     """
 
     shape: Hashable
     reads: tuple[str, ...]
     makes: tuple[str, ...]
     module: int | None = None
-    kin: Hashable = None
+    list_key: Hashable = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
     `wanted_after`: the last statement that reads a value.
     """
     kinds: dict[Hashable, int] = {}
-    shapes = [kinds.setdefault((s.shape, s.kin), len(kinds)) for s in statements]
+    shapes = [kinds.setdefault((s.shape, s.list_key), len(kinds)) for s in statements]
     found: list[Loop] = []
     start = 0
     while start < len(statements):

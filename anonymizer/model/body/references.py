@@ -41,7 +41,7 @@ class References:
             path = context.model.path(parent, module)
             return f"{self.read_module(parent)}.{write_attribute_path(path or '')}"
         if attributes.path(module) is None:
-            attributes.alone[module] = attributes.fresh(context.model.base(module))
+            attributes.alone[module] = attributes.fresh(context.model.choose_attribute_name(module))
         return "self." + write_attribute_path(attributes.path(module) or "")
 
     def enter_loop(self, modules: Iterable[int], variable: str) -> None:

@@ -59,13 +59,13 @@ def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | Modul
             item.wrap,
             reached,
             read_nesting(item.outs),
-            model.function(item.function) if item.function is not None else "",
-            model.operator(item) if item.stand_in is not None else "",
+            model.name_function(item.function) if item.function is not None else "",
+            model.name_operator(item) if item.stand_in is not None else "",
         )
     module = item.module
     local = module is not None and own.parent(module) == block
-    kin = model.kin(module) if module is not None else None
-    return Statement(shape, reads, tuple(flatten_names(item.outs)), module if local else None, kin)
+    key = model.find_list_key(module) if module is not None else None
+    return Statement(shape, reads, tuple(flatten_names(item.outs)), module if local else None, key)
 
 
 def _make_lists(context: BlockContext, loop: Loop) -> bool:
@@ -81,6 +81,6 @@ def _make_lists(context: BlockContext, loop: Loop) -> bool:
         return False
     for modules in loop.modules.values():
         if len(set(modules)) > 1 and modules not in attributes.lists.values():
-            name = attributes.fresh(context.model.base(modules[0]).rstrip("s") + "s")
-            attributes.lists[name] = modules
+            one = context.model.choose_attribute_name(modules[0])
+            attributes.lists[attributes.fresh(one.rstrip("s") + "s")] = modules
     return True

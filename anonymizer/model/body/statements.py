@@ -56,9 +56,9 @@ class ItemWriter:
             called = write_call(node, 0, self._references.read_module(step.module))
             return wrap_in_checkpoint(called, step.wrap)
         if step.function is not None:
-            return write_call(node, 0, f"{self._model.function(step.function)}.apply")
+            return write_call(node, 0, f"{self._model.name_function(step.function)}.apply")
         if step.stand_in is not None:
-            return write_call(node, 0, self._model.operator(step))
+            return write_call(node, 0, self._model.name_operator(step))
         return write_operation(node, self._expressions)
 
 
