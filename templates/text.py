@@ -36,11 +36,11 @@ def render_code_block(text: str, language: str = "") -> str:
     return f"{ticks}{language}\n{escape_unseen(text).rstrip()}\n{ticks}"
 
 
-def render_code(text: str, limit: int = 300) -> str:
+def render_code(text: str) -> str:
     """Text from outside as a code span on one line: nothing in it is markup, a mention or a
     reference.
     """
-    return _between_ticks(fit_on_line(text, limit))
+    return _between_ticks(fit_on_line(text, 300))
 
 
 def _between_ticks(line: str) -> str:

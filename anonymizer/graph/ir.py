@@ -380,15 +380,15 @@ def find_written_inputs(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
-def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
+def prune(graph: Graph) -> Graph:
     """The graph without nodes and inputs that nothing reads.
 
-    In-place operations stay, unless `drop_impure`; so do the inputs whose storage a kept one views.
+    In-place operations stay, and so do the inputs whose storage a kept one views.
     """
     needed = {ref.name for ref in graph.outputs}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.name in needed or (is_impure(node) and not drop_impure):
+        if node.name in needed or is_impure(node):
             kept.append(node)
             needed.update(node.refs())
     kept.reverse()
