@@ -42,6 +42,13 @@ _COLOURS = {
     "#070707": "hue-b",
 }
 TEXT, FAINT, LINE, GOOD, BAD, EAGER, COMPILED = _COLOURS
+#: Other outcomes are `BAD`.
+_OUTCOMES: Mapping[str, str] = {
+    RungOutcome.OK: GOOD,
+    RungOutcome.SKIPPED: FAINT,
+    tables.NO_END: FAINT,
+    tables.NOT_RUN: LINE,
+}
 HEAT_LEVELS = 8
 _HEAT = [f"#0808{level:02d}" for level in range(HEAT_LEVELS + 1)]
 _WIDTH = 7.4
@@ -71,20 +78,13 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
-        for y, (name, *cells) in enumerate(rows):
-            label = name.replace("`", "").replace('backend="', "").replace('mode="', "mode ")
-            label = label.replace('"', "")
+        for y, (name, cells) in enumerate(rows):
+            label = name.replace("mode=", "mode ")
             axes.text(-0.05, y, _plain(label, 30), ha="right", va="center")
-            for x, value in enumerate(cells):
-                outcome = value.replace("*", "")
-                colour = {
-                    RungOutcome.OK: GOOD,
-                    "–": LINE,
-                    RungOutcome.SKIPPED: FAINT,
-                    "no end in time": FAINT,
-                }.get(outcome, BAD)
-                _box(axes, x, y, colour, 0.12 if outcome == "–" else 0.28)
-                axes.text(x + 0.49, y, _plain(outcome, 28), ha="center", va="center")
+            for x, cell in enumerate(cells):
+                colour = _OUTCOMES.get(cell.outcome, BAD)
+                _box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
+                axes.text(x + 0.49, y, _plain(cell.text(), 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
@@ -170,13 +170,12 @@ def plot_reduction(history: Sequence[Sequence[int]]) -> str:
         return ""
     with _figure(2.3) as (figure, axes):
         counts = [row[0] for row in history]
-        last = max(counts[-1], history[-1][0])
         for column, colour, label in ((1, COMPILED, "tensor operations"), (2, FAINT, "lines")):
             sizes = [row[column] for row in history]
             axes.step(counts, sizes, where="post", color=colour, label=label)
             axes.annotate(
                 str(sizes[-1]),
-                (last, sizes[-1]),
+                (counts[-1], sizes[-1]),
                 textcoords="offset points",
                 xytext=(4, 0),
                 va="center",

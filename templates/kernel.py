@@ -8,7 +8,6 @@ the compiler's own error where the bug is there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -140,11 +139,6 @@ def list_targets(report: Json) -> list[tuple[str, str, str]]:
         )
         said = detail or said
     return rows
-
-
-def list_target_outcomes(report: Json) -> list[tuple[str, str]]:
-    """The same as (name, outcome), for pictures and the terminal."""
-    return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in list_targets(report)]
 
 
 def describe_generated(report: Json) -> list[str]:

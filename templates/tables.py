@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from anonymizer.kinds import DYNAMIC, Kind, Layer, RungOutcome
 from templates import kernel
 from templates.text import render_code
 from templates.wording import BACKENDS, read_changes
 
+#: Outcomes of a variation beside those of a rung. The first says more of the machine than of the
+#: compiler.
+NO_END, NOT_RUN = "no end in time", "–"
+#: Outcomes that tell of no failure.
+NO_FAILURE = (RungOutcome.OK, RungOutcome.SKIPPED, NO_END, NOT_RUN)
 #: Values of `list_requirements` that ask for nothing, and what to call them then.
 _NOTHING = ("no", "none", "default", "default (None)")
 _UNNEEDED = {
@@ -31,46 +36,64 @@ def list_columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
-def build_grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic`
-    repeat one outcome.
+class Cell(NamedTuple):
+    """What the repro did in one variation."""
 
-    Of a kernel (target, outcome).
+    outcome: str
+    #: Where it is another than the verdict's.
+    exception: str = ""
+
+    def text(self) -> str:
+        """As people read it."""
+        return f"{self.outcome} {self.exception}".rstrip()
+
+
+def build_grid(report: Mapping[str, Any]) -> list[tuple[str, list[Cell]]]:
+    """The ablation table: variant and outcomes with dynamic=None, True, False; rows without
+    `dynamic` have one outcome.
+
+    Of a kernel target and outcome.
     """
     if kernel.is_kernel(report):
-        return [*kernel.list_target_outcomes(report)]
+        return [(rung["rung"], [Cell(rung["outcome"])]) for rung in report["ladder"]]
     own = str(report["requires"]["dynamic"])
-    cells: dict[str, dict[str, str]] = {}
+    rows: dict[str, dict[str, Cell]] = {}
     for rung in report["ladder"]:
         name, _, dynamic = rung["rung"].partition(DYNAMIC)
-        cells.setdefault(name, {})[dynamic or own] = _cell(rung, report["verdict"])
+        rows.setdefault(name, {})[dynamic or own] = _build_cell(rung, report["verdict"])
     return [
-        (
-            _variant(name),
-            row.get("None", "–"),
-            row.get("True", "–"),
-            row.get("False", "–"),
-        )
-        for name, row in cells.items()
+        (name, [row.get(dynamic, Cell(NOT_RUN)) for dynamic in ("None", "True", "False")])
+        for name, row in rows.items()
     ]
 
 
-def _variant(name: str) -> str:
+def _build_cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> Cell:
+    if rung["outcome"] == RungOutcome.TIMEOUT and verdict["kind"] != Kind.HANG:
+        return Cell(NO_END)
+    raises = rung["outcome"] == RungOutcome.RAISES
+    another = raises and rung["detail"] != verdict["exception"]
+    return Cell(rung["outcome"], rung["detail"] if another else "")
+
+
+def write_variant(name: str) -> str:
+    """The variant of a row as an argument of torch.compile, where it is one."""
     key, _, value = name.partition("=")
     if name in BACKENDS:
-        return f'`backend="{name}"`'
-    return f'`{key}="{value}"`' if key == "mode" else f"`{name}`"
+        return f'backend="{name}"'
+    return f'{key}="{value}"' if key == "mode" else name
 
 
-def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
-    """The outcome, bold if it fails, with the exception where it is another than the verdict's."""
-    if rung["outcome"] in (RungOutcome.OK, RungOutcome.SKIPPED):
-        return str(rung["outcome"])
-    if rung["outcome"] == RungOutcome.TIMEOUT and verdict["kind"] != Kind.HANG:
-        return "no end in time"  # which says more of the machine than of the compiler
-    raises = rung["outcome"] == RungOutcome.RAISES
-    another = raises and rung["detail"] not in ("", verdict["exception"])
-    return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
+def write_grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The rows of `build_grid` in Markdown, what fails in bold."""
+    return [
+        (f"`{write_variant(name)}`", *map(_write_cell, cells)) for name, cells in build_grid(report)
+    ]
+
+
+def _write_cell(cell: Cell) -> str:
+    if cell.outcome in NO_FAILURE:
+        return cell.outcome
+    return f"**{cell.outcome}** {cell.exception}".rstrip()
 
 
 def list_neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:

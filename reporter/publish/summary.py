@@ -21,12 +21,12 @@ from templates import tables, wording
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Of the cells of `tables.build_grid`; others tell of a failure.
+#: Of the outcomes in `tables.build_grid`; others tell of a failure.
 _STYLES: Mapping[str, str] = {
     RungOutcome.OK: "green",
     RungOutcome.SKIPPED: "dim",
-    "no end in time": "dim",
-    "–": "dim",
+    tables.NO_END: "dim",
+    tables.NOT_RUN: "dim",
 }
 _FILES = {
     ISSUE: "the issue as it would be filed",
@@ -103,10 +103,9 @@ class Summary:
             facts.add_row(Text(name, style="dim"), Text(value, style=style))
         yield facts
         ladder = table("variant", *tables.list_columns(self.report.to_json()))
-        for name, *cells in tables.build_grid(self.report.to_json()):
-            plain = [cell.replace("*", "") for cell in cells]
-            styled = [Text(cell, style=_STYLES.get(cell, "red")) for cell in plain]
-            ladder.add_row(Text(self._plain(name)), *styled)
+        for name, cells in tables.build_grid(self.report.to_json()):
+            styled = [Text(each.text(), _STYLES.get(each.outcome, "red")) for each in cells]
+            ladder.add_row(Text(tables.write_variant(name)), *styled)
         yield ladder
         files = table("", "")
         for name, what in _FILES.items():
