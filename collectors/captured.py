@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, Tuple, TypedDict, Union, final
 
+# -- what differs between two runs, where repros are written for it --------------------------------
+
+#: The property of a side effect on Python's state that only one of two runs has, or in another
+#: number of items, or of another type.
+SIDE_EFFECT = "side effect"
+#: The property of an output that is no tensor, or of state that both runs wrote differently; what
+#: may excuse values may excuse this.
+PYTHON_VALUE = "python value"
+
 # -- values ----------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
+from .captured import PYTHON_VALUE as PYTHON_VALUE
+from .captured import SIDE_EFFECT as SIDE_EFFECT
 from .captured import GraphJson, TraceJson
 from .gathered import GatheredJson
 
@@ -647,14 +649,6 @@ class Overrides(CallVariation, total=False):
 
 
 # -- comparing tensors -----------------------------------------------------------------------------
-
-
-#: The property of a side effect on Python's state that only one of two runs has, or in another
-#: number of items, or of another type.
-SIDE_EFFECT = "side effect"
-#: The property of an output that is no tensor, or of state that both runs wrote differently; what
-#: may excuse values may excuse this.
-PYTHON_VALUE = "python value"
 
 
 class MetadataDifference(TypedDict):

@@ -79,7 +79,7 @@ def collect_values(
         "expected": expected,
         "actual": actual,
         "difference": wording.describe_difference(report) if report.get("differs_from") else None,
-        "grid": tables.write_grid(report),
+        "grid": tables.write_grid(tables.build_grid(report)),
         "neighbours": tables.list_neighbour_rows(report),
         "targets": kernel.list_targets(report) if kernel.is_kernel(report) else [],
         "subject": wording.name_subject(report),

@@ -83,11 +83,9 @@ def write_variant(name: str) -> str:
     return f'{key}="{value}"' if key == "mode" else name
 
 
-def write_grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def write_grid(rows: Sequence[tuple[str, Sequence[Cell]]]) -> list[tuple[str, ...]]:
     """The rows of `build_grid` in Markdown, what fails in bold."""
-    return [
-        (f"`{write_variant(name)}`", *map(_write_cell, cells)) for name, cells in build_grid(report)
-    ]
+    return [(f"`{write_variant(name)}`", *map(_write_cell, cells)) for name, cells in rows]
 
 
 def _write_cell(cell: Cell) -> str:

@@ -18,8 +18,6 @@ CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 FACTORY = "program"
 #: The parameter by which a whole script is given what compiles.
 COMPILE = "compile"
-#: The property of what a call writes to Python's state.
-SIDE_EFFECT = "side effect"
 #: How a derivative in eager mode is held against finite differences, as an expression of a callable
 #: and a tuple of its arguments, by the `backward` of a check.
 DERIVATIVES = {

@@ -8,8 +8,9 @@ back.
 from __future__ import annotations
 
 from anonymizer.graph.compilation import write_compilation
-from anonymizer.graph.repro import DERIVATIVES, SIDE_EFFECT, ReproCheck, indent
+from anonymizer.graph.repro import DERIVATIVES, ReproCheck, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from collectors.captured import PYTHON_VALUE, SIDE_EFFECT
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
@@ -178,7 +179,7 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
         ]
     if name == "structure":
         return [actual, f'assert len(expected) == len(actual), "{wrong} of the outputs"']
-    if name in ("python value", "type"):
+    if name in (PYTHON_VALUE, "type"):
         e, a = ("type(e)", "type(a)") if name == "type" else ("e", "a")
         message = f"{wrong} is {{e}} in eager, {{a}} compiled"
         return [

@@ -5,13 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from anonymizer.graph.repro import CACHED, SIDE_EFFECT, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from collectors.captured import PYTHON_VALUE, SIDE_EFFECT
 
 #: What is compared of outputs that are no tensors, by property.
 OF_PYTHON = {
     "type": "type(out) for out in {}",
-    "python value": "out for out in {} if not isinstance(out, torch.Tensor)",
+    PYTHON_VALUE: "out for out in {} if not isinstance(out, torch.Tensor)",
 }
 
 

@@ -28,6 +28,7 @@ from anonymizer.plain.forms import OF_PYTHON, PlainForm
 from anonymizer.plain.makers import MAKERS
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
+from collectors.captured import PYTHON_VALUE
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
@@ -364,7 +365,7 @@ class _Writer:
             return self._each(eager, actual)
         if name == "structure":
             return [f"assert len({actual}) == len({eager})"]
-        if name == "python value":
+        if name == PYTHON_VALUE:
             values = [f"expected = {eager}", f"actual = {actual}"]
             return [*values, "assert actual == expected, (actual, expected)"]
         if name == "type":

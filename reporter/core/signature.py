@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 
@@ -235,8 +236,8 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
 
 def _property(text: str) -> str | None:
     found = re.match(
-        r"(dtype|shape|stride|requires_grad|is_leaf|alias|device|structure|type|python value"
-        r"|side effect)\b",
+        r"(dtype|shape|stride|requires_grad|is_leaf|alias|device|structure|type"
+        rf"|{PYTHON_VALUE}|{SIDE_EFFECT})\b",
         text,
     )
     return found.group(1) if found else None

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.repro import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.text import render_plain
+from collectors.captured import SIDE_EFFECT
 
 MODULE = """class Repro(nn.Module):
 

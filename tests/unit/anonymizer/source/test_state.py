@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.repro import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew, wrap
+from collectors.captured import SIDE_EFFECT
 from reporter.core.operators import list_python_words
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
