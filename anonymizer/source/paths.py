@@ -51,7 +51,7 @@ def _attributes(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     public = context.definitions.public
     for key, record in context.symbols.gathered["classes"].items():
         for name, ref in record["attributes"].items() if key in public else ():
-            yield f"{public[key]}.{context.decisions.member(key, name)}", ref
+            yield f"{public[key]}.{context.decisions.name_member(key, name)}", ref
 
 
 def _defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
@@ -60,7 +60,7 @@ def _defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     for key, record in context.symbols.gathered["functions"].items():
         if key in owners and owners[key][0] in public:
             owner, name, _ = owners[key]
-            path = f"{public[owner]}.{context.decisions.member(owner, name)}"
+            path = f"{public[owner]}.{context.decisions.name_member(owner, name)}"
         elif key in public:
             path = public[key]
         else:
@@ -114,4 +114,4 @@ class _Walk:
             step = f"[{names.attribute(name)!r}]" if mapped else f"[{index}]"
             yield from self.below(path + step, each)
         for name, each in record["state"].items():
-            yield from self.below(f"{path}.{self.context.decisions.state(name)}", each)
+            yield from self.below(f"{path}.{self.context.decisions.name_state(name)}", each)

@@ -139,7 +139,7 @@ def _entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | No
             text = ast.unparse(values.build({"kind": "instance", "id": key}))
             text += "" if record["training"] else ".eval()"
             wanted = ref["name"] if ref["kind"] == "method" else "forward"
-            public = context.decisions.member(record["class"]["id"], wanted)
+            public = context.decisions.name_member(record["class"]["id"], wanted)
             signature = _signature(context, "Repro", public)
             return text if public == "forward" else f"{text}.{public}", signature
         if record["module"]:

@@ -89,14 +89,14 @@ class ClassWriter:
         elif record["shape"] == "enum":
             for field, default in record["fields"]:
                 assert default is not None
-                member = self._decisions.member(key, field)
+                member = self._decisions.name_member(key, field)
                 body.append(build_assignment(member, self._values.build(default)))
         for field, value in record["attributes"].items():
             body.append(
-                build_assignment(self._decisions.member(key, field), self._values.build(value))
+                build_assignment(self._decisions.name_member(key, field), self._values.build(value))
             )
         if record["slots"]:
-            words = [ast.Constant(self._decisions.state(each)) for each in record["slots"]]
+            words = [ast.Constant(self._decisions.name_state(each)) for each in record["slots"]]
             body.insert(0, build_assignment("__slots__", ast.Tuple(list(words), ast.Load())))
         if "__init__" not in record["methods"] and record["shape"] == "class":
             body += self._constructor(key, record)
@@ -125,7 +125,7 @@ class ClassWriter:
         for name, default in record["fields"]:
             if whole or name in needed:
                 value = self._values.build(default) if default is not None else None
-                target = ast.Name(self._decisions.state(name), ast.Store())
+                target = ast.Name(self._decisions.name_state(name), ast.Store())
                 made.append(ast.AnnAssign(target, ast.Name("object", ast.Load()), value, 1))
         return made
 
@@ -137,7 +137,7 @@ class ClassWriter:
             return []
         state = self._shapes.read_state(live)
         parameters = {
-            name: self._decisions.state(name) if name[0] != "*" else "items" for name in given
+            name: self._decisions.name_state(name) if name[0] != "*" else "items" for name in given
         }
         lines = [f"def __init__({', '.join(['self', *parameters.values()])}):"]
         if record["module"]:
@@ -148,7 +148,7 @@ class ClassWriter:
             if name[0] != "*"
         }
         for name, text in values.items():
-            public = self._decisions.state(name)
+            public = self._decisions.name_state(name)
             if name in live.get("buffers", ()):
                 lines.append(f"    self.register_buffer({public!r}, {text})")
             else:
@@ -199,7 +199,9 @@ class ClassWriter:
             self._values.refer,
             self._definitions.problems,
         )
-        made = rewriter.rewrite(self._decisions.member(key, name), (key, name, method["method"]))
+        made = rewriter.rewrite(
+            self._decisions.name_member(key, name), (key, name, method["method"])
+        )
         decorator = _DECORATORS.get(method["method"])
         if method["method"] == "setter":
             decorator = f"{made.name}.setter"

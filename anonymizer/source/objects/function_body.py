@@ -171,7 +171,7 @@ class Rewriter(ast.NodeTransformer):
             return copy.deepcopy(self.value(chain, "", False))
         kind = self.types.receivers.get(id(node), UNKNOWN)
         return ast.Attribute(
-            self.visit(node.value), self.decisions.attribute(node.attr, kind), node.ctx
+            self.visit(node.value), self.decisions.name_attribute(node.attr, kind), node.ctx
         )
 
     def _chain(self, node: ast.Attribute) -> Any:
@@ -201,7 +201,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _text(self, value: str, attribute: bool, einsum: bool = False) -> ast.Constant:
         if attribute and value in self.decisions.private:
-            return ast.Constant(self.decisions.state(value))
+            return ast.Constant(self.decisions.name_state(value))
         if attribute and value in self.names.vocabulary:
             return ast.Constant(value)
         return ast.Constant(self.names.text(value, einsum))
@@ -273,7 +273,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_MatchClass(self, node: Any) -> ast.AST:
         made: Any = self.generic_visit(node)
-        made.kwd_attrs = [self.decisions.attribute(each, UNKNOWN) for each in node.kwd_attrs]
+        made.kwd_attrs = [self.decisions.name_attribute(each, UNKNOWN) for each in node.kwd_attrs]
         return made  # type: ignore[no-any-return]
 
     def _function(self, node: Any) -> ast.AST:

@@ -22,7 +22,7 @@ class FunctionWriter:
             return context.definitions.public[key]
         if key in context.owners and context.owners[key][2] == "static":
             owner, name, _ = context.owners[key]
-            return f"{self._classes.refer(owner)}.{context.decisions.member(owner, name)}"
+            return f"{self._classes.refer(owner)}.{context.decisions.name_member(owner, name)}"
         return self.define(key, context.names.fresh("helper"))
 
     def define(self, key: str, name: str) -> str:

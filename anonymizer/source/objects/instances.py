@@ -106,7 +106,7 @@ class InstanceWriter:
             return self._bare(name, record, bool(cls.get("frozen")))
         if cls["shape"] == "dataclass":
             words = [
-                ast.keyword(self._context.decisions.state(each), self._values.build(value))
+                ast.keyword(self._context.decisions.name_state(each), self._values.build(value))
                 for each, value in record["state"].items()
             ]
             return ast.Call(ast.Name(name, ast.Load()), [], words)
@@ -128,7 +128,7 @@ class InstanceWriter:
         if record["module"]:
             lines.append("    nn.Module.__init__(made)")
         for each, value in record["state"].items():
-            public = self._context.decisions.state(each)
+            public = self._context.decisions.name_state(each)
             text = ast.unparse(self._values.build(value))
             setting = (
                 f"object.__setattr__(made, {public!r}, {text})"

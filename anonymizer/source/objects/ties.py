@@ -36,7 +36,7 @@ def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
             visit(path + inner, each, depth + 1)
         for name, each in record["state"].items():
             if record["module"]:
-                visit(f"{path}.{context.decisions.state(name)}", each, depth + 1)
+                visit(f"{path}.{context.decisions.name_state(name)}", each, depth + 1)
 
     visit(root, {"kind": "instance", "id": key}, 0)
     return list(ast.parse("\n".join(lines)).body)

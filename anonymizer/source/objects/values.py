@@ -153,7 +153,7 @@ class ValueWriter:
             return ast.Call(owner, [self.build(ref["value"])], [])
         cls = ref["class"]
         assert cls["kind"] == "class"
-        return ast.Attribute(owner, self._decisions.member(cls["id"], ref["name"]), ast.Load())
+        return ast.Attribute(owner, self._decisions.name_member(cls["id"], ref["name"]), ast.Load())
 
     def _build_method(self, ref: MethodReference) -> ast.expr:
         owner = ref["owner"]
@@ -164,7 +164,7 @@ class ValueWriter:
         base = self.refer(owner, "method", False)
         return ast.Attribute(
             base,
-            self._decisions.member(key, ref["name"]) if key else ref["name"],
+            self._decisions.name_member(key, ref["name"]) if key else ref["name"],
             ast.Load(),
         )
 

@@ -104,7 +104,7 @@ class _Walk(ast.NodeVisitor):
         if known is not None:
             return known
         if node.id in self.refs and node.id not in self.bound:
-            return self.types.of(self.refs[node.id])
+            return self.types.infer(self.refs[node.id])
         return UNKNOWN if node.id in self.bound else PUBLIC
 
     def infer_Attribute(self, node: ast.Attribute) -> Type:
@@ -112,7 +112,9 @@ class _Walk(ast.NodeVisitor):
         self.types.receivers[id(node)] = receiver
         chain = self.chains.get(ast.unparse(node))
         return (
-            self.types.of(chain) if chain is not None else self.types.attribute(receiver, node.attr)
+            self.types.infer(chain)
+            if chain is not None
+            else self.types.infer_attribute(receiver, node.attr)
         )
 
     def infer_Call(self, node: ast.Call) -> Type:
@@ -129,7 +131,7 @@ class _Walk(ast.NodeVisitor):
         elif isinstance(node.func, ast.Attribute):
             receiver = self.types.receivers.get(id(node.func), UNKNOWN)
             known = _of_method(node.func.attr, receiver)
-        return self.types.call(callee, args, kwargs) if known is None else known
+        return self.types.infer_call(callee, args, kwargs) if known is None else known
 
     def infer_Subscript(self, node: ast.Subscript) -> Type:
         base = self.infer(node.value)

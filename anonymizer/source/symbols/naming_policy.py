@@ -79,7 +79,7 @@ class NamingPolicy:
         owned = [self._owns(atom, node.attr) for atom in kind]
         return not owned or any(owned) and not all(owned)
 
-    def attribute(self, name: str, kind: Type) -> str:
+    def name_attribute(self, name: str, kind: Type) -> str:
         """The public form of an attribute name.
 
         Args:
@@ -103,7 +103,7 @@ class NamingPolicy:
             return self.names.attribute(name)
         return name if known else self.names.attribute(name)
 
-    def member(self, key: str, name: str) -> str:
+    def name_member(self, key: str, name: str) -> str:
         """The public form of a name that the class with the id `key` itself defines."""
         if (
             self.names.is_public_dunder(name)
@@ -115,7 +115,7 @@ class NamingPolicy:
             name, "method" if self.symbols.find_method(key, name) else "attr"
         )
 
-    def state(self, name: str) -> str:
+    def name_state(self, name: str) -> str:
         """The public form of a name in an instance's state."""
         if name in self.sticky or self.names.is_public_dunder(name):
             return name

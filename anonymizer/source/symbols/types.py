@@ -76,20 +76,20 @@ class Types:
                 walk(self, key)
 
     def _seed(self) -> None:
-        entry = self.of(self.symbols.gathered["entry"])
-        given = [self.of(each) for each in self.symbols.gathered["args"]]
-        named = {name: self.of(each) for name, each in self.symbols.gathered["kwargs"].items()}
-        self.call(entry, given, named)
+        entry = self.infer(self.symbols.gathered["entry"])
+        given = [self.infer(each) for each in self.symbols.gathered["args"]]
+        named = {name: self.infer(each) for name, each in self.symbols.gathered["kwargs"].items()}
+        self.infer_call(entry, given, named)
         backend = self.symbols.gathered.get("backend")
         if backend:
-            self.call(self.of(backend), [PUBLIC, PUBLIC], {})
+            self.infer_call(self.infer(backend), [PUBLIC, PUBLIC], {})
         for key, tree in self.symbols.trees.items():
             record = self.symbols.get_function(key)
             names = [*tree.args.posonlyargs, *tree.args.args]
             for name, default in zip(reversed(names), reversed(record["defaults"])):
-                self.bind((key, name.arg), self.of(default))
+                self.bind((key, name.arg), self.infer(default))
             for name_, default in record["kwdefaults"].items():
-                self.bind((key, name_), self.of(default))
+                self.bind((key, name_), self.infer(default))
             if key in self.owners:
                 self._own(key, tree)
 
@@ -114,7 +114,7 @@ class Types:
             self.env[key] = old | kind
             self.changed = True
 
-    def of(self, ref: Reference | None, depth: int = 0) -> Type:
+    def infer(self, ref: Reference | None, depth: int = 0) -> Type:
         """The type of a gathered value."""
         if ref is None or ref["kind"] == "opaque":
             return UNKNOWN
@@ -135,9 +135,9 @@ class Types:
             cls = ref["class"]
             return frozenset({("obj", cls["id"])}) if cls["kind"] == "class" else UNKNOWN
         if ref["kind"] == "method":
-            return self.attribute(self.of(ref["owner"]), ref["name"])
+            return self.infer_attribute(self.infer(ref["owner"]), ref["name"])
         if ref["kind"] in ("partial", "operator", "region"):
-            return self.of(ref["function"])
+            return self.infer(ref["function"])
         return PUBLIC
 
     def _sequence(self, items: Sequence[Reference], depth: int) -> Type:
@@ -145,10 +145,10 @@ class Types:
             return UNKNOWN
         found: set[Atom] = set()
         for each in items:
-            found |= self.of(each, depth + 1)
+            found |= self.infer(each, depth + 1)
         return build_sequence_type(frozenset(found))
 
-    def attribute(self, receiver: Type, name: str) -> Type:
+    def infer_attribute(self, receiver: Type, name: str) -> Type:
         """The type of `receiver.name`."""
         found: set[Atom] = set()
         for atom in receiver:
@@ -163,7 +163,7 @@ class Types:
         if atom[0] == "inst":
             record = self.symbols.get_instance(atom[1])
             if name in record["state"]:
-                return self.of(record["state"][name])
+                return self.infer(record["state"][name])
             assert record["class"]["kind"] == "class"
             key = record["class"]["id"]
         else:
@@ -181,7 +181,7 @@ class Types:
             return frozenset({("meth", target["id"], atom) if bound else ("fn", target["id"])})
         value = self.symbols.find_attribute(key, name)
         if value is not None:
-            return self.of(value)
+            return self.infer(value)
         return self.env.get(
             ("attr", f"{key}.{name}"), UNKNOWN if name in self._find_assigned(key) else PUBLIC
         )
@@ -193,7 +193,7 @@ class Types:
             for field in self.symbols.get_class(each)["fields"]
         }
 
-    def call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
+    def infer_call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
         """Binds arguments and gives the result."""
         found: set[Atom] = set()
         for atom in callee:
@@ -217,7 +217,7 @@ class Types:
             for name in ("forward", "__call__"):
                 target = self._attribute(atom, name)
                 if target != PUBLIC and target:
-                    return self.call(target, args, kwargs)
+                    return self.infer_call(target, args, kwargs)
             return PUBLIC
         return self._construct(atom[1], args, kwargs)
 
