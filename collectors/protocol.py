@@ -840,6 +840,8 @@ class EagerFacts(TypedDict, total=False):
     operators: int
     #: Whether anything was computed in half precision.
     coarse: bool
+    #: Whether any tensor was on a CUDA device.
+    cuda: bool
     #: Whether an output indexes something; what, was saved.
     ties: bool
     #: Class of what the run raised.

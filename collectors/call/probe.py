@@ -62,6 +62,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         self.random: List[str] = []
         self.operators: List[str] = []
         self.coarse = False
+        self.cuda = False
         self.indices: Dict[int, _Indexing] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -85,6 +86,8 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
+        if any(tensor.is_cuda for tensor in (*inputs, *results)):
+            self.cuda = True
         if short in _CASTS and inputs and results:
             self._cast(inputs[-1], results[0])
         write = undefined_writes.find_write(func, args, kwargs or {}, result)
@@ -206,6 +209,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
+        "cuda": watch.cuda,
         "ties": _save(ties, path),
         "error": error,
     }

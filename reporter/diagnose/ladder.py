@@ -92,6 +92,11 @@ class Ladder:
         """Whether eager drew random numbers, torch's or others'."""
         return bool(self.facts.get("random") or self.facts.get("streams"))
 
+    @property
+    def device(self) -> str:
+        """The device that the call computes on: cuda if eager had any tensor there."""
+        return "cuda" if self.facts.get("cuda") else "cpu"
+
 
 class _Flight:
     """A rung under way, with a clock for what dies or is stopped and so cannot tell its own

@@ -203,7 +203,7 @@ class Measurement:
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
             make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
-            SuspectedBug(layer, self.wanted.kind, mode=mode),
+            SuspectedBug(layer, self.wanted.kind, self.captured.device, mode),
             SearchBudget(self.run.limit_to_budget(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,
         )

@@ -43,11 +43,11 @@ _MOST_EARLIER = 32
 
 @dataclass(frozen=True)
 class SuspectedBug:
-    """What is looked for: `mode` is the user's `mode=` of torch.compile, if any."""
+    """What is looked for, on cpu or cuda; `mode` is the user's `mode=` of torch.compile, if any."""
 
     layer: Layer
     kind: Kind
-    device: str = "cpu"
+    device: str
     mode: str | None = None
 
 

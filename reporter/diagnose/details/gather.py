@@ -147,14 +147,17 @@ class _Gatherer:
 
     def find_culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
-        if diagnosis.finding is None or diagnosis.layer in UNBACKED:
+        if diagnosis.finding is None or diagnosis.ladder is None or diagnosis.layer in UNBACKED:
             return None
         mode = diagnosis.finding.options.get("mode")
         names = culprit.list_changeable_settings(diagnosis.layer)
         found = culprit.find(
             make_call_experiment(diagnosis, self.timeout),
             culprit.SuspectedBug(
-                diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
+                diagnosis.layer,
+                diagnosis.kind,
+                diagnosis.ladder.device,
+                mode if isinstance(mode, str) else None,
             ),
             culprit.SearchBudget(self.budget(_MOST_OF_CULPRIT), self.jobs),
             self.say,

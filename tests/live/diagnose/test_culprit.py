@@ -67,7 +67,7 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     experiment = make_call_experiment(diagnosis, RUN)
     culprit = find(
         experiment,
-        SuspectedBug(diagnosis.layer, diagnosis.kind),
+        SuspectedBug(diagnosis.layer, diagnosis.kind, "cpu"),
         SearchBudget(SEARCH, 2),
         abilities=abilities,
     )
@@ -92,7 +92,7 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
         experiment = make_pool_experiment(pool, text(FAULTY), wanted)
         culprit = find(
             experiment,
-            SuspectedBug(Layer.DECOMPOSITION, Kind.WRONG_RESULT),
+            SuspectedBug(Layer.DECOMPOSITION, Kind.WRONG_RESULT, "cpu"),
             SearchBudget(SEARCH, 2),
             abilities=abilities,
         )
@@ -120,7 +120,7 @@ def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_the
     settings = WorkerSettings("inductor")
     with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
         experiment = make_pool_experiment(pool, text(f"culprit/unsigned/{name}"), wanted)
-        bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT)
+        bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu")
         culprit = find(experiment, bug, SearchBudget(SEARCH, 2), abilities=abilities)
     assert culprit.stable
     assert (culprit.subsystem, culprit.operator) == (

@@ -44,6 +44,11 @@ def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
     assert [limit for _, limit in call_session.asked] == [LIMIT] * 5
 
 
+def test_the_device_is_the_one_that_eager_computes_on() -> None:
+    assert climber(MadeUp({}, {"cuda": True})).basics().device == "cuda"
+    assert climber(MadeUp({}, {"cuda": False})).basics().device == "cpu"
+
+
 def test_eager_that_raises_is_asked_again_but_not_in_float64_and_held_against_nothing() -> None:
     call_session = MadeUp({EAGER: raises()})
     climber(call_session).basics()

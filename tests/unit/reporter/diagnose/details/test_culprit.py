@@ -66,11 +66,12 @@ def searched(
     layer: str = "inductor",
     jobs: int = 2,
     abilities: Abilities = NOTHING,
+    device: str = "cpu",
 ) -> CulpritSection:
     budget, kind = 1.0, "wrong_result"
     return find(
         compiler,
-        SuspectedBug(layer, kind),
+        SuspectedBug(layer, kind, device),
         SearchBudget(budget, jobs, compiler.clock),
         abilities=abilities,
     )
@@ -90,6 +91,15 @@ def test_the_cheapest_switch_is_the_workaround() -> None:
     assert gone == {ORDER + " = False", "torch.set_num_threads(1)"}
     assert culprit.workaround == (ORDER + " = False",)
     assert culprit.confirmed and not culprit.not_tried
+
+
+def test_only_the_settings_of_the_device_are_tried() -> None:
+    triton = "torch._inductor.config.triton.persistent_reductions = False"
+    scalar = "torch._inductor.config.cpp.simdlen = 1"
+    for device, one, other in (("cpu", scalar, triton), ("cuda", triton, scalar)):
+        culprit = searched(Compiler(lambda v: True), device=device)
+        tried = {row.setting for row in culprit.switches}
+        assert one in tried and other not in tried
 
 
 def test_two_switches_are_found_where_one_alone_does_nothing() -> None:
