@@ -30,7 +30,17 @@ from reporter.diagnose.measuring import (
     make_diagnosis,
     measure_steadiness,
 )
-from reporter.diagnose.rungs import AGAIN, CACHES_OFF, EAGER, EXACT
+from reporter.diagnose.rungs import (
+    AGAIN,
+    CACHES_OFF,
+    COMPILED,
+    EAGER,
+    EXACT,
+    FALLBACK_RANDOM,
+    FRESH,
+    NOT_DYNAMIC,
+    SCRIPT,
+)
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import drop_state, is_state
 
@@ -68,24 +78,24 @@ class _Fault:
 def judge_difference(climber: Climber) -> Diagnosis:
     """The verdict on a call that returns something else than eager does."""
     finding, ladder = climber.finding, climber.ladder
-    script = MeasuredRung("script", RungOutcome.DIFFERS, comparison=finding.comparison)
+    script = MeasuredRung(SCRIPT, RungOutcome.DIFFERS, comparison=finding.comparison)
     unsteady = excuse(climber, script, OF_EAGER) if finding.comparison else None
     if unsteady:
         return unsteady
     climb(climber)
     # the gradients of a fresh compile are what was compared
-    compiled = ladder[climber.own_name() if finding.grads else "compiled"]
+    compiled = ladder[climber.own_name() if finding.grads else COMPILED]
     if compiled.comparison is not None:
         other_numbers = excuse(climber, compiled, OF_RANDOM_NUMBERS)
         if other_numbers:
             return other_numbers
-        forced = ladder["fallback_random"]
+        forced = ladder[FALLBACK_RANDOM]
         if forced.good:
             compiled = ladder[Backend.AOT_EAGER]
         elif forced.comparison:
             compiled = forced
     if compiled.good and finding.grads and finding.replay:
-        climber.measure("compiled")
+        climber.measure(COMPILED)
         stale = judge_stale_gradient(climber)
         if stale is not None:
             return stale
@@ -100,7 +110,7 @@ def judge_difference(climber: Climber) -> Diagnosis:
                 f" {seen[1] - 1} repetitions did."
             )
             return make_diagnosis(
-                climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",), reproduced=seen
+                climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
             )
         return excuse(climber, own, OF_VALUES) or _diagnose(climber, own, seen)
     return excuse(climber, compiled, OF_VALUES) or _diagnose(climber, compiled)
@@ -133,7 +143,7 @@ def _diagnose(
         fault.kind,
         fault.layer,
         f"{summary} ({detail}){describe_frequency(fault.seen)}.",
-        [EAGER, AGAIN, EXACT, "compiled", climber.own_name(), *fault.cited],
+        [EAGER, AGAIN, EXACT, COMPILED, climber.own_name(), *fault.cited],
         signature=Signature(
             fault.kind, fault.layer, property=name, undefined=_undefined_facts(climber)
         ),
@@ -146,11 +156,11 @@ def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
     """The fault of a graph that was made by an earlier call: it is stale where the call compiled
     afresh is right.
     """
-    fault = replace(fault, cited=("fresh compile",))
-    if not climber.measure("fresh compile").good:
+    fault = replace(fault, cited=(FRESH,))
+    if not climber.measure(FRESH).good:
         return fault
     stale = replace(fault, kind=Kind.STALE_GRAPH)
-    is_steady = fault.seen[0] == fault.seen[1] and climber.ladder["compiled"].compilations > 0
+    is_steady = fault.seen[0] == fault.seen[1] and climber.ladder[COMPILED].compilations > 0
     if is_steady and climber.measure(CACHES_OFF).good:
         layer = fault.layer if fault.layer in INDUCTOR_LAYERS else Layer.INDUCTOR
         stale = replace(stale, layer=layer, cited=(*fault.cited, CACHES_OFF))
@@ -159,7 +169,7 @@ def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
         # Dynamo did not guard on
         seen = measure_steadiness(climber, differs, afresh=False)
         stale = replace(stale, layer=Layer.DYNAMO, seen=seen)
-    climber.measure("dynamic=False")
+    climber.measure(NOT_DYNAMIC)
     return stale
 
 
@@ -168,7 +178,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     refuses the call: what has changed since then is state that Dynamo did not guard on. None where
     it is not so.
     """
-    finding, reused = climber.finding, climber.ladder["compiled"]
+    finding, reused = climber.finding, climber.ladder[COMPILED]
     if not finding.grads or not finding.replay or reused.comparison is None or reused.good:
         return None
     excused = excuse(climber, reused, OF_RANDOM_NUMBERS) or excuse(climber, reused, OF_VALUES)
@@ -189,7 +199,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
         Kind.STALE_GRAPH,
         Layer.DYNAMO,
         summary,
-        (EAGER, AGAIN, EXACT, "compiled", climber.own_name()),
+        (EAGER, AGAIN, EXACT, COMPILED, climber.own_name()),
         signature=Signature(Kind.STALE_GRAPH, Layer.DYNAMO),
         comparison=reused.comparison,
         reproduced=seen,

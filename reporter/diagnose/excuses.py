@@ -19,9 +19,12 @@ from reporter.diagnose.ladder import Climber, MeasuredRung, describe_reference
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import (
     AGAIN,
+    COMPILED,
     EAGER,
+    EMULATED_CASTS,
     EXACT,
     EXPORT,
+    FALLBACK_RANDOM,
     FILLED,
     KEPT_DRAWS,
     NUDGED,
@@ -147,7 +150,7 @@ def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
         f"The program's own operator {names[0]} writes to an argument that its schema does not name"
         f" (mutates_args): without such writes eager differs as well ({without.detail})."
     )
-    cited = (EAGER, "compiled", UNDECLARED)
+    cited = (EAGER, COMPILED, UNDECLARED)
     return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
 
 
@@ -166,7 +169,7 @@ def _ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None
         f" without these caches eager differs as well ({without.detail}). Call such a function"
         " outside of what is compiled."
     )
-    cited = (EAGER, "compiled", UNCACHED)
+    cited = (EAGER, COMPILED, UNCACHED)
     return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
 
 
@@ -184,7 +187,7 @@ def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | 
         f" filled, eager raises {wanted}, too."
     )
     return make_diagnosis(
-        climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, "compiled", FILLED)
+        climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, COMPILED, FILLED)
     )
 
 
@@ -206,7 +209,7 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         "The difference is NumPy's random stream, which compiled code replaces by torch's: with"
         " torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result"
         f" agrees with eager (without: {compiled.detail}).",
-        (EAGER, "compiled", NUMPY),
+        (EAGER, COMPILED, NUMPY),
         comparison=compiled.comparison,
     )
 
@@ -232,7 +235,7 @@ def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
         Kind.RNG,
         Layer.NONE,
         summary,
-        (EAGER, EXPORT, "compiled"),
+        (EAGER, EXPORT, COMPILED),
         comparison=compiled.comparison,
     )
 
@@ -249,7 +252,7 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     # what comes to Inductor draws as eager does, or random numbers are no excuse; a package is
     # compiled by torch.compile then, as AOTInductor has no such setting
     below = EXPORT if is_package else Backend.AOT_EAGER.value
-    name = TORCH_COMPILE_RANDOM if is_package else "fallback_random"
+    name = TORCH_COMPILE_RANDOM if is_package else FALLBACK_RANDOM
     forced = climber.measure(name)
     if not forced.good or differs(climber.ladder[below]):
         return None
@@ -281,7 +284,7 @@ def _unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         "The difference is the random stream: AOTAutograd leaves out random numbers that nobody"
         " uses, so that the next ones are others. Where they are drawn as well, from the same seed"
         f" and with fallback_random, the result agrees with eager (without: {compiled.detail}).",
-        (EAGER, "compiled", KEPT_DRAWS),
+        (EAGER, COMPILED, KEPT_DRAWS),
         comparison=compiled.comparison,
     )
 
@@ -304,7 +307,7 @@ def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
         " others that it writes to the same places; which of them stays is undefined"
         f" ({compiled.detail})."
     )
-    cited = (EAGER, Backend.AOT_EAGER.value, "compiled", REORDERED)
+    cited = (EAGER, Backend.AOT_EAGER.value, COMPILED, REORDERED)
     return make_diagnosis(
         climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
     )
@@ -329,7 +332,7 @@ def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis 
         f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when"
         f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
     )
-    cited = (EAGER, below, "compiled", RECAST)
+    cited = (EAGER, below, COMPILED, RECAST)
     return make_diagnosis(
         climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
     )
@@ -345,7 +348,7 @@ def _agrees_emulated(climber: Climber) -> bool:
         return False
     if differs(climber.ladder[Backend.AOT_EAGER.value]):
         return False
-    emulated = climber.measure("emulate_precision_casts")
+    emulated = climber.measure(EMULATED_CASTS)
     return emulated.comparison is not None and emulated.comparison["tight"]
 
 
@@ -366,7 +369,7 @@ def _precision_cast(climber: Climber, text: str, comparison: Comparison | None) 
         "Fused code keeps float32 where eager rounds to half precision in between; with"
         " torch._inductor.config.emulate_precision_casts = True the results agree (without:"
         f" {text}).",
-        (EAGER, EXACT, Backend.INDUCTOR.value, "emulate_precision_casts"),
+        (EAGER, EXACT, Backend.INDUCTOR.value, EMULATED_CASTS),
         comparison=comparison,
     )
 
@@ -384,7 +387,7 @@ def _restless(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         f"Eager moves {shift} from run to run, as far as the compiled result is off "
         f"({describe(comparison)})."
     )
-    cited = (EAGER, AGAIN, "compiled")
+    cited = (EAGER, AGAIN, COMPILED)
     return make_diagnosis(
         climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
     )
@@ -423,7 +426,7 @@ def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: 
             f"Eager does not return the same twice ({describe(again)}); a later run is off"
             f" {shift}, as far as the compiled result ({describe(comparison)})."
         )
-        cited = (EAGER, AGAIN, "compiled", name)
+        cited = (EAGER, AGAIN, COMPILED, name)
         return make_diagnosis(
             climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
         )
@@ -433,7 +436,7 @@ def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: 
         Layer.NONE,
         f"A change of the inputs by one unit in the last place moves eager's result {shift},"
         f" as far as the compiled result is off ({describe(comparison)}).",
-        (EAGER, "compiled", name),
+        (EAGER, COMPILED, name),
         comparison=comparison,
     )
 
@@ -473,7 +476,7 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
             "The results differ by rounding only, within the tolerance that torch's own comparison"
             f" allows ({text}); {describe_reference(climber.ladder)}."
         )
-    cited = (EAGER, EXACT, "compiled")
+    cited = (EAGER, EXACT, COMPILED)
     return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
@@ -560,7 +563,7 @@ OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
-    Excuse(Kind.RNG, ("fallback_random", TORCH_COMPILE_RANDOM), ALL_DRAWN, _random),
+    Excuse(Kind.RNG, (FALLBACK_RANDOM, TORCH_COMPILE_RANDOM), ALL_DRAWN, _random),
     Excuse(Kind.RNG, (KEPT_DRAWS,), ALL_DRAWN, _unused_draws),
     Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _random_elsewhere),
 )
@@ -569,7 +572,7 @@ OF_VALUES = (
     Excuse(Kind.UNSUPPORTED, (UNCACHED,), VALUES_AND_SIZES, _ignored_cache),
     Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _colliding_writes),
     Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _casts_of_no_meaning),
-    Excuse(Kind.PRECISION_CAST, ("emulate_precision_casts",), VALUES, _precision_casts),
+    Excuse(Kind.PRECISION_CAST, (EMULATED_CASTS,), VALUES, _precision_casts),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _restless),
     Excuse(
         Kind.ILL_CONDITIONED,

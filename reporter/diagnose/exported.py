@@ -16,7 +16,7 @@ from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
 from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import make_diagnosis
-from reporter.diagnose.rungs import EAGER, REFINED, STATIC
+from reporter.diagnose.rungs import COMPILED, EAGER, FRESH, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 
 _FIXES = "Suggested fixes:"
@@ -49,11 +49,11 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
 
     Raises CannotJudgeError if the exporter to ONNX lacks a package of its own.
     """
-    again = climber.measure("compiled")
+    again = climber.measure(COMPILED)
     failure = climber.finding.failure or again.failure
     if failure is None:
         return None
-    cited = (EAGER, "compiled")
+    cited = (EAGER, COMPILED)
     if failure["exception"] == "ModuleNotFoundError" and climber.finding.compiler == Compiler.ONNX:
         raise CannotJudgeError(
             f"the exporter to ONNX cannot run here ({failure['first_line']}); install onnx,"
@@ -61,7 +61,7 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
         )
     message = failure["message"]
     if climber.finding.replay:
-        fresh = climber.measure("fresh compile")
+        fresh = climber.measure(FRESH)
         if fresh.good:
             return _other_inputs(climber, failure)
     if message.startswith(_CONSTRAINTS):
@@ -98,7 +98,7 @@ def _other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
     if dynamic:
         summary += " The sizes were declared as dynamic, and torch has put a condition on them."
     kind = Kind.UNSUPPORTED if dynamic else Kind.INVALID_PROGRAM
-    return make_diagnosis(climber, kind, Layer.EXPORT, summary, (EAGER, "fresh compile"))
+    return make_diagnosis(climber, kind, Layer.EXPORT, summary, (EAGER, FRESH))
 
 
 def _constraints(climber: Climber, failure: Failure) -> Diagnosis | None:

@@ -48,7 +48,16 @@ from reporter.diagnose.no_finding import (
     judge_stated_limit,
     judge_without_finding,
 )
-from reporter.diagnose.rungs import AGAIN, EAGER, NO_FULLGRAPH
+from reporter.diagnose.rungs import (
+    AGAIN,
+    COMPILED,
+    DYNAMIC,
+    EAGER,
+    FRESH,
+    MARKED_DYNAMIC,
+    NO_FULLGRAPH,
+    SCRIPT,
+)
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.temporary import find_shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
@@ -163,13 +172,13 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     """Eager raises: a bug only if the compiled call returns, or takes the process down instead."""
     finding = climber.finding
     names = climb(climber)
-    compiled, eager = climber.ladder["compiled"], climber.ladder[EAGER]
+    compiled, eager = climber.ladder[COMPILED], climber.ladder[EAGER]
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
         return _death(climber)
     if not compiled.good:
         summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
         return make_diagnosis(
-            climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, "compiled")
+            climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, COMPILED)
         )
     if climber.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
@@ -193,7 +202,7 @@ def _unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a failure that nothing but the script's own call has shown."""
     summary = f"The script's compiled call {what}, but none of {seen[1] - 1} repetitions did."
     return make_diagnosis(
-        climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",), reproduced=seen
+        climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
     )
 
 
@@ -231,7 +240,7 @@ def _death(climber: Climber) -> Diagnosis:
 def _hang(climber: Climber) -> Diagnosis:
     """The compiled call did not end within its limit."""
     names = climb_while_it_hangs(climber)
-    stuck = climber.ladder["compiled"]
+    stuck = climber.ladder[COMPILED]
     if stuck.outcome == RungOutcome.DIED:
         return _death(climber)
     if stuck.outcome in (RungOutcome.RAISES, RungOutcome.DIFFERS):
@@ -248,7 +257,7 @@ def _hang(climber: Climber) -> Diagnosis:
             "The script's compiled call was slower than the limit, but ends when repeated"
             f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
-        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",))
+        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,))
     layer = find_failing_layer(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
     torch_frame = stacks.parse_thread_dump(stuck.stack)
     where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
@@ -297,7 +306,7 @@ def _crash(climber: Climber) -> Diagnosis:
     if stale is not None:
         return stale
     own = climber.own_name()
-    rung = climber.ladder[own if finding.grads else "compiled"]
+    rung = climber.ladder[own if finding.grads else COMPILED]
     failure = finding.failure or rung.failure
     assert failure is not None
     explained = _explain_crash(climber, failure, names)
@@ -332,7 +341,7 @@ def _layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) 
     """The layer that raises; `names` are the rungs that were climbed."""
     layer = find_failing_layer(climber, _raises)
     if layer == Layer.INDUCTOR and not any(
-        _raises(climber.ladder[name]) for name in names if name != "compiled"
+        _raises(climber.ladder[name]) for name in names if name != COMPILED
     ):  # no backend shows it afresh, so only the traceback tells
         return stacks.find_raising_layer(failure) or layer
     return layer
@@ -346,7 +355,7 @@ def _needs_recompiling(climber: Climber) -> bool:
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
     if not recompiled or not _raises(climber.ladder[climber.own_name()]):
         return False
-    alone = [climber.measure(name) for name in ("fresh compile", "dynamic=True", "mark_dynamic")]
+    alone = [climber.measure(name) for name in (FRESH, DYNAMIC, MARKED_DYNAMIC)]
     return all(rung.good for rung in alone)
 
 
@@ -377,7 +386,7 @@ def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -
             f" kernel promises ({failure['first_line'].rstrip('.')})."
         )
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
-    raised = MeasuredRung("script", RungOutcome.RAISES, failure=failure)
+    raised = MeasuredRung(SCRIPT, RungOutcome.RAISES, failure=failure)
     excused = excuse(climber, raised, OF_EXCEPTIONS)
     if excused is not None:
         return excused

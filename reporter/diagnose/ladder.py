@@ -34,6 +34,7 @@ from reporter.diagnose.comparisons import describe, drop_metadata
 from reporter.diagnose.rungs import (
     AGAIN,
     AS_GIVEN,
+    COMPILED,
     CUSTOM,
     EAGER,
     EXACT,
@@ -43,6 +44,7 @@ from reporter.diagnose.rungs import (
     PACKAGE,
     REFINED,
     RUNGS,
+    SCRIPT,
 )
 from reporter.recording import questions, side_effects
 from reporter.recording.call_session import compute_longest_wait
@@ -227,7 +229,7 @@ class Climber:
         returned = self.finding.returned
         if returned is None or not self.ladder[EAGER].good:
             return None
-        return self._judge(MeasuredRung("script", RungOutcome.OK, snapshot=returned))
+        return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, snapshot=returned))
 
     def repeats(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
@@ -237,7 +239,7 @@ class Climber:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            self._waiting[name] = self._rung(Backend.INDUCTOR if fresh else "compiled")
+            self._waiting[name] = self._rung(Backend.INDUCTOR if fresh else COMPILED)
         self._start_waiting()
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]

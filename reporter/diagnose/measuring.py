@@ -22,7 +22,7 @@ from reporter.core.kinds import (
     classify_backend,
 )
 from reporter.diagnose.ladder import Climber, MeasuredRung
-from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
+from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
 from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.
@@ -60,7 +60,7 @@ def climb(climber: Climber) -> tuple[str, ...]:
     if compiler in RUNGS_OF:
         return _measure(climber, RUNGS_OF[compiler])
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    return _measure(climber, ("compiled", *(backend.value for backend in below), own))
+    return _measure(climber, (COMPILED, *(backend.value for backend in below), own))
 
 
 def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
     finding = climber.finding
     if finding.seconds < LONG or finding.replay or climber.own_name() != Backend.INDUCTOR:
         return climb(climber)
-    exact = climber.own_name() if finding.grads else "compiled"
+    exact = climber.own_name() if finding.grads else COMPILED
     names = _measure(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
     return names if climber.ladder[names[-1]].good else climb(climber)
 
@@ -89,13 +89,13 @@ def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
     if climber.finding.compiler in RUNGS_OF:
         return climb(climber)
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    climber.start_ahead(("compiled",))
-    names = ["compiled"]
+    climber.start_ahead((COMPILED,))
+    names = [COMPILED]
     for name in (*(backend.value for backend in below), own):
         names.append(name)
         if climber.measure(name).outcome == RungOutcome.TIMEOUT:
             break
-    climber.measure("compiled")
+    climber.measure(COMPILED)
     rungs = climber.ladder.rungs
     for name in names[1:]:  # the ladder has the user's call first
         rungs[name] = rungs.pop(name)
@@ -156,7 +156,7 @@ def measure_steadiness(
     Where no repetition has shown it yet, it is repeated a few times more. `afresh` False counts
     the graph that the program had, and none that is compiled anew.
     """
-    names = ("compiled", climber.own_name()) if afresh else ("compiled",)
+    names = (COMPILED, climber.own_name()) if afresh else (COMPILED,)
     own = [climber.ladder[name] for name in names]
     runs = [rung for rung in own if rung.outcome != RungOutcome.SKIPPED]
     if climber.finding.grads:  # the reused call was made without the gradients that show it

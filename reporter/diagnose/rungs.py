@@ -24,13 +24,23 @@ UNDECLARED = "eager mode without undeclared writes"
 UNCACHED = "eager mode without lru_cache"
 #: With other clocks and addresses: what a side effect must not depend on.
 OTHER_CLOCK = "eager mode at another time"
+#: What the script's own compiled call did; it is judged like a rung, and never measured.
+SCRIPT = "script"
+#: That call made again, with the graphs that the program had.
+COMPILED = "compiled"
 #: The script's own compiled call, where the compiler's caches give it nothing.
 CACHES_OFF = "caches off"
 #: The eager runs that tell which side effects can be compared.
 OTHER_RUNS = (AGAIN, OTHER_CLOCK)
 NUMPY = "use_numpy_random_stream"
-#: With eager's random numbers, and with the draws whose numbers nobody uses.
-KEPT_DRAWS = "fallback_random with unused draws"
+#: With eager's random numbers; with those and the draws whose numbers nobody uses.
+FALLBACK_RANDOM, KEPT_DRAWS = "fallback_random", "fallback_random with unused draws"
+#: With eager's roundings to half precision.
+EMULATED_CASTS = "emulate_precision_casts"
+#: Compiled without the earlier calls.
+FRESH = "fresh compile"
+#: With sizes as symbols or as numbers, and with every size of the inputs marked as dynamic.
+DYNAMIC, NOT_DYNAMIC, MARKED_DYNAMIC = "dynamic=True", "dynamic=False", "mark_dynamic"
 #: The user's compile, allowed to break the graph.
 NO_FULLGRAPH = "fullgraph=False"
 #: An exported program: the user's export, its modes, its first steps alone.
@@ -43,9 +53,9 @@ REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static
 TORCH_COMPILE, TORCH_COMPILE_RANDOM = "torch.compile", "torch.compile with fallback_random"
 #: The rungs of an exported program, in the order that localises a fault.
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
-    Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
-    Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
-    Compiler.ONNX: ("compiled", EXPORT, ONNX_RUNTIME),
+    Compiler.EXPORT: (COMPILED, STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
+    Compiler.AOTI: (COMPILED, EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
+    Compiler.ONNX: (COMPILED, EXPORT, ONNX_RUNTIME),
 }
 #: Rungs that make the user's own compile or export again; `--rungs` cannot name them.
 AS_GIVEN = frozenset({CUSTOM, EXPORT, PACKAGE, ONNX_RUNTIME})
@@ -64,12 +74,12 @@ RUNGS: Mapping[str, Rung] = {
     UNDECLARED: {"how": "eager", "undeclared": True},
     UNCACHED: {"how": "eager", "uncached": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},
-    "compiled": {"how": "reused"},
+    COMPILED: {"how": "reused"},
     CACHES_OFF: {"how": "reused", "fresh": True},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
     UNBOUND: {"how": "compiled", "backend": Backend.AOT_EAGER.value, "unbound": True},
     Backend.INDUCTOR.value: {"how": "compiled"},
-    "fallback_random": {
+    FALLBACK_RANDOM: {
         "how": "compiled",
         "config": {"torch._inductor.config.fallback_random": True},
     },
@@ -85,15 +95,15 @@ RUNGS: Mapping[str, Rung] = {
             "torch._inductor.config.fallback_random": True,
         },
     },
-    "emulate_precision_casts": {
+    EMULATED_CASTS: {
         "how": "compiled",
         "config": {"torch._inductor.config.emulate_precision_casts": True},
     },
     # a cache on disk may hold the graph of an earlier call
-    "fresh compile": {"how": "compiled", "replay": False, "fresh": True},
-    "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
-    "dynamic=False": {"how": "compiled", "dynamic": False},
-    "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
+    FRESH: {"how": "compiled", "replay": False, "fresh": True},
+    DYNAMIC: {"how": "compiled", "replay": False, "dynamic": True},
+    NOT_DYNAMIC: {"how": "compiled", "dynamic": False},
+    MARKED_DYNAMIC: {"how": "compiled", "replay": False, "mark_dynamic": True},
     NO_FULLGRAPH: {"how": "compiled", "fullgraph": False},
     STRICT: {"how": "compiled", "strict": True},
     NON_STRICT: {"how": "compiled", "strict": False},

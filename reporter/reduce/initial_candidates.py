@@ -38,7 +38,7 @@ from reporter.core.kinds import (
     Layer,
     RungOutcome,
 )
-from reporter.diagnose.rungs import EAGER, EXACT, NON_STRICT, STRICT
+from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
@@ -110,7 +110,7 @@ def _config(
         config["torch._inductor.config.fallback_random"] = "True"
     if diagnosis.is_from_cache:
         config.update([CACHED])
-    if ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
+    if ladder[EMULATED_CASTS].outcome == RungOutcome.DIFFERS:
         config["torch._inductor.config.emulate_precision_casts"] = "True"
     return tuple(config.items())
 

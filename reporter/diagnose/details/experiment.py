@@ -42,7 +42,7 @@ from reporter.core.kinds import (
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, is_same_crash, sign_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
-from reporter.diagnose.rungs import EAGER, EXACT, OTHER_RUNS
+from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
@@ -130,7 +130,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
     wanted = diagnosis.signature or Signature(diagnosis.kind)
     eager = ladder[EAGER]
-    forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
+    forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
 
     runs = [ladder[name] for name in OTHER_RUNS]
     snapshots = [run.snapshot for run in runs if run.snapshot]

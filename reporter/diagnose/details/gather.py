@@ -22,6 +22,7 @@ from reporter.core.kinds import (
 from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
 from reporter.diagnose.details.experiment import ask_abilities, make_call_experiment
 from reporter.diagnose.ladder import describe_reference
+from reporter.diagnose.rungs import FALLBACK_RANDOM
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from reporter.report.sections import (
@@ -132,7 +133,7 @@ class _Gatherer:
         finding, ladder = diagnosis.finding, diagnosis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
             return None
-        forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
+        forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
         settings = divergence.PrefixSettings(
             grads=diagnosis.kind == Kind.WRONG_GRADIENT,
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
