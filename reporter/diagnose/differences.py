@@ -84,24 +84,24 @@ def judge_difference(climber: Climber) -> Diagnosis:
         return unsteady
     climb(climber)
     # the gradients of a fresh compile are what was compared
-    compiled = ladder[climber.own_name() if finding.grads else COMPILED]
+    compiled = ladder[climber.find_own_rung() if finding.grads else COMPILED]
     if compiled.comparison is not None:
         other_numbers = excuse(climber, compiled, OF_RANDOM_NUMBERS)
         if other_numbers:
             return other_numbers
         forced = ladder[FALLBACK_RANDOM]
-        if forced.good:
+        if forced.agrees:
             compiled = ladder[Backend.AOT_EAGER]
         elif forced.comparison:
             compiled = forced
-    if compiled.good and finding.grads and finding.replay:
+    if compiled.agrees and finding.grads and finding.replay:
         climber.measure(COMPILED)
         stale = judge_stale_gradient(climber)
         if stale is not None:
             return stale
-    if compiled.comparison is None or compiled.good:
-        own = None if ladder.facts.get("random") else climber.own_call()
-        if own is None or own.good:
+    if compiled.comparison is None or compiled.agrees:
+        own = None if ladder.facts.get("random") else climber.judge_own_call()
+        if own is None or own.agrees:
             return judge_harmless_difference(climber, compiled)
         seen = measure_steadiness(climber, differs)
         if is_never_repeated(climber, seen):
@@ -126,7 +126,7 @@ def _diagnose(
     seen = seen or measure_steadiness(climber, differs)
     kind, name = _kind(climber, compiled)
     fault = _Fault(kind, layer, seen)
-    if name == SIDE_EFFECT and climber.ladder[climber.own_name()].good:
+    if name == SIDE_EFFECT and climber.ladder[climber.find_own_rung()].agrees:
         # a graph that is reused for other state: what writes it is Dynamo's
         fault = replace(fault, layer=Layer.DYNAMO)
     elif kind != Kind.WRONG_METADATA:
@@ -143,7 +143,7 @@ def _diagnose(
         fault.kind,
         fault.layer,
         f"{summary} ({detail}){describe_frequency(fault.seen)}.",
-        [EAGER, AGAIN, EXACT, COMPILED, climber.own_name(), *fault.cited],
+        [EAGER, AGAIN, EXACT, COMPILED, climber.find_own_rung(), *fault.cited],
         signature=Signature(
             fault.kind, fault.layer, property=name, undefined=_undefined_facts(climber)
         ),
@@ -157,14 +157,14 @@ def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
     afresh is right.
     """
     fault = replace(fault, cited=(FRESH,))
-    if not climber.measure(FRESH).good:
+    if not climber.measure(FRESH).agrees:
         return fault
     stale = replace(fault, kind=Kind.STALE_GRAPH)
     is_steady = fault.seen[0] == fault.seen[1] and climber.ladder[COMPILED].compilations > 0
-    if is_steady and climber.measure(CACHES_OFF).good:
+    if is_steady and climber.measure(CACHES_OFF).agrees:
         layer = fault.layer if fault.layer in INDUCTOR_LAYERS else Layer.INDUCTOR
         stale = replace(stale, layer=layer, cited=(*fault.cited, CACHES_OFF))
-    elif climber.ladder[climber.own_name()].good:
+    elif climber.ladder[climber.find_own_rung()].agrees:
         # compiled now, with the earlier sizes, it is right: what has changed is state that
         # Dynamo did not guard on
         seen = measure_steadiness(climber, differs, afresh=False)
@@ -179,18 +179,18 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     it is not so.
     """
     finding, reused = climber.finding, climber.ladder[COMPILED]
-    if not finding.grads or not finding.replay or reused.comparison is None or reused.good:
+    if not finding.grads or not finding.replay or reused.comparison is None or reused.agrees:
         return None
     excused = excuse(climber, reused, OF_RANDOM_NUMBERS) or excuse(climber, reused, OF_VALUES)
     if excused is not None:
         return excused
-    own = climber.ladder[climber.own_name()]
+    own = climber.ladder[climber.find_own_rung()]
     # where a fresh compile refuses the call, the script's own gradients were not compared
     is_compared = finding.comparison is not None
     seen = measure_steadiness(climber, differs, afresh=False) if is_compared else (1, 1)
     detail = reused.detail or describe(reused.comparison)
     afresh = "compiled afresh it is right"
-    if not own.good:
+    if not own.agrees:
         raised = own.failure["exception"] if own.failure else "an exception"
         afresh = f"where a fresh compile raises {raised}"
     summary = f"A compiled graph that is reused returns wrong gradients, {afresh} ({detail})."
@@ -199,7 +199,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
         Kind.STALE_GRAPH,
         Layer.DYNAMO,
         summary,
-        (EAGER, AGAIN, EXACT, COMPILED, climber.own_name()),
+        (EAGER, AGAIN, EXACT, COMPILED, climber.find_own_rung()),
         signature=Signature(Kind.STALE_GRAPH, Layer.DYNAMO),
         comparison=reused.comparison,
         reproduced=seen,

@@ -49,7 +49,7 @@ def judge_value(climber: Climber) -> Diagnosis:
     if compared is None or compared["same"]:
         summary = "The operator gives what float64 gives, once it is called alone."
         return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.EAGER, summary, cited)
-    seen = (2, 2) if eager.good and again.good else (1, 2)
+    seen = (2, 2) if eager.agrees and again.agrees else (1, 2)
     detail = climber.ladder[EXACT].detail
     summary = f"An operator returns wrong values in eager mode ({detail or 'against float64'})."
     return make_diagnosis(

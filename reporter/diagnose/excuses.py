@@ -200,7 +200,7 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """
     if "numpy" not in (climber.ladder.facts.get("streams") or ()) or not differs(compiled):
         return None
-    if not climber.measure(NUMPY).good:
+    if not climber.measure(NUMPY).agrees:
         return None
     return make_diagnosis(
         climber,
@@ -218,11 +218,11 @@ def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
     """ONNX Runtime draws by itself, and nothing makes it draw as eager does."""
     if (
         not climber.ladder.facts.get("random")
-        or climber.own_name() != ONNX_RUNTIME
-        or compiled.good
+        or climber.find_own_rung() != ONNX_RUNTIME
+        or compiled.agrees
     ):
         return None
-    if not climber.measure(EXPORT).good:
+    if not climber.measure(EXPORT).agrees:
         return None
     summary = (
         "The difference is the random stream: ONNX Runtime draws random numbers of its own. The"
@@ -246,15 +246,15 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """
     if not climber.ladder.facts.get("random"):
         return None
-    is_package = climber.own_name() == PACKAGE
-    if climber.own_name() != Backend.INDUCTOR and not is_package or compiled.good:
+    is_package = climber.find_own_rung() == PACKAGE
+    if climber.find_own_rung() != Backend.INDUCTOR and not is_package or compiled.agrees:
         return None
     # what comes to Inductor draws as eager does, or random numbers are no excuse; a package is
     # compiled by torch.compile then, as AOTInductor has no such setting
     below = EXPORT if is_package else Backend.AOT_EAGER.value
     name = TORCH_COMPILE_RANDOM if is_package else FALLBACK_RANDOM
     forced = climber.measure(name)
-    if not forced.good or differs(climber.ladder[below]):
+    if not forced.agrees or differs(climber.ladder[below]):
         return None
     return make_diagnosis(
         climber,
@@ -262,7 +262,7 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         Layer.NONE,
         "The difference is the random stream: with torch._inductor.config.fallback_random = True"
         f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
-        (EAGER, climber.own_name(), name),
+        (EAGER, climber.find_own_rung(), name),
         comparison=compiled.comparison,
     )
 
@@ -273,9 +273,11 @@ def _unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """
     if not climber.ladder.facts.get("random") or not differs(compiled):
         return None
-    if climber.own_name() != Backend.INDUCTOR or not differs(climber.ladder[Backend.AOT_EAGER]):
+    if climber.find_own_rung() != Backend.INDUCTOR or not differs(
+        climber.ladder[Backend.AOT_EAGER]
+    ):
         return None
-    if not climber.ladder[Backend.EAGER].good or not climber.measure(KEPT_DRAWS).good:
+    if not climber.ladder[Backend.EAGER].agrees or not climber.measure(KEPT_DRAWS).agrees:
         return None
     return make_diagnosis(
         climber,
@@ -320,8 +322,10 @@ def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis 
     """
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
-    below = EXPORT if climber.own_name() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
-    if not facts.get("undefined_casts") or not climber.ladder[below].good:
+    below = (
+        EXPORT if climber.find_own_rung() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
+    )
+    if not facts.get("undefined_casts") or not climber.ladder[below].agrees:
         return None
     changed = climber.measure(RECAST)
     moves = changed.comparison is not None and _moves(changed, comparison)
@@ -344,7 +348,7 @@ def _agrees_emulated(climber: Climber) -> bool:
     Not asked where they already differ without any fused code: the setting changes nothing there,
     and it compiles every kernel anew.
     """
-    if not climber.ladder.facts.get("coarse") or climber.own_name() != Backend.INDUCTOR:
+    if not climber.ladder.facts.get("coarse") or climber.find_own_rung() != Backend.INDUCTOR:
         return False
     if differs(climber.ladder[Backend.AOT_EAGER.value]):
         return False
@@ -460,13 +464,13 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
             "The compiled result agrees with float64 where eager is not finite"
             f" ({text}): eager overflows, or one of its operators is wrong."
         )
-    elif climber.ladder[EXACT].good and (far := _eager_far_off(comparison)):
+    elif climber.ladder[EXACT].agrees and (far := _eager_far_off(comparison)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
             " is wrong."
         )
-    elif climber.ladder[EXACT].good:
+    elif climber.ladder[EXACT].agrees:
         summary = (
             "The results differ by rounding only: the compiled one is as close to float64 as eager"
             f" ({text})."

@@ -62,7 +62,7 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     message = failure["message"]
     if climber.finding.replay:
         fresh = climber.measure(FRESH)
-        if fresh.good:
+        if fresh.agrees:
             return _other_inputs(climber, failure)
     if message.startswith(_CONSTRAINTS):
         return _constraints(climber, failure)
@@ -114,7 +114,7 @@ def _constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
     tried = climber.measure(REFINED)
     if tried.outcome == RungOutcome.SKIPPED:
         tried = climber.measure(STATIC)
-    if not tried.good:
+    if not tried.agrees:
         return None
     summary = (
         "The module does not have the dynamic shapes that it is exported with. Torch suggests"

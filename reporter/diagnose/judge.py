@@ -128,7 +128,7 @@ def is_tight(finding: Finding) -> bool:
 
 
 def _judge_finding(climber: Climber, rungs: tuple[str, ...]) -> Diagnosis:
-    climber.basics()
+    climber.measure_basics()
     try:
         return _verdict(climber)
     finally:
@@ -175,7 +175,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     compiled, eager = climber.ladder[COMPILED], climber.ladder[EAGER]
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
         return _death(climber)
-    if not compiled.good:
+    if not _returns(compiled):
         summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
         return make_diagnosis(
             climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, COMPILED)
@@ -183,7 +183,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     if climber.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
         return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
-    layer = find_failing_layer(climber, lambda rung: rung.good)
+    layer = find_failing_layer(climber, _returns)
     assert eager.failure is not None
     return make_diagnosis(
         climber,
@@ -194,7 +194,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
         (EAGER, AGAIN, *names),
         signature=Signature(Kind.ACCEPTS_INVALID, layer, exception=eager.failure["exception"]),
         failure=eager.failure,
-        reproduced=measure_steadiness(climber, lambda rung: rung.good),
+        reproduced=measure_steadiness(climber, _returns),
     )
 
 
@@ -286,7 +286,7 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     cited = [EAGER, *names]
     if climber.finding.options.get("fullgraph"):
         cited.append(NO_FULLGRAPH)
-        if not climber.measure(NO_FULLGRAPH).good:
+        if not climber.measure(NO_FULLGRAPH).agrees:
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
     layer = find_failing_layer(climber, _raises)
@@ -305,7 +305,7 @@ def _crash(climber: Climber) -> Diagnosis:
     stale = judge_stale_gradient(climber)
     if stale is not None:
         return stale
-    own = climber.own_name()
+    own = climber.find_own_rung()
     rung = climber.ladder[own if finding.grads else COMPILED]
     failure = finding.failure or rung.failure
     assert failure is not None
@@ -337,6 +337,11 @@ def _raises(rung: MeasuredRung) -> bool:
     return rung.outcome == RungOutcome.RAISES
 
 
+def _returns(rung: MeasuredRung) -> bool:
+    """Whether a call returns that eager, which raises, cannot be held against."""
+    return rung.outcome == RungOutcome.OK
+
+
 def _layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
     """The layer that raises; `names` are the rungs that were climbed."""
     layer = find_failing_layer(climber, _raises)
@@ -353,10 +358,10 @@ def _needs_recompiling(climber: Climber) -> bool:
     """
     finding = climber.finding
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
-    if not recompiled or not _raises(climber.ladder[climber.own_name()]):
+    if not recompiled or not _raises(climber.ladder[climber.find_own_rung()]):
         return False
     alone = [climber.measure(name) for name in (FRESH, DYNAMIC, MARKED_DYNAMIC)]
-    return all(rung.good for rung in alone)
+    return all(rung.agrees for rung in alone)
 
 
 def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:

@@ -74,7 +74,7 @@ class MeasuredRung:
     compilations: int = 0
 
     @property
-    def good(self) -> bool:
+    def agrees(self) -> bool:
         """Ran, and agrees with eager by the receiving side's rule."""
         return self.outcome == RungOutcome.OK
 
@@ -148,12 +148,12 @@ class Climber:
         self._exact: str | None = None
         self._ties: str | None = None
 
-    def basics(self) -> Ladder:
+    def measure_basics(self) -> Ladder:
         """Eager, eager again, facts, float64: what the program is without a compiler."""
         eager = self._run(EAGER)
         self.progress(AGAIN)
         again = self._run(AGAIN)
-        if again.good and eager.good:
+        if again.agrees and eager.agrees:
             self._judge(again)
         path = self._path("probe")
         probe = questions.run({"how": "probe", "snapshot": path})
@@ -161,12 +161,12 @@ class Climber:
             self.finding.call_session.request(probe, self.timeout).get("facts") or {}
         )
         self._ties = path if self.ladder.facts.get("ties") else None
-        if eager.good:
+        if eager.agrees:
             exact = self._run(EXACT)
-            self._exact = exact.snapshot if exact.good else None
+            self._exact = exact.snapshot if exact.agrees else None
         return self.ladder
 
-    def own_name(self) -> str:
+    def find_own_rung(self) -> str:
         """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
         callable. For an exported program the name of what made it.
         """
@@ -212,7 +212,7 @@ class Climber:
             self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
     def _rung(self, name: str) -> Rung:
-        if name not in RUNGS and name not in AS_GIVEN and name != self.own_name():
+        if name not in RUNGS and name not in AS_GIVEN and name != self.find_own_rung():
             raise ValueError(f"there is no rung {name}")
         rung: Rung = RUNGS.get(name) or {"how": "compiled"}
         if name == EXPORT and self.finding.compiler != Compiler.EXPORT:
@@ -222,16 +222,16 @@ class Climber:
         replay = self.finding.replay and rung["how"] == "compiled"
         return {**rung, "replay": replay and rung.get("replay", True)}
 
-    def own_call(self) -> MeasuredRung | None:
+    def judge_own_call(self) -> MeasuredRung | None:
         """The script's own compiled call, judged again with everything that is known by now; None
         if it did not return.
         """
         returned = self.finding.returned
-        if returned is None or not self.ladder[EAGER].good:
+        if returned is None or not self.ladder[EAGER].agrees:
             return None
         return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, snapshot=returned))
 
-    def repeats(self, count: int) -> list[MeasuredRung]:
+    def repeat_call(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
         steady one.
         """
@@ -285,7 +285,7 @@ class Climber:
 
     def _judge(self, rung: MeasuredRung) -> MeasuredRung:
         reference = self.ladder[EAGER]
-        if not (rung.good and reference.good):
+        if not (rung.agrees and reference.agrees):
             return rung
 
         def ask(again: Sequence[str]) -> Comparison | None:
@@ -314,7 +314,7 @@ class Climber:
     def compare_exact(self) -> Comparison | None:
         """Eager held against its own run in float64, as if that were the reference."""
         eager, exact = self.ladder[EAGER], self.ladder[EXACT]
-        if not (eager.good and exact.good and eager.snapshot and exact.snapshot):
+        if not (eager.agrees and exact.agrees and eager.snapshot and exact.snapshot):
             return None
         question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
         found = self.finding.call_session.request(question, self.timeout).get("comparison")
@@ -333,7 +333,7 @@ class Climber:
 def describe_reference(ladder: Ladder) -> str:
     """What the compared numbers were held against, in words that name nothing of the program."""
     exact = ladder[EXACT]
-    if exact.good:
+    if exact.agrees:
         return "eager in float64, dtypes named inside the program and autocast included"
     failed = exact.failure["exception"] if exact.failure else exact.outcome
     if exact.failure and not hasattr(builtins, failed):

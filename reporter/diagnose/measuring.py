@@ -55,7 +55,7 @@ def climb(climber: Climber) -> tuple[str, ...]:
     """The user's compiled call as it stood, then each backend afresh, all side by side; returns the
     rungs' names.
     """
-    own = climber.own_name()
+    own = climber.find_own_rung()
     compiler = climber.finding.compiler
     if compiler in RUNGS_OF:
         return _measure(climber, RUNGS_OF[compiler])
@@ -71,11 +71,11 @@ def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
     been through.
     """
     finding = climber.finding
-    if finding.seconds < LONG or finding.replay or climber.own_name() != Backend.INDUCTOR:
+    if finding.seconds < LONG or finding.replay or climber.find_own_rung() != Backend.INDUCTOR:
         return climb(climber)
-    exact = climber.own_name() if finding.grads else COMPILED
+    exact = climber.find_own_rung() if finding.grads else COMPILED
     names = _measure(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
-    return names if climber.ladder[names[-1]].good else climb(climber)
+    return names if climber.ladder[names[-1]].agrees else climb(climber)
 
 
 def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
     Beside them the user's compiled call runs as it stood. So all of it takes the limit of one rung,
     and what the healthy ones need.
     """
-    own = climber.own_name()
+    own = climber.find_own_rung()
     if climber.finding.compiler in RUNGS_OF:
         return climb(climber)
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
@@ -126,7 +126,7 @@ def find_failing_layer(climber: Climber, bad: Callable[[MeasuredRung], bool]) ->
         case Compiler.EAGER:
             return Layer.EAGER
         case Compiler.COMPILE:
-            own = climber.own_name()
+            own = climber.find_own_rung()
             backends = (*BELOW_INDUCTOR, own)
             lowest = next((name for name in backends if bad(climber.ladder[name])), own)
             if lowest == Backend.AOT_EAGER and _is_in_decomposition(climber, bad):
@@ -144,7 +144,7 @@ def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) 
     without = climber.measure(UNBOUND)
     if climber.finding.symptom == Symptom.ACCEPTS:  # what returns is at fault there
         return without.outcome == RungOutcome.RAISES
-    return without.good and not bad(without)
+    return without.agrees and not bad(without)
 
 
 def measure_steadiness(
@@ -156,13 +156,13 @@ def measure_steadiness(
     Where no repetition has shown it yet, it is repeated a few times more. `afresh` False counts
     the graph that the program had, and none that is compiled anew.
     """
-    names = (COMPILED, climber.own_name()) if afresh else (COMPILED,)
+    names = (COMPILED, climber.find_own_rung()) if afresh else (COMPILED,)
     own = [climber.ladder[name] for name in names]
     runs = [rung for rung in own if rung.outcome != RungOutcome.SKIPPED]
     if climber.finding.grads:  # the reused call was made without the gradients that show it
         runs = runs[1:] or runs
     if not any(bad(rung) for rung in runs):
-        runs += climber.repeats(REPEATS)
+        runs += climber.repeat_call(REPEATS)
     own_call = int(climber.own_call_shows_it)
     return sum(bad(rung) for rung in runs) + own_call, len(runs) + own_call
 

@@ -71,7 +71,7 @@ def build_check(
         contexts=tuple(_contexts(finding.context)),
         backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
         property=compared,
-        double=compared is None and (ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT),
+        double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
             item["property"] == "changed input" and not item["same"] for item in changed
         ),

@@ -69,7 +69,7 @@ class Variation:
     bisect: tuple[str, str, int | None] | None = None
     fresh: bool = True
 
-    def message(self) -> CallVariation:
+    def to_message(self) -> CallVariation:
         """The keys that a rung of the fork server and the overrides of a candidate share."""
         found: CallVariation = {"fresh": self.fresh}
         if self.config:
@@ -143,14 +143,14 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             "replay": finding.replay,
             "grads": finding.grads,
             "snapshot": str(path),
-            **cast(Rung, variation.message()),
+            **cast(Rung, variation.to_message()),
         }
         if forced:  # the bug was seen with eager's random numbers on both sides
             rung["config"] = {_RANDOM: True, **rung.get("config", {})}
         comparison = questions.compare(
             eager.snapshot,
             str(path),
-            exact=ladder[EXACT].snapshot if ladder[EXACT].good else None,
+            exact=ladder[EXACT].snapshot if ladder[EXACT].agrees else None,
             coarse=bool(ladder.facts.get("coarse")),
             random=ladder.draws,
             again=others,
@@ -166,7 +166,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
 
         def ran(future: Future[RunAnswer]) -> None:
             answer = future.result()
-            if answer["outcome"] != "ok" or not eager.good:
+            if answer["outcome"] != "ok" or not eager.agrees:
                 conclude(answer, None)
                 return
             second = finding.call_session.submit(comparison, timeout)
@@ -280,7 +280,7 @@ def make_pool_experiment(
             bug = True if interesting(answer) else False if is_gone(answer) else None
             _resolve(trial, Trial(bug, answer.seconds, answer.outcome, answer.bisect))
 
-        message = variation.message()
+        message = variation.to_message()
         if not variation.fresh:  # a worker has no caches, so this is the candidate as it is
             del message["fresh"]
         running = pool.submit(text, overrides=cast(Overrides, message))

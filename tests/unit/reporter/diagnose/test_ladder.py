@@ -36,7 +36,7 @@ def climber(
 
 def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
     call_session = MadeUp({AGAIN: WITHIN}, {"random": True, "coarse": False})
-    found = climber(call_session).basics()
+    found = climber(call_session).measure_basics()
     assert call_session.measured() == [EAGER, AGAIN, "probe", EXACT]
     assert found.facts == {"random": True, "coarse": False}
     assert list(found.rungs) == [EAGER, AGAIN, EXACT]
@@ -45,27 +45,27 @@ def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
 
 
 def test_the_device_is_the_one_that_eager_computes_on() -> None:
-    assert climber(MadeUp({}, {"cuda": True})).basics().device == "cuda"
-    assert climber(MadeUp({}, {"cuda": False})).basics().device == "cpu"
+    assert climber(MadeUp({}, {"cuda": True})).measure_basics().device == "cuda"
+    assert climber(MadeUp({}, {"cuda": False})).measure_basics().device == "cpu"
 
 
 def test_eager_that_raises_is_asked_again_but_not_in_float64_and_held_against_nothing() -> None:
     call_session = MadeUp({EAGER: raises()})
-    climber(call_session).basics()
+    climber(call_session).measure_basics()
     assert call_session.measured() == [EAGER, AGAIN, "probe"]
     assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_a_second_run_that_raises_is_not_compared() -> None:
     call_session = MadeUp({AGAIN: raises()})
-    assert climber(call_session).basics()[AGAIN].outcome == "raises"
+    assert climber(call_session).measure_basics()[AGAIN].outcome == "raises"
     assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_each_rung_is_asked_for_as_the_table_says() -> None:
     call_session = MadeUp({})
     asking = climber(call_session, replay=True, grads="flows.pt")
-    asking.basics()
+    asking.measure_basics()
     for name in RUNGS:
         asking.measure(name)
     for name, way in RUNGS.items():
@@ -84,7 +84,7 @@ def test_earlier_calls_are_repeated_only_where_there_were_some() -> None:
 def test_a_rung_is_measured_once() -> None:
     call_session, said = MadeUp({}), []
     asking = Climber(finding(call_session), LIMIT, said.append)
-    asking.basics()
+    asking.measure_basics()
     assert asking.measure("aot_eager") is asking.measure("aot_eager")
     assert call_session.measured().count("aot_eager") == 1
     assert said == [AGAIN, "aot_eager"]
@@ -93,7 +93,7 @@ def test_a_rung_is_measured_once() -> None:
 def test_rungs_that_were_started_ahead_are_not_started_again() -> None:
     call_session = MadeUp({})
     asking = climber(call_session)
-    asking.basics()
+    asking.measure_basics()
     asking.measure("eager")
     asking.start_ahead(("eager", "aot_eager"))
     asking.start_ahead(("aot_eager", "inductor"))
@@ -137,7 +137,7 @@ def test_a_rung_may_take_twice_as_long_as_the_scripts_own_call_that_ended(
     ],
 )
 def test_the_users_backend_has_a_name(options: dict[str, Any], name: str) -> None:
-    assert climber(MadeUp({}), options=options).own_name() == name
+    assert climber(MadeUp({}), options=options).find_own_rung() == name
 
 
 def test_a_backend_that_is_no_rung_of_ours_is_compiled_as_the_user_did() -> None:
@@ -150,7 +150,7 @@ def test_a_backend_that_is_no_rung_of_ours_is_compiled_as_the_user_did() -> None
 def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
     call_session = MadeUp({}, {"coarse": True, "ties": [1], "random": True})
     asking = climber(call_session)
-    asking.basics()
+    asking.measure_basics()
     asking.measure("inductor")
     assert call_session.ask_of("inductor", "compare") == {
         "op": "compare",
@@ -166,40 +166,40 @@ def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
 def test_a_comparison_is_given_nothing_that_is_not_there() -> None:
     call_session = MadeUp({EXACT: raises()}, {"streams": ["numpy"]})
     asking = climber(call_session)
-    asking.basics()
+    asking.measure_basics()
     asking.measure("inductor")
     asked = call_session.ask_of("inductor", "compare")
     assert (asked["exact"], asked["origin"], asked["ties"]) == (None, None, None)
     assert asked["random"] is True
     plain = MadeUp({})
     asking = climber(plain)
-    asking.basics()
+    asking.measure_basics()
     assert plain.ask_of(AGAIN, "compare")["random"] is False
 
 
 def test_the_scripts_own_call_is_judged_by_what_it_returned() -> None:
     call_session = MadeUp({"script": WRONG})
     asking = climber(call_session)
-    asking.basics()
-    own = asking.own_call()
+    asking.measure_basics()
+    own = asking.judge_own_call()
     assert own is not None and own.outcome == "differs" and own.comparison == WRONG
     assert call_session.ask_of("script", "compare")["actual"] == "returned.pt"
 
 
 def test_a_call_that_returned_nothing_or_has_no_eager_result_is_not_judged() -> None:
     asking = climber(MadeUp({}), returned=None)
-    asking.basics()
-    assert asking.own_call() is None
+    asking.measure_basics()
+    assert asking.judge_own_call() is None
     asking = climber(MadeUp({EAGER: raises()}))
-    asking.basics()
-    assert asking.own_call() is None
+    asking.measure_basics()
+    assert asking.judge_own_call() is None
 
 
 def test_repetitions_take_turns_between_the_reused_and_a_fresh_compile() -> None:
     call_session = MadeUp({"repeat 2": WRONG, "repeat 3": raises()})
     asking = climber(call_session)
-    asking.basics()
-    found = asking.repeats(4)
+    asking.measure_basics()
+    found = asking.repeat_call(4)
     names = [f"repeat {number}" for number in (1, 2, 3, 4)]
     assert [rung.name for rung in found] == names
     assert [rung.outcome for rung in found] == ["ok", "differs", "raises", "ok"]
@@ -209,7 +209,7 @@ def test_repetitions_take_turns_between_the_reused_and_a_fresh_compile() -> None
 
 def test_repetitions_of_a_backward_pass_are_compiled_afresh() -> None:
     call_session = MadeUp({})
-    climber(call_session, "gradient", comparison=WRONG, grads="flows.pt").repeats(2)
+    climber(call_session, "gradient", comparison=WRONG, grads="flows.pt").repeat_call(2)
     assert [call_session.ask_of(f"repeat {n}")["rung"]["how"] for n in (1, 2)] == ["compiled"] * 2
 
 
@@ -223,7 +223,7 @@ def test_what_a_rung_showed_is_kept() -> None:
         }
     )
     asking = climber(call_session)
-    asking.basics()
+    asking.measure_basics()
     failed, died, stuck, skipped = (
         asking.measure(name) for name in ("eager", "aot_eager", "inductor", "fresh compile")
     )
@@ -238,10 +238,10 @@ def test_what_a_rung_showed_is_kept() -> None:
 def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> None:
     call_session = MadeUp({"eager": WRONG, "aot_eager": WITHIN})
     asking = climber(call_session)
-    asking.basics()
+    asking.measure_basics()
     wrong, within, equal = (asking.measure(name) for name in ("eager", "aot_eager", "inductor"))
     assert (wrong.outcome, within.outcome, equal.outcome) == ("differs", "ok", "ok")
-    assert (wrong.good, within.good) == (False, True)
+    assert (wrong.agrees, within.agrees) == (False, True)
     assert wrong.snapshot == "rung-0-eager.pt" and wrong.seconds == 2.0
     assert wrong.detail == describe(WRONG) != ""
     assert wrong.comparison == WRONG and equal.comparison == EQUAL
@@ -254,7 +254,7 @@ def test_a_comparison_that_could_not_be_made_minds_nothing() -> None:
             return {"outcome": "died"} if question.message["op"] == "compare" else answer
 
     asking = climber(Mute({"inductor": WRONG}))
-    asking.basics()
+    asking.measure_basics()
     rung = asking.measure("inductor")
     assert (rung.outcome, rung.comparison, rung.detail) == ("ok", None, "")
 
@@ -282,7 +282,7 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_rung_that_was_not_measured_is_skipped() -> None:
     found = Ladder()["inductor"]
-    assert (found.name, found.outcome, found.good) == ("inductor", "skipped", False)
+    assert (found.name, found.outcome, found.agrees) == ("inductor", "skipped", False)
 
 
 @pytest.mark.parametrize(

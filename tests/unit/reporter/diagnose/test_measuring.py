@@ -222,7 +222,7 @@ def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
     call_session = Slow()
     asking = Climber(finding(call_session, "raised"), LIMIT, lambda _: None, at_once)
     assert climb(asking) == ALL
-    assert asking.repeats(3) and len(call_session.measured()) == len(ALL) + 3
+    assert asking.repeat_call(3) and len(call_session.measured()) == len(ALL) + 3
     assert call_session.most == at_once
 
 

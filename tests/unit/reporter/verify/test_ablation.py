@@ -28,7 +28,7 @@ def test_the_row_of_the_repros_own_backend_changes_nothing(
 ) -> None:
     check = ReproCheck("wrong_result", arguments=arguments)
     rows = dict(list_variants(check, Layer.INDUCTOR, Kind.WRONG_RESULT))
-    assert rows[own] == Variation("control").message() == {"fresh": True}
+    assert rows[own] == Variation("control").to_message() == {"fresh": True}
     others = [name for name in (*BELOW, "inductor") if name != own]
     assert all(rows[name] == {"fresh": True, "backend": name} for name in others)
 
