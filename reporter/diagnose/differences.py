@@ -124,7 +124,7 @@ def _diagnose(
     assert comparison is not None
     layer = find_failing_layer(climber, differs)
     seen = seen or measure_steadiness(climber, differs)
-    kind, name = _kind(climber, compiled)
+    kind, name = _choose_kind(climber, compiled)
     fault = _Fault(kind, layer, seen)
     if name == SIDE_EFFECT and climber.ladder[climber.find_own_rung()].agrees:
         # a graph that is reused for other state: what writes it is Dynamo's
@@ -136,7 +136,7 @@ def _diagnose(
     if is_value and climber.finding.replay and not climber.finding.grads:
         fault = _compare_with_fresh_compile(climber, fault)
     is_from_cache = CACHES_OFF in fault.cited
-    summary = _FROM_CACHE if is_from_cache else _summary(fault.kind, comparison)
+    summary = _FROM_CACHE if is_from_cache else _write_summary(fault.kind, comparison)
     detail = compiled.detail or describe(comparison)
     return make_diagnosis(
         climber,
@@ -145,7 +145,7 @@ def _diagnose(
         f"{summary} ({detail}){describe_frequency(fault.seen)}.",
         [EAGER, AGAIN, EXACT, COMPILED, climber.find_own_rung(), *fault.cited],
         signature=Signature(
-            fault.kind, fault.layer, property=name, undefined=_undefined_facts(climber)
+            fault.kind, fault.layer, property=name, undefined=_list_undefined_facts(climber)
         ),
         comparison=comparison,
         reproduced=fault.seen,
@@ -206,7 +206,7 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
     )
 
 
-def _undefined_facts(climber: Climber) -> tuple[str, ...]:
+def _list_undefined_facts(climber: Climber) -> tuple[str, ...]:
     """What the program has in it that is undefined, or random, though it does not explain the
     difference.
     """
@@ -214,13 +214,13 @@ def _undefined_facts(climber: Climber) -> tuple[str, ...]:
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 
-def _summary(kind: Kind, comparison: Comparison) -> str:
+def _write_summary(kind: Kind, comparison: Comparison) -> str:
     if comparison["metadata"] and is_state(find_gravest_difference(comparison)):
         return _LOST_EFFECT
     return _SUMMARIES[kind]
 
 
-def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
+def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """The kind of a difference, and for metadata the property.
 
     Side effects, strides and shared memory stand behind values that nothing excuses.

@@ -111,7 +111,7 @@ def excuse(
 # -- eager alone ----------------------------------------------------------------------------------
 
 
-def _uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Memory that an operator hands out and nothing writes to; filled, eager's result changes."""
     names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
     if not names:
@@ -127,7 +127,7 @@ def _uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis
     return make_diagnosis(climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED))
 
 
-def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_unsteady_eager(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager differs from eager."""
     again = climber.ladder[AGAIN]
     if not differs(again) or not _moves(again, compiled.comparison):
@@ -136,7 +136,7 @@ def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
 
 
-def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """An operator of the program's own writes where its schema says that it does not: see
     `mutates_args` of `torch.library.custom_op` (`torch/_library/custom_ops.py`).
     """
@@ -154,7 +154,7 @@ def _undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
     return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
 
 
-def _ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager moves as far once functions are called whose results `functools.lru_cache` holds.
 
     Dynamo warns of it in `WrapperUserFunctionVariable` (`torch/_dynamo/variables/functions.py`).
@@ -173,7 +173,7 @@ def _ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None
     return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
 
 
-def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager raises the same class of exception once the memory that nothing writes to is filled."""
     names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
     if not names or compiled.failure is None:
@@ -194,7 +194,7 @@ def _error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | 
 # -- random numbers -------------------------------------------------------------------------------
 
 
-def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_numpy_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """NumPy's random numbers are torch's in compiled code unless it is told otherwise, by
     `use_numpy_random_stream` (`torch/_dynamo/config.py`).
     """
@@ -214,7 +214,7 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     )
 
 
-def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_draws_of_onnx_runtime(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """ONNX Runtime draws by itself, and nothing makes it draw as eager does."""
     if (
         not climber.ladder.facts.get("random")
@@ -240,7 +240,7 @@ def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
     )
 
 
-def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_random_numbers(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone, which
     Inductor takes under `fallback_random` (`torch/_inductor/config.py`).
     """
@@ -267,7 +267,7 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     )
 
 
-def _unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """A draw whose numbers nobody uses, which AOTAutograd leaves out: all later ones draw others
     (pytorch/pytorch#143431).
     """
@@ -294,14 +294,14 @@ def _unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 # -- undefined, rounded and ill-conditioned values ------------------------------------------------
 
 
-def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Writes to the same places, of which torch does not say which one stays.
 
     So the documents of `index_put_` and `scatter_` (`torch/_tensor_docs.py`).
     """
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
-    if not facts.get("lost_writes") or _shift(climber.measure(REORDERED), comparison) is None:
+    if not facts.get("lost_writes") or _find_shift(climber.measure(REORDERED), comparison) is None:
         return None
     write = facts["lost_writes"][0]
     summary = (
@@ -315,7 +315,7 @@ def _colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | N
     )
 
 
-def _casts_of_no_meaning(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Casts of values that the target type does not have, which C++ leaves undefined.
 
     So the document of `Tensor.to` (`torch/_tensor_docs.py`).
@@ -356,16 +356,18 @@ def _agrees_emulated(climber: Climber) -> bool:
     return emulated.comparison is not None and emulated.comparison["tight"]
 
 
-def _precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Half precision that fused code does not round to in between: what torch says at
     `emulate_precision_casts` (`torch/_inductor/config.py`).
     """
     if not _agrees_emulated(climber):
         return None
-    return _precision_cast(climber, compiled.detail, compiled.comparison)
+    return _diagnose_precision_cast(climber, compiled.detail, compiled.comparison)
 
 
-def _precision_cast(climber: Climber, text: str, comparison: Comparison | None) -> Diagnosis:
+def _diagnose_precision_cast(
+    climber: Climber, text: str, comparison: Comparison | None
+) -> Diagnosis:
     return make_diagnosis(
         climber,
         Kind.PRECISION_CAST,
@@ -378,13 +380,13 @@ def _precision_cast(climber: Climber, text: str, comparison: Comparison | None) 
     )
 
 
-def _restless(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_restless_eager(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager's own result moves from run to run, within the tolerance but as far as the compiled one
     is off.
     """
     comparison = compiled.comparison
     assert comparison is not None
-    shift = _shift(climber.ladder[AGAIN], comparison)
+    shift = _find_shift(climber.ladder[AGAIN], comparison)
     if shift is None:
         return None
     summary = (
@@ -397,7 +399,7 @@ def _restless(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     )
 
 
-def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_ill_condition(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Inputs moved in their last bit move eager's result as far: up and down in turn, then each
     element at random, which alone breaks the symmetry of equal ones.
     """
@@ -408,9 +410,9 @@ def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
     for name in (PERTURBED, PERTURBED_DOWN, *NUDGED):
         if name == NUDGED[0]:
             climber.start_ahead(NUDGED)
-        shift = _shift(climber.measure(name), comparison)
+        shift = _find_shift(climber.measure(name), comparison)
         if shift is not None:
-            return _moves_by_a_bit(climber, comparison, shift, name)
+            return _diagnose_sensitive_eager(climber, comparison, shift, name)
     return None
 
 
@@ -422,7 +424,9 @@ def _is_eager_exact(comparison: Comparison) -> bool:
     return bool(values) and all(item.get("eager_exact") for item in values)
 
 
-def _moves_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: str) -> Diagnosis:
+def _diagnose_sensitive_eager(
+    climber: Climber, comparison: Comparison, shift: str, name: str
+) -> Diagnosis:
     again = climber.ladder[AGAIN].comparison
     if again and not again["equal"]:
         # it moves on identical inputs too, so the last bit proves nothing
@@ -453,7 +457,7 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
     comparison = compiled.comparison or climber.finding.comparison
     text = describe(comparison)
     if _agrees_emulated(climber):
-        return _precision_cast(climber, text, comparison)
+        return _diagnose_precision_cast(climber, text, comparison)
     values = comparison["values"] if comparison else []
     if any(item.get("tied") for item in values):
         summary = (
@@ -464,7 +468,7 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
             "The compiled result agrees with float64 where eager is not finite"
             f" ({text}): eager overflows, or one of its operators is wrong."
         )
-    elif climber.ladder[EXACT].agrees and (far := _eager_far_off(comparison)):
+    elif climber.ladder[EXACT].agrees and (far := _compute_error_of_eager(comparison)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
@@ -484,7 +488,7 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
     return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
-def _eager_far_off(comparison: Comparison | None) -> float | None:
+def _compute_error_of_eager(comparison: Comparison | None) -> float | None:
     """How far eager is from float64, relative to the root mean square, if that is far."""
     shares = [
         item["eager_error_vs_fp64"] / item["scale"]
@@ -497,12 +501,12 @@ def _eager_far_off(comparison: Comparison | None) -> float | None:
 # -- how far eager moves --------------------------------------------------------------------------
 
 
-def _location(item: ValueDifference) -> str:
+def _locate(item: ValueDifference) -> str:
     """Inputs and gradients are numbered among those that differ; their labels stay."""
     return item.get("label") or item["where"]
 
 
-def _size_changes(comparison: Comparison | None) -> set[str]:
+def _find_size_changes(comparison: Comparison | None) -> set[str]:
     """The places whose sizes differ."""
     sizes = ("shape", "structure")
     metadata = comparison["metadata"] if comparison else ()
@@ -513,17 +517,17 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     """Whether a variation of eager moves every part of the result that is to be excused."""
     if rung.comparison is None or comparison is None:
         return True
-    resized = _size_changes(rung.comparison)
-    told = {item["where"] for item in rung.comparison["metadata"]}
-    moved = {_location(item) for item in rung.comparison["values"]} | resized
-    values = {_location(item) for item in list_significant_differences(comparison)}
+    resized = _find_size_changes(rung.comparison)
+    elsewhere = {item["where"] for item in rung.comparison["metadata"]}
+    moved = {_locate(item) for item in rung.comparison["values"]} | resized
+    values = {_locate(item) for item in list_significant_differences(comparison)}
     python = {i["where"] for i in comparison["metadata"] if i["property"] == PYTHON_VALUE}
     if not values and not comparison["metadata"]:
-        values = {_location(item) for item in comparison["values"]}
-    return _size_changes(comparison) <= resized and values <= moved and python <= told
+        values = {_locate(item) for item in comparison["values"]}
+    return _find_size_changes(comparison) <= resized and values <= moved and python <= elsewhere
 
 
-def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
+def _find_shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
     """How far a rung of eager is from eager, in words; None if not nearly as far everywhere as the
     compiled result is off.
 
@@ -532,22 +536,22 @@ def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
     """
     if not _moves(moved, comparison) or moved.comparison is None:
         return None
-    resized = _size_changes(moved.comparison)
-    found = {_location(item): item for item in moved.comparison["values"]}
+    resized = _find_size_changes(moved.comparison)
+    found = {_locate(item): item for item in moved.comparison["values"]}
     shifts = []
     for item in list_significant_differences(comparison):
         if item["where"] in resized:
             continue
-        other = found.get(_location(item))
-        if other is None or item.get("nan_moved") or not _as_far(other, item):
+        other = found.get(_locate(item))
+        if other is None or item.get("nan_moved") or not _is_as_far(other, item):
             return None
         shifts.append(other["max_abs_error"])
     if shifts:
         return f"by {max(shifts):.3g}"
-    return "to another size" if resized and _size_changes(comparison) else None
+    return "to another size" if resized and _find_size_changes(comparison) else None
 
 
-def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
+def _is_as_far(moved: ValueDifference, off: ValueDifference) -> bool:
     largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
     return (
         largest > 0
@@ -558,31 +562,33 @@ def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
 
 #: What eager alone shows; asked before the compiled call is looked at.
 OF_EAGER = (
-    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized_memory),
-    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _unsteady),
-    Excuse(Kind.INVALID_PROGRAM, (UNDECLARED,), VALUES_AND_SIZES, _undeclared_write),
+    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _excuse_uninitialized_memory),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _excuse_unsteady_eager),
+    Excuse(Kind.INVALID_PROGRAM, (UNDECLARED,), VALUES_AND_SIZES, _excuse_undeclared_write),
 )
 #: What eager raises as well, where it gets other memory.
-OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _error_from_memory),)
+OF_EXCEPTIONS = (
+    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _excuse_error_from_memory),
+)
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
-    Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
-    Excuse(Kind.RNG, (FALLBACK_RANDOM, TORCH_COMPILE_RANDOM), ALL_DRAWN, _random),
-    Excuse(Kind.RNG, (KEPT_DRAWS,), ALL_DRAWN, _unused_draws),
-    Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _random_elsewhere),
+    Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _excuse_numpy_draws),
+    Excuse(Kind.RNG, (FALLBACK_RANDOM, TORCH_COMPILE_RANDOM), ALL_DRAWN, _excuse_random_numbers),
+    Excuse(Kind.RNG, (KEPT_DRAWS,), ALL_DRAWN, _excuse_unused_draws),
+    Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _excuse_draws_of_onnx_runtime),
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (
-    Excuse(Kind.UNSUPPORTED, (UNCACHED,), VALUES_AND_SIZES, _ignored_cache),
-    Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _colliding_writes),
-    Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _casts_of_no_meaning),
-    Excuse(Kind.PRECISION_CAST, (EMULATED_CASTS,), VALUES, _precision_casts),
-    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _restless),
+    Excuse(Kind.UNSUPPORTED, (UNCACHED,), VALUES_AND_SIZES, _excuse_ignored_cache),
+    Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _excuse_colliding_writes),
+    Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _excuse_undefined_casts),
+    Excuse(Kind.PRECISION_CAST, (EMULATED_CASTS,), VALUES, _excuse_precision_casts),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _excuse_restless_eager),
     Excuse(
         Kind.ILL_CONDITIONED,
         (PERTURBED, PERTURBED_DOWN, *NUDGED),
         VALUES_AND_SIZES,
-        _ill_conditioned,
+        _excuse_ill_condition,
     ),
 )
 #: All of them, in the order in which they are asked.

@@ -130,13 +130,13 @@ def is_tight(finding: Finding) -> bool:
 def _judge_finding(climber: Climber, rungs: tuple[str, ...]) -> Diagnosis:
     climber.measure_basics()
     try:
-        return _verdict(climber)
+        return _judge_symptom(climber)
     finally:
         for name in rungs:
             climber.measure(name)
 
 
-def _verdict(climber: Climber) -> Diagnosis:
+def _judge_symptom(climber: Climber) -> Diagnosis:
     finding, eager = climber.finding, climber.ladder[EAGER]
     if finding.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
@@ -153,28 +153,28 @@ def _verdict(climber: Climber) -> Diagnosis:
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
     ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
     if eager.outcome == RungOutcome.RAISES and ended_badly:
-        return _eager_rejects(climber)
+        return _judge_rejected_call(climber)
     match finding.symptom:
         case Symptom.ACCEPTS:
-            return _eager_rejects(climber)
+            return _judge_rejected_call(climber)
         case Symptom.DIED:
-            return _death(climber)
+            return _judge_death(climber)
         case Symptom.HANG:
-            return _hang(climber)
+            return _judge_hang(climber)
         case Symptom.RAISED:
-            return _crash(climber)
+            return _judge_crash(climber)
         case Symptom.DIFFERS | Symptom.GRADIENT | Symptom.SUSPICIOUS:
             return judge_difference(climber)
     assert_never(finding.symptom)
 
 
-def _eager_rejects(climber: Climber) -> Diagnosis:
+def _judge_rejected_call(climber: Climber) -> Diagnosis:
     """Eager raises: a bug only if the compiled call returns, or takes the process down instead."""
     finding = climber.finding
     names = climb(climber)
     compiled, eager = climber.ladder[COMPILED], climber.ladder[EAGER]
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
-        return _death(climber)
+        return _judge_death(climber)
     if not _returns(compiled):
         summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
         return make_diagnosis(
@@ -198,7 +198,7 @@ def _eager_rejects(climber: Climber) -> Diagnosis:
     )
 
 
-def _unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
+def _judge_unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a failure that nothing but the script's own call has shown."""
     summary = f"The script's compiled call {what}, but none of {seen[1] - 1} repetitions did."
     return make_diagnosis(
@@ -206,7 +206,7 @@ def _unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
     )
 
 
-def _death(climber: Climber) -> Diagnosis:
+def _judge_death(climber: Climber) -> Diagnosis:
     """The compiled call ends the process."""
     names = climb(climber)
 
@@ -215,7 +215,7 @@ def _death(climber: Climber) -> Diagnosis:
 
     seen = measure_steadiness(climber, is_dead)
     if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
-        return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
+        return _judge_unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
     layer = find_failing_layer(climber, is_dead)
@@ -237,12 +237,12 @@ def _death(climber: Climber) -> Diagnosis:
     )
 
 
-def _hang(climber: Climber) -> Diagnosis:
+def _judge_hang(climber: Climber) -> Diagnosis:
     """The compiled call did not end within its limit."""
     names = climb_while_it_hangs(climber)
     stuck = climber.ladder[COMPILED]
     if stuck.outcome == RungOutcome.DIED:
-        return _death(climber)
+        return _judge_death(climber)
     if stuck.outcome in (RungOutcome.RAISES, RungOutcome.DIFFERS):
         # the call was slow, not stuck, and what comes of it in the end is the bug
         raised = stuck.outcome == RungOutcome.RAISES
@@ -251,7 +251,7 @@ def _hang(climber: Climber) -> Diagnosis:
             climber.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
         )
         climber.own_call_shows_it = False
-        return _verdict(climber)
+        return _judge_symptom(climber)
     if stuck.outcome != RungOutcome.TIMEOUT:
         summary = (
             "The script's compiled call was slower than the limit, but ends when repeated"
@@ -274,7 +274,7 @@ def _hang(climber: Climber) -> Diagnosis:
     )
 
 
-def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+def _judge_refusal(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
     """Torch refuses what it says that it does not support.
 
     A call with `fullgraph=True` is judged like one without: where that does something else than
@@ -294,7 +294,7 @@ def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
 
 
-def _crash(climber: Climber) -> Diagnosis:
+def _judge_crash(climber: Climber) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = climber.finding
     if finding.compiler in EXPORTERS:
@@ -314,8 +314,8 @@ def _crash(climber: Climber) -> Diagnosis:
         return explained
     seen = measure_steadiness(climber, _raises)
     if is_never_repeated(climber, seen):
-        return _unseen(climber, f"raised {failure.get('exception')}", seen)
-    layer = _layer_of_crash(climber, failure, names)
+        return _judge_unseen(climber, f"raised {failure.get('exception')}", seen)
+    layer = _find_layer_of_crash(climber, failure, names)
     kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(climber) else Kind.CRASH
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
@@ -342,7 +342,7 @@ def _returns(rung: MeasuredRung) -> bool:
     return rung.outcome == RungOutcome.OK
 
 
-def _layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
+def _find_layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
     """The layer that raises; `names` are the rungs that were climbed."""
     layer = find_failing_layer(climber, _raises)
     if layer == Layer.INDUCTOR and not any(
@@ -396,5 +396,5 @@ def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     if excused is not None:
         return excused
     if climber.finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
-        return _torch_refuses(climber, failure, names)
+        return _judge_refusal(climber, failure, names)
     return None

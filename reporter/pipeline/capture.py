@@ -46,19 +46,19 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     CannotJudgeError if the process that holds the call was ended.
     """
     diagnosis = found.details.remark_diagnosis or found.diagnosis
-    answer = _environment(diagnosis)
+    answer = _collect_environment(diagnosis)
     captured = CapturedCall(
-        _verdict(run, found, diagnosis),
-        _material(run, found, diagnosis, answer),
-        _surroundings(run, answer),
+        _build_verdict(run, found, diagnosis),
+        _gather_material(run, found, diagnosis, answer),
+        _build_surroundings(run, answer),
         ScriptRun(write_command(run.program, diagnosis.cited), found.recording.script.output),
     )
     if run.as_whole and found.diagnosis.is_bug:
-        captured = _with_model(run, found, captured)
+        captured = _add_model(run, found, captured)
     return captured
 
 
-def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVerdict:
+def _build_verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVerdict:
     return CapturedVerdict(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -66,22 +66,22 @@ def _verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVer
         is_bug=diagnosis.is_bug,
         signature=diagnosis.signature,
         failure=diagnosis.failure,
-        ladder=_rows(diagnosis.ladder),
+        ladder=_build_rows(diagnosis.ladder),
         reproduced=diagnosis.reproduced,
         details=replace_section(found.details.sections, timing=run.progress.rows()),
-        remarks=(*_remarks(found.diagnosis), *found.details.lines),
+        remarks=(*_list_remarks(found.diagnosis), *found.details.lines),
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,
     )
 
 
-def _remarks(diagnosis: Diagnosis) -> tuple[str, ...]:
+def _list_remarks(diagnosis: Diagnosis) -> tuple[str, ...]:
     """The line that says which cell or test made the call."""
     origin = diagnosis.finding.origin if diagnosis.finding is not None else ""
     return (f"the call was made in {origin}",) if origin else ()
 
 
-def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
+def _collect_environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     """What the target says of itself: versions, torch's own words, the user's files and texts."""
     finding = diagnosis.finding
     if finding is None:
@@ -91,7 +91,7 @@ def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     return answer
 
 
-def _surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
+def _build_surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
     facts = answer.get("environment", {})
     return Surroundings(
         str(run.info.path),
@@ -102,7 +102,7 @@ def _surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
     )
 
 
-def _with_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
+def _add_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
     """The recording with the trace of the whole model and its source."""
     finding = found.diagnosis.finding
     if finding is None:
@@ -114,7 +114,7 @@ def _with_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> Captur
     return replace(captured, material=replace(captured.material, whole=whole))
 
 
-def _material(
+def _gather_material(
     run: Run, found: DiagnosedRun, diagnosis: Diagnosis, answer: EnvironmentAnswer
 ) -> ProgramMaterial:
     """The program's files and, where a repro is to be made, what the failing call is asked for.
@@ -122,7 +122,11 @@ def _material(
     Raises UsageError for tensors of --allow-values that it does not have.
     """
     entry = resolve_entry_point(run.program, run.info.path)
-    sources = {**_sources(entry, answer.get("files", ())), **entry.texts, **answer.get("texts", {})}
+    sources = {
+        **_read_sources(entry, answer.get("files", ())),
+        **entry.texts,
+        **answer.get("texts", {}),
+    }
     finding = diagnosis.finding
     is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
     if finding is None or not is_wanted:
@@ -170,12 +174,12 @@ def _check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
             )
 
 
-def _rows(ladder: Ladder | None) -> tuple[RungRow, ...]:
+def _build_rows(ladder: Ladder | None) -> tuple[RungRow, ...]:
     """The rungs as report.json has them, in the order they were measured."""
-    return tuple(_row(rung) for rung in ladder.rungs.values()) if ladder is not None else ()
+    return tuple(_build_row(rung) for rung in ladder.rungs.values()) if ladder is not None else ()
 
 
-def _row(rung: MeasuredRung) -> RungRow:
+def _build_row(rung: MeasuredRung) -> RungRow:
     worst = find_worst_value(rung.comparison) if rung.comparison else None
     return RungRow(
         rung=rung.name,
@@ -188,7 +192,7 @@ def _row(rung: MeasuredRung) -> RungRow:
     )
 
 
-def _sources(entry: EntryPoint, files: Iterable[str]) -> dict[str, str]:
+def _read_sources(entry: EntryPoint, files: Iterable[str]) -> dict[str, str]:
     """The texts whose words are private: the script and the user's modules (`files`) that it had
     loaded when it failed.
     """

@@ -54,7 +54,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     progress.stage("diagnose", f"{calls}, {watching}")
     limit = run.limit_to_budget(work.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, run.say, run.rungs, work.jobs)
-    doubtful = _doubtful(diagnosis, recording)
+    doubtful = _is_doubtful(diagnosis, recording)
     if doubtful:
         diagnosis = blame(run, recording, diagnosis)
         doubtful = diagnosis.kind in ROUNDED
@@ -78,7 +78,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     return DiagnosedRun(recording, diagnosis, details, doubtful)
 
 
-def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
+def _is_doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
     """Whether rounding excuses the whole call of a script that itself says it fails: a part of the
     graph may be wrong.
     """

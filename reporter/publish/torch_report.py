@@ -88,14 +88,14 @@ def check_torch_report(
         around.environment, around.environment.get("git"), to.info.torch_git
     )
     form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
-    plain = _draft(captured, built, to, form)
+    plain = _build_draft(captured, built, to, form)
     evidence = found.list_fallbacks() if found else ()
     return check_leaks(
         to,
         form,
         AllowList(terms, around.internals, public),
-        (*(_with_evidence(plain, each) for each in evidence), plain),
-        _private(captured, built),
+        (*(_add_evidence(plain, each) for each in evidence), plain),
+        _build_private_files(captured, built),
         note,
         (RECORDING, JOURNAL, EVIDENCE),
     )
@@ -121,11 +121,13 @@ def shorten_message(failure: Mapping[str, Any]) -> str:
     return tidy_log(line)[:500]
 
 
-def _draft(captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm) -> Draft:
+def _build_draft(
+    captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
+) -> Draft:
     """The report without what torch's tools say of the repro."""
-    report, measured = _report(captured, built, to, form), built.details.measured
+    report, measured = _build_report(captured, built, to, form), built.details.measured
     others = {
-        _other_path(number): other.text for number, other in enumerate(built.search.others, 1)
+        _make_other_path(number): other.text for number, other in enumerate(built.search.others, 1)
     }
     text = built.program.text
     if measured is not None:
@@ -133,7 +135,7 @@ def _draft(captured: CapturedCall, built: BuiltRepro, to: Destination, form: Iss
     return Draft(report, text, format_program(render_test(report.to_json(), text)), (), others)
 
 
-def _with_evidence(draft: Draft, found: ReproEvidence) -> Draft:
+def _add_evidence(draft: Draft, found: ReproEvidence) -> Draft:
     """The report with what torch's tools say of the repro."""
     issue = draft.report.issue
     assert issue is not None
@@ -150,23 +152,25 @@ def _with_evidence(draft: Draft, found: ReproEvidence) -> Draft:
     )
 
 
-def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm) -> Report:
+def _build_report(
+    captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
+) -> Report:
     info = to.info
     others = [
-        build_section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
+        build_section(OtherFinding, {**other.to_json(), "path": _make_other_path(number)})
         for number, other in enumerate(built.search.others, 1)
     ]
-    signature, measured = _shown_crash(captured, built), built.details.measured
+    signature, measured = _find_shown_crash(captured, built), built.details.measured
     whole, stock = captured.material.whole is not None, built.search.different
     return Report(
-        verdict=_verdict(captured, built),
+        verdict=_build_verdict(captured, built),
         ladder=built.details.ablation,
         torch=info.torch,
         python=info.version,
         device=captured.device,
-        requires=_requires(built),
-        repro=_repro_info(captured, built, to.seconds),
-        labels=form.allow(_labels(captured, built, info.torch)),
+        requires=_build_requirements(built),
+        repro=_build_repro_info(captured, built, to.seconds),
+        labels=form.allow(_choose_labels(captured, built, info.torch)),
         other_findings=tuple(others),
         differs_from=tuple(build_section(ContrastSection, row) for row in built.differs_from)
         or None,
@@ -176,18 +180,18 @@ def _report(captured: CapturedCall, built: BuiltRepro, to: Destination, form: Is
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=build_section(StockDifference, stock) if whole and stock else None,
         failure=build_section(FailureSection, signature.to_json()) if signature else None,
-        fingerprint=_fingerprint(captured, built).section(),
+        fingerprint=_build_fingerprint(captured, built).section(),
         reduction=built.search.history,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
         timing={**(captured.verdict.details.timing or {}), **to.timing},
         not_measured=to.not_measured or None,
-        issue=_issue(captured, built, to, form),
+        issue=_build_issue(captured, built, to, form),
     )
 
 
-def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> ReproInfo:
+def _build_repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> ReproInfo:
     text, count = built.program.text, built.program.operations
     return ReproInfo(
         path=REPRO,
@@ -206,7 +210,7 @@ def _repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float) -> Re
     )
 
 
-def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
+def _build_fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     return compute_fingerprint(
         captured.verdict.kind,
         captured.verdict.layer,
@@ -216,7 +220,7 @@ def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     )
 
 
-def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
+def _find_shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
@@ -225,19 +229,18 @@ def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     return built.cold.find_crash(captured.verdict.signature)
 
 
-def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
+def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = built.cold.failure
     crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, str(failure.get("message", "")) or None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
         summary, message = built.cold.describe_death(built.summary)
-    told = captured.verdict.reported_kind
     return Verdict(
-        kind=told,
+        kind=captured.verdict.reported_kind,
         layer=captured.verdict.layer,
         is_bug=not captured.verdict.is_request,
         summary=summary,
-        signature=_public_signature(captured),
+        signature=_write_public_signature(captured),
         exception=str(failure.get("exception")) if crash else built.cold.signal,
         message=shorten_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
@@ -246,7 +249,7 @@ def _verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     )
 
 
-def _requires(built: BuiltRepro) -> Requires:
+def _build_requirements(built: BuiltRepro) -> Requires:
     check = built.candidate.check
     given = dict(check.arguments)
     dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
@@ -259,7 +262,7 @@ def _requires(built: BuiltRepro) -> Requires:
     )
 
 
-def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
+def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     failure = built.cold.failure
     outcome = {row.rung: row.outcome for row in built.details.ablation}
     right = outcome.get(f"{Backend.INDUCTOR}{DYNAMIC}False")
@@ -278,7 +281,7 @@ def _labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     )
 
 
-def _public_signature(captured: CapturedCall) -> str:
+def _write_public_signature(captured: CapturedCall) -> str:
     """The signature without its message, whose words may be the program's."""
     return (
         replace(captured.verdict.signature, message=None).text()
@@ -287,7 +290,7 @@ def _public_signature(captured: CapturedCall) -> str:
     )
 
 
-def _issue(
+def _build_issue(
     captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
 ) -> IssueSection:
     """What the issue says beside the report's numbers, with the whole log."""
@@ -295,15 +298,15 @@ def _issue(
     return structs.replace(
         make_issue(to, form, built.program.text, captured.surroundings.environment, log),
         culprit=suspect.describe_location(built.details.culprit) if built.details.culprit else "",
-        workaround=_workaround(built),
+        workaround=_describe_workaround(built),
     )
 
 
-def _other_path(number: int) -> str:
+def _make_other_path(number: int) -> str:
     return f"other_findings/finding{number}.py"
 
 
-def _workaround(built: BuiltRepro) -> str:
+def _describe_workaround(built: BuiltRepro) -> str:
     """The smallest set of settings under which the repro is right and still compiled; empty where
     there is none.
     """
@@ -315,7 +318,7 @@ def _workaround(built: BuiltRepro) -> str:
     return f"with {' and '.join(f'`{setting}`' for setting in culprit.workaround)} it is right"
 
 
-def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
+def _build_private_files(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
         "original.log": captured.script.output,
         "ladder.json": json.dumps([row.to_json() for row in captured.verdict.ladder], indent=2),
@@ -345,14 +348,14 @@ def _private(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str
         private[MAPPING] = json.dumps(names, indent=2, ensure_ascii=False)
     if captured.material.whole is not None:
         private["side_by_side.html"] = render_side_by_side(
-            built.program.text, classes, captured.material.sources, _facts(captured, built)
+            built.program.text, classes, captured.material.sources, _describe_proof(captured, built)
         )
     for number, answer in enumerate(built.cold.answers):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private
 
 
-def _facts(captured: CapturedCall, built: BuiltRepro) -> Json:
+def _describe_proof(captured: CapturedCall, built: BuiltRepro) -> Json:
     """What a reader of the side-by-side page wants to know of the proof and of the search."""
     proof = describe_equivalence(captured, built.candidate.content)
     return {
