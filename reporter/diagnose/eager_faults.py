@@ -133,7 +133,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
             climber,
             Kind.CRASH,
             Layer.EAGER,
-            _sentence(internal[0]) + f"{describe_frequency(seen)}.",
+            _write_sentence(internal[0]) + f"{describe_frequency(seen)}.",
             (EAGER, AGAIN),
             signature=sign_crash(Kind.CRASH, Layer.EAGER, internal[0]),
             failure=internal[0],
@@ -158,14 +158,14 @@ def judge_script(recording: Recording) -> Diagnosis | None:
     return Diagnosis(
         Kind.CRASH,
         Layer.EAGER,
-        _sentence(failure) + ".",
+        _write_sentence(failure) + ".",
         signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
         failure=failure,
         reproduced=(1, 1),
     )
 
 
-def _sentence(failure: Failure) -> str:
+def _write_sentence(failure: Failure) -> str:
     place = read_assertion_place(failure)
     where = f" at {place}" if place else ""
     return (

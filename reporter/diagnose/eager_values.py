@@ -70,29 +70,29 @@ def explain_check(recording: Recording) -> Diagnosis | None:
     if facts is None:
         return None
     if recording.further_runs.right_with_zeros:
-        return _diagnosis(
+        return _diagnose(
             Kind.UNINITIALIZED_MEMORY,
             "The program reads memory that nothing wrote to: with zeros in it the script's own"
             " check passes.",
         )
     if facts["undefined_casts"]:
         cast = facts["undefined_casts"][0]
-        return _diagnosis(
+        return _diagnose(
             Kind.UNDEFINED_VALUE,
             f"A value is cast from {cast['from']} to {cast['to']}, whose range it is outside of"
             f" ({cast['elements']} of {cast['of']} elements); C++ does not define what that gives.",
         )
     if facts["random"]:
         names = ", ".join(facts["random"])
-        return _diagnosis(
+        return _diagnose(
             Kind.NONDETERMINISTIC,
             f"The program draws random numbers while it computes ({names}), so that no two runs of"
             " it give the same.",
         )
     if facts["ill"]:
-        return _diagnosis(Kind.ILL_CONDITIONED, _ill(facts["ill"][0]))
+        return _diagnose(Kind.ILL_CONDITIONED, _describe_rounding(facts["ill"][0]))
     if facts["rounded"] and _is_bitwise(recording):
-        return _diagnosis(
+        return _diagnose(
             Kind.ROUNDING,
             f"The script compares bit by bit. {facts['rounded']} results are rounded, and none of"
             " them is farther from float64 than its dtype explains.",
@@ -100,11 +100,11 @@ def explain_check(recording: Recording) -> Diagnosis | None:
     return None
 
 
-def _diagnosis(kind: Kind, summary: str) -> Diagnosis:
+def _diagnose(kind: Kind, summary: str) -> Diagnosis:
     return Diagnosis(kind, Layer.EAGER, summary)
 
 
-def _ill(found: OperatorError) -> str:
+def _describe_rounding(found: OperatorError) -> str:
     return (
         f"{found['operator']} magnifies rounding: it is off float64 by {found['error']:.3g}, and"
         f" moving its inputs by one unit in the last place moves it by {found['sensitivity']:.3g}."

@@ -63,21 +63,21 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     if climber.finding.replay:
         fresh = climber.measure(FRESH)
         if fresh.agrees:
-            return _other_inputs(climber, failure)
+            return _judge_other_inputs(climber, failure)
     if message.startswith(_CONSTRAINTS):
-        return _constraints(climber, failure)
+        return _judge_constraints(climber, failure)
     if _ARGUMENTS.search(message):
         summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
     refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR | _NO_FAKE_TENSOR
     if refused or _LIMIT.search(failure["first_line"]):
-        layer, who = _refusing_layer(climber, failure)
+        layer, who = _find_refusing_layer(climber, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
     return None
 
 
-def _refusing_layer(climber: Climber, failure: Failure) -> tuple[Layer, str]:
+def _find_refusing_layer(climber: Climber, failure: Failure) -> tuple[Layer, str]:
     """The layer that refuses, and its name at the beginning of a sentence."""
     if climber.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
         return Layer.EXPORT, "torch.export"
@@ -86,7 +86,7 @@ def _refusing_layer(climber: Climber, failure: Failure) -> tuple[Layer, str]:
     return Layer.ONNX, "ONNX Runtime"
 
 
-def _other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
+def _judge_other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
     """The program refuses inputs that it was not exported for."""
     options = climber.finding.options
     dynamic = bool(options.get("dynamic_shapes") or options.get("dynamic_axes"))
@@ -101,7 +101,7 @@ def _other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
     return make_diagnosis(climber, kind, Layer.EXPORT, summary, (EAGER, FRESH))
 
 
-def _constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
+def _judge_constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
     """Dynamic shapes that the module does not have; a fault of torch.export where it names no shape
     that would do.
     """

@@ -155,7 +155,7 @@ class Climber:
         again = self._run(AGAIN)
         if again.agrees and eager.agrees:
             self._judge(again)
-        path = self._path("probe")
+        path = self._make_path("probe")
         probe = questions.run({"how": "probe", "snapshot": path})
         self.ladder.facts = (
             self.finding.call_session.request(probe, self.timeout).get("facts") or {}
@@ -201,7 +201,7 @@ class Climber:
         """
         for name in names:
             if name not in self.ladder.rungs and name not in self._ahead:
-                self._waiting.setdefault(name, self._rung(name))
+                self._waiting.setdefault(name, self._build_rung(name))
         self._start_waiting()
 
     def _start_waiting(self) -> None:
@@ -211,7 +211,7 @@ class Climber:
                 return
             self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
-    def _rung(self, name: str) -> Rung:
+    def _build_rung(self, name: str) -> Rung:
         if name not in RUNGS and name not in AS_GIVEN and name != self.find_own_rung():
             raise ValueError(f"there is no rung {name}")
         rung: Rung = RUNGS.get(name) or {"how": "compiled"}
@@ -239,24 +239,24 @@ class Climber:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            self._waiting[name] = self._rung(Backend.INDUCTOR if fresh else COMPILED)
+            self._waiting[name] = self._build_rung(Backend.INDUCTOR if fresh else COMPILED)
         self._start_waiting()
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]
 
-    def _path(self, name: str) -> str:
+    def _make_path(self, name: str) -> str:
         return str(
             self.finding.call_session.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt"
         )
 
     def _submit(self, name: str, rung: Rung) -> _Flight:
-        wanted: Rung = {**rung, "snapshot": self._path(name), "grads": self.finding.grads}
+        wanted: Rung = {**rung, "snapshot": self._make_path(name), "grads": self.finding.grads}
         return _Flight(self.finding.call_session.submit(questions.run(wanted), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
         if name not in self._ahead:
             waiting = self._waiting.pop(name, None)
-            self._ahead[name] = self._submit(name, waiting or self._rung(name))
+            self._ahead[name] = self._submit(name, waiting or self._build_rung(name))
         flight = self._ahead.pop(name)
         answer = flight.answer.result(timeout=compute_longest_wait(self.timeout))
         self._start_waiting()
@@ -300,7 +300,7 @@ class Climber:
             )
             return self.finding.call_session.request(question, self.timeout).get("comparison")
 
-        comparison = side_effects.settle(ask(()), self._others, ask)
+        comparison = side_effects.settle(ask(()), self._run_others, ask)
         same = comparison is None or comparison["same"]
         judged = replace(
             rung,
@@ -322,7 +322,7 @@ class Climber:
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
         return values
 
-    def _others(self) -> tuple[str, ...] | None:
+    def _run_others(self) -> tuple[str, ...] | None:
         """The snapshots of the other eager runs; None if one of them fails."""
         rungs = self.ladder.rungs
         runs = [rungs.get(name) or self._run(name) for name in OTHER_RUNS]

@@ -125,12 +125,12 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
     if explained is not None:
         return explained
     if calls == 0:
-        return _nothing_compiled(recording)
+        return _judge_without_call(recording)
     if rejected and did_script_fail(recording):
         line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if did_script_fail(recording) and raised is not None:
-        found = _error_outside(recording, raised) or _random_check(recording)
+        found = _judge_error_outside(recording, raised) or _judge_random_check(recording)
         if found is not None:
             return found
     if raised is not None and recording.further_runs.fails_uncompiled:
@@ -140,10 +140,10 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
             f"none of the {calls} compiled calls can be repeated in eager mode (their inputs or"
             " outputs cannot be copied, or eager takes too long), so nothing can be said about them"
         )
-    return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
+    return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _describe_agreement(recording))
 
 
-def _nothing_compiled(recording: Recording) -> Diagnosis:
+def _judge_without_call(recording: Recording) -> Diagnosis:
     """The verdict where no compiled function was called.
 
     Raises CannotJudgeError.
@@ -163,7 +163,7 @@ def _nothing_compiled(recording: Recording) -> Diagnosis:
         )
     if raised:
         failure = find_childs_failure(raised["failure"])
-        line = f"{raised['class']}{_in(raised)} before anything was compiled"
+        line = f"{raised['class']}{_locate(raised)} before anything was compiled"
         if failure is not raised["failure"]:
             said = failure["first_line"].rstrip(".")
             line += f"; in the process that it started, {failure['exception']}: {said}"
@@ -192,7 +192,8 @@ def blame_program(recording: Recording, excused: Diagnosis) -> Diagnosis:
         "differs from eager by rounding only" if excused.kind in ROUNDED else "agrees with eager"
     )
     summary = (
-        f"The program fails in the same way without the compiler: {raised['class']}{_in(raised)}."
+        "The program fails in the same way without the compiler:"
+        f" {raised['class']}{_locate(raised)}."
         f" What its compiled calls returned {differ}."
     )
     return replace(excused, kind=Kind.INVALID_PROGRAM, layer=Layer.EAGER, summary=summary)
@@ -205,7 +206,7 @@ def blame_capture(recording: Recording, excused: Diagnosis) -> Diagnosis:
     raised = recording.script.exception
     assert raised is not None
     summary = (
-        f"The script fails with the compiler alone: {raised['class']}{_in(raised)}. What its"
+        f"The script fails with the compiler alone: {raised['class']}{_locate(raised)}. What its"
         " compiled calls returned differs from eager by rounding only, and that is not what it"
         " minds: with backend eager, which rounds alike, it fails in the same way. Look at what"
         " Python does in the compiled functions: Dynamo traces it, and runs it again when it"
@@ -225,17 +226,17 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
         or not limits.states_limit(raised["failure"])
     ):
         return None
-    is_traced = any(file.startswith("torch/_dynamo/") for file in _torch_files(raised))
+    is_traced = any(file.startswith("torch/_dynamo/") for file in _list_torch_files(raised))
     layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
     said = raised["failure"]["first_line"].rstrip(".")
     return Diagnosis(Kind.UNSUPPORTED, layer, STATED_LIMIT.format(said))
 
 
-def _torch_files(raised: ScriptException) -> list[str]:
+def _list_torch_files(raised: ScriptException) -> list[str]:
     return [frame["file"] for frame in raised["failure"].get("frames") or () if frame["torch"]]
 
 
-def _error_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
+def _judge_error_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
     """The verdict on an exception that torch raised and that no compared call has anything to do
     with; that of a limit which torch states, wherever it comes from.
     """
@@ -243,17 +244,17 @@ def _error_outside(recording: Recording, raised: ScriptException) -> Diagnosis |
     if limit is not None:
         return limit
     failure = raised["failure"]
-    files = _torch_files(raised)
+    files = _list_torch_files(raised)
     if _WRONG_ARGUMENT.match(failure["message"]):
         said = failure["first_line"].rstrip(".")
-        summary = f"ONNX Runtime refuses what the script gives it{_in(raised)}: {said}."
+        summary = f"ONNX Runtime refuses what the script gives it{_locate(raised)}: {said}."
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.ONNX, summary)
     is_compiler = any(file.startswith(_COMPILER) for file in files)
     is_outside = raised["raised_in_torch"] or _is_about_machine(raised)
     if is_compiler or raised["class"] == "AssertionError" or not is_outside:
         return None
     summary = (
-        f"The program fails outside of its compiled calls, with {raised['class']}{_in(raised)}:"
+        f"The program fails outside of its compiled calls, with {raised['class']}{_locate(raised)}:"
         f" {failure['first_line'].rstrip('.')}."
     )
     if recording.counts.compared:
@@ -261,7 +262,7 @@ def _error_outside(recording: Recording, raised: ScriptException) -> Diagnosis |
     return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
 
 
-def _random_check(recording: Recording) -> Diagnosis | None:
+def _judge_random_check(recording: Recording) -> Diagnosis | None:
     """The verdict on a script whose check fails though its calls agree from the same random state,
     where they draw random numbers: two calls in turn draw others.
     """
@@ -271,23 +272,24 @@ def _random_check(recording: Recording) -> Diagnosis | None:
         facts = last.call_session.request(question, _LOOK).get("facts")
         if facts and facts.get("random"):
             summary = (
-                f"The script fails{_in(recording.script.exception)}. Its compiled calls draw random"
-                " numbers; from the same state of the generator they agree with eager, and two"
-                " calls in turn draw others, compiled or not."
+                f"The script fails{_locate(recording.script.exception)}. Its compiled calls draw"
+                " random numbers; from the same state of the generator they agree with eager, and"
+                " two calls in turn draw others, compiled or not."
             )
             return Diagnosis(Kind.NONDETERMINISTIC, Layer.EAGER, summary)
     return None
 
 
-def _all_agree(recording: Recording) -> str:
+def _describe_agreement(recording: Recording) -> str:
     """What was looked at, and no more."""
     made = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
     if recording.counts.compared < recording.counts.calls:
         made = f"{recording.counts.compared} of {made}, those that were compared,"
     if did_script_fail(recording):
         return (
-            f"The script fails{_in(recording.script.exception)}, but what {made} returned agrees"
-            " with eager on the same inputs: what fails is not the result of a compiled call."
+            f"The script fails{_locate(recording.script.exception)}, but what {made}"
+            " returned agrees with eager on the same inputs:"
+            " what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures"
             " that these calls can reach were compared; what is printed was not."
             + (_NOT_ALONE if recording.further_runs.fails_uncompiled is False else "")
@@ -298,6 +300,6 @@ def _all_agree(recording: Recording) -> str:
     return f"What {made} returned{stopped} agrees with eager{refused}."
 
 
-def _in(raised: ScriptException | None) -> str:
+def _locate(raised: ScriptException | None) -> str:
     """Where the script's own exception was raised, to be put behind its class."""
     return f" in {raised['location']}" if raised is not None and raised["location"] else ""

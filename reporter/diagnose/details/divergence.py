@@ -42,7 +42,7 @@ def describe(found: DivergenceSection) -> str:
     name = point.operator or "an operation without a public name"
     text = (
         f"{what} first part at operation {point.position + 1} of {found.of}, {name}:"
-        f" {_numbers(point)}"
+        f" {_describe_numbers(point)}"
     )
     if not found.complete:
         text += "; not everything before it could be measured"
@@ -78,7 +78,7 @@ def drop_nonfinite_numbers(found: DivergenceSection) -> DivergenceSection:
     return structs.replace(found, points=tuple(map(finite, found.points)))
 
 
-def _numbers(point: DivergencePoint) -> str:
+def _describe_numbers(point: DivergencePoint) -> str:
     if point.max_abs_error is None:
         return "another shape or no value"
     if point.error_vs_fp64 is not None:
@@ -145,10 +145,10 @@ def find_divergence(
         return deadline - clock()
 
     searches = [_GraphSearch(runs, graph, effort, time_left, say) for graph in graphs[:_GRAPHS]]
-    return _first_to_differ(searches).search()
+    return _choose_first_to_differ(searches).search()
 
 
-def _first_to_differ(searches: Sequence[_GraphSearch]) -> _GraphSearch:
+def _choose_first_to_differ(searches: Sequence[_GraphSearch]) -> _GraphSearch:
     """The search in the first graph that differs as a whole; the last one's if none does."""
     for each in searches if len(searches) > 1 else ():
         each.measure([None])
@@ -195,10 +195,10 @@ class _GraphSearch:
 
     def search(self) -> DivergenceSection:
         """Spaced positions first, then ever closer to where the difference begins."""
-        self.measure(self._spread())
-        while (near := self._suspects() - self.tried) and self.time_left() > 0:
+        self.measure(self._choose_spread())
+        while (near := self._find_suspects() - self.tried) and self.time_left() > 0:
             self.measure(_space_evenly(sorted(near), self.effort.jobs))
-        first = self._first()
+        first = self._find_first()
         if first is None:
             self.measure([None])
         return DivergenceSection(
@@ -207,14 +207,14 @@ class _GraphSearch:
             of=len(self.nodes),
             operator=None if first is None else self.points[first].operator,
             complete=bool(self.points)
-            and not self._suspects()
-            and set(self._spread()) <= self.tried,
+            and not self._find_suspects()
+            and set(self._choose_spread()) <= self.tried,
             grads=self.runs.settings.grads,
             whole=self.whole,
             failed=len(self.tried - {None} - set(self.points)),
         )
 
-    def _usable(self) -> list[int]:
+    def _list_usable(self) -> list[int]:
         backward = self.runs.settings.grads
         return [
             i
@@ -222,31 +222,31 @@ class _GraphSearch:
             if node["measurable"] and (node["differentiable"] or not backward)
         ]
 
-    def _spread(self) -> list[int]:
-        usable = self._usable()
+    def _choose_spread(self) -> list[int]:
+        usable = self._list_usable()
         ends = [i for i in self.graph["outputs"] if i in usable]
         return sorted(
             {*_space_evenly(usable, _SPACED), *usable[-1:], *_space_evenly(ends, _OUTPUTS)}
         )
 
-    def _first(self) -> int | None:
+    def _find_first(self) -> int | None:
         return min((i for i, point in self.points.items() if not point.same), default=None)
 
-    def _suspects(self) -> set[int]:
+    def _find_suspects(self) -> set[int]:
         """What may differ before the first position that does: what it is computed from, less what
         agreement cleared.
 
         An operation that writes in place may reach whatever comes after it; only its own readers
         clear it.
         """
-        first = self._first()
+        first = self._find_first()
         if first is None:
             return set()
         writers = {i for i in range(first) if self.nodes[i]["writes"]}
-        above = _ancestors(self.nodes, {first, *writers}) | writers
+        above = _find_ancestors(self.nodes, {first, *writers}) | writers
         agree = {i for i, point in self.points.items() if point.same and i < first}
-        cleared = agree | _ancestors(self.nodes, agree)
-        usable = set(self._usable())
+        cleared = agree | _find_ancestors(self.nodes, agree)
+        usable = set(self._list_usable())
         return (above & usable) - cleared - {first}
 
     # -- asking ------------------------------------------------------------------------------------
@@ -261,10 +261,10 @@ class _GraphSearch:
         chunks = [todo[i::count] for i in range(count)]
         while chunks and self.time_left() > 0:
             now, chunks = chunks[: self.effort.jobs], chunks[self.effort.jobs :]
-            for rest in self._round(now):
+            for rest in self._measure_round(now):
                 chunks.append(rest)
 
-    def _round(self, chunks: Sequence[list[int | None]]) -> list[list[int | None]]:
+    def _measure_round(self, chunks: Sequence[list[int | None]]) -> list[list[int | None]]:
         """Runs chunks side by side. Returns what forks that ended early had still to do."""
         limit = max(1.0, min(self.effort.timeout * max(map(len, chunks)), self.time_left()))
         coarse = ("torch.float16", "torch.bfloat16")
@@ -316,10 +316,10 @@ class _GraphSearch:
             elif "same" in found and position is None:
                 self.whole = not found["same"]
             elif "same" in found and position is not None:
-                self.points[position] = self._point(position, found)
+                self.points[position] = self._build_point(position, found)
         return begun
 
-    def _point(self, position: int, found: PrefixLine) -> DivergencePoint:
+    def _build_point(self, position: int, found: PrefixLine) -> DivergencePoint:
         name = self.nodes[position]["operator"]
         return DivergencePoint(
             position=position,
@@ -334,7 +334,7 @@ class _GraphSearch:
         )
 
 
-def _ancestors(nodes: Sequence[GraphNode], positions: Iterable[int]) -> set[int]:
+def _find_ancestors(nodes: Sequence[GraphNode], positions: Iterable[int]) -> set[int]:
     """Everything the given positions are computed from, themselves not included unless one feeds
     another.
     """

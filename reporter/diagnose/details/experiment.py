@@ -185,7 +185,7 @@ def judge_run(
     outcome, kind = RungOutcome(run["outcome"]), wanted.kind
     match outcome:
         case RungOutcome.RAISES:
-            return _exception(wanted, run["failure"], eager_failure)
+            return _judge_exception(wanted, run["failure"], eager_failure)
         case RungOutcome.DIED:
             same = kind == Kind.PROCESS_DEATH and run.get("signal") == wanted.signal
             return (True, "dies") if same else (None, "another death")
@@ -204,11 +204,11 @@ def judge_run(
                 comparison = drop_state(comparison)
             if comparison["same"]:
                 return False, "agrees with eager"
-            return _difference(wanted, comparison)
+            return _judge_difference(wanted, comparison)
     assert_never(outcome)
 
 
-def _exception(
+def _judge_exception(
     wanted: Signature, failure: Failure, eager_failure: Failure | None
 ) -> tuple[bool | None, str]:
     """What an exception of the varied call says."""
@@ -220,7 +220,7 @@ def _exception(
     return None, "another exception"
 
 
-def _difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
+def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
     """What a varied call says that returned; its `comparison` is not the same as eager's."""
     if wanted.property == SIDE_EFFECT:
         same = any(map(is_state, comparison["metadata"]))
@@ -241,13 +241,13 @@ def _refuses(failure: Failure, eager: Failure) -> bool:
 
     The compiler may wrap the exception, and the check it makes may word the reason differently.
     """
-    wanted, found = _words(eager["first_line"]), _words(failure["message"])
+    wanted, found = _list_words(eager["first_line"]), _list_words(failure["message"])
     classes = (failure["exception"], *failure.get("chain", ()))
     share = 0.5 if eager["exception"] in classes else 0.75
     return bool(wanted) and len(wanted & found) >= share * len(wanted)
 
 
-def _words(message: str) -> set[str]:
+def _list_words(message: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}", message.lower()))
 
 

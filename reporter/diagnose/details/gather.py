@@ -85,7 +85,7 @@ class _Gatherer:
     checked: bool
     lines: list[str] = field(default_factory=list)
 
-    def budget(self, most: float) -> float:
+    def limit_seconds(self, most: float) -> float:
         """Seconds for a part that may take so many."""
         return min(most, max(_LEAST, _TIMES * self.recording.script.seconds))
 
@@ -139,7 +139,7 @@ class _Gatherer:
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
-        effort = divergence.Effort(self.budget(_MOST_OF_DIVERGENCE), self.timeout, self.jobs)
+        effort = divergence.Effort(self.limit_seconds(_MOST_OF_DIVERGENCE), self.timeout, self.jobs)
         found = divergence.find_divergence(finding, settings, effort, self.say)
         if found is None:
             return None
@@ -160,7 +160,7 @@ class _Gatherer:
                 diagnosis.ladder.device,
                 mode if isinstance(mode, str) else None,
             ),
-            culprit.SearchBudget(self.budget(_MOST_OF_CULPRIT), self.jobs),
+            culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.jobs),
             self.say,
             ask_abilities(diagnosis.finding.call_session, names, self.timeout),
         )
@@ -191,7 +191,7 @@ def gather(
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
     measurement, stack, guard = (
-        _measurement(diagnosis),
+        _build_measurement(diagnosis),
         gatherer.find_stack(),
         gatherer.find_guard(),
     )
@@ -210,7 +210,7 @@ def gather(
     return DiagnosisDetails(sections, tuple(gatherer.lines), remark_diagnosis)
 
 
-def _measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
+def _build_measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
     """The rule's numbers for every output, changed input and gradient that differs."""
     comparison = diagnosis.comparison
     if comparison is None:

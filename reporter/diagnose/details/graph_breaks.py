@@ -35,15 +35,15 @@ def describe(found: GraphBreakSection) -> str:
     if found.graph_breaks:
         first = found.graph_breaks[0]
         where = f"line {first.line} of {Path(first.file).name}, in `{first.function}`"
-        number = _times(len(found.graph_breaks), "graph break", "graph breaks")
+        number = _count_times(len(found.graph_breaks), "graph break", "graph breaks")
         which = where if len(found.graph_breaks) == 1 else f"the first at {where}"
         leave = " (the function is not compiled at all)" if first.whole else ""
-        parts.append(f"{number}, {which}: {_in_words(first)}{leave}")
+        parts.append(f"{number}, {which}: {_describe_break(first)}{leave}")
     elif found.broken:
-        parts.append(_times(found.broken, "graph break", "graph breaks"))
+        parts.append(_count_times(found.broken, "graph break", "graph breaks"))
     times = max(len(found.recompiles), found.recompiled)
     if times:
-        text = f"recompiled {_times(times, 'time', 'times')}"
+        text = f"recompiled {_count_times(times, 'time', 'times')}"
         if found.recompiles:
             usual = Counter(item.function for item in found.recompiles).most_common(1)[0][0]
             guards = [item.guard for item in found.recompiles if item.function == usual]
@@ -57,11 +57,11 @@ def describe(found: GraphBreakSection) -> str:
     return "; ".join(parts)
 
 
-def _times(count: int, one: str, many: str) -> str:
+def _count_times(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _in_words(item: GraphBreakRow) -> str:
+def _describe_break(item: GraphBreakRow) -> str:
     known = next((text for name, text in _IN_WORDS.items() if item.reason.startswith(name)), None)
     if known:
         return f"{known} ({item.reason})"

@@ -20,8 +20,8 @@ _MAX_EXPERIMENTS = 4
 def describe(guard: GuardSection) -> str:
     """One or two sentences for a report."""
     changes = ", ".join(
-        f"{change.name} was {_exact(change.compiled)} when it was compiled and is"
-        f" {_exact(change.now)} now"
+        f"{change.name} was {_simplify_size(change.compiled)} when it was compiled and is"
+        f" {_simplify_size(change.now)} now"
         for change in guard.changed[:3]
     )
     first = f"The graph is reused although {changes}; a guard is missing: {guard.missing}."
@@ -34,7 +34,7 @@ def describe(guard: GuardSection) -> str:
     return first
 
 
-def _exact(value: float) -> float:
+def _simplify_size(value: float) -> float:
     """A size as the whole number that it is."""
     return int(value) if value == int(value) else value
 
@@ -49,14 +49,14 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
         return None
     changes = [build_section(ChangedSize, change) for change in answer["changed"]]
     blamed, confirmed = changes[:1], None
-    if search.right(answer) is False:
+    if search.is_right(answer) is False:
         blamed, confirmed = search.confirm(changes)
     return GuardSection(
         changed=tuple(changes),
         checked=tuple(answer["checked"]),
         used=tuple(answer["used"]),
         symbols=dict(answer["symbols"]),
-        missing=" and ".join(f"{each.name} == {_exact(each.compiled)}" for each in blamed),
+        missing=" and ".join(f"{each.name} == {_simplify_size(each.compiled)}" for each in blamed),
         confirmed=confirmed,
     )
 
@@ -68,10 +68,10 @@ class _Search:
         self.finding = finding
         self.timeout = timeout
         self._made = 0
-        eager = questions.run({"how": "eager", "snapshot": self._path()})
+        eager = questions.run({"how": "eager", "snapshot": self._make_path()})
         self.eager = finding.call_session.request(eager, timeout)
 
-    def _path(self) -> str:
+    def _make_path(self) -> str:
         self._made += 1
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
         return str(self.finding.call_session.folder / name)
@@ -83,13 +83,13 @@ class _Search:
         made.
         """
         question = questions.inspect_guards(
-            self._path(),
-            [_argument(change) for change in static],
-            None if vary is None else [_argument(change) for change in vary],
+            self._make_path(),
+            [_build_argument_change(change) for change in static],
+            None if vary is None else [_build_argument_change(change) for change in vary],
         )
         return self.finding.call_session.request(question, self.timeout)
 
-    def right(self, answer: GuardsAnswer) -> bool | None:
+    def is_right(self, answer: GuardsAnswer) -> bool | None:
         """Whether a run agrees with eager; None if it cannot be told."""
         if answer.get("outcome") != "ok" or self.eager.get("outcome") != "ok":
             return None
@@ -101,30 +101,34 @@ class _Search:
         """The change that alone makes a reused graph wrong; then whether holding it static makes
         the result right.
         """
-        groups = _together(changes)
+        groups = _group_changes(changes)
         for group in groups[:_MAX_EXPERIMENTS] if len(groups) > 1 else ():
             answer = self.ask([], vary=group)
-            if answer.get("outcome") == "ok" and answer["reused"] and self.right(answer) is False:
+            if (
+                answer.get("outcome") == "ok"
+                and answer["reused"]
+                and self.is_right(answer) is False
+            ):
                 groups = [group]
                 break
         blamed = groups[0] if len(groups) == 1 else list(changes)
         for chosen in [[change] for change in blamed] if len(groups) == 1 else []:
-            if self.right(self.ask(chosen)):
+            if self.is_right(self.ask(chosen)):
                 return chosen, True
-        return blamed, self.right(self.ask(blamed))
+        return blamed, self.is_right(self.ask(blamed))
 
 
-def _argument(change: ChangedSize) -> ArgumentChange:
+def _build_argument_change(change: ChangedSize) -> ArgumentChange:
     """A change as the call session takes it."""
     return {
         "where": change.where,
         "dimension": change.dimension,
-        "compiled": _exact(change.compiled),
-        "now": _exact(change.now),
+        "compiled": _simplify_size(change.compiled),
+        "now": _simplify_size(change.now),
     }
 
 
-def _together(changes: Sequence[ChangedSize]) -> list[list[ChangedSize]]:
+def _group_changes(changes: Sequence[ChangedSize]) -> list[list[ChangedSize]]:
     """Changes from and to the same size are likely one size, and cannot be made apart."""
     groups: dict[tuple[float, float], list[ChangedSize]] = {}
     for change in changes:

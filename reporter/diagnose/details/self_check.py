@@ -21,14 +21,14 @@ def _ends_itself(text: str) -> bool:
     return any(
         isinstance(node, (ast.Assert, ast.Raise))
         or isinstance(node, (ast.Name, ast.Attribute))
-        and _last(node).startswith("assert")
+        and _read_last_name(node).startswith("assert")
         or isinstance(node, ast.Call)
         and isinstance(node.func, (ast.Name, ast.Attribute))
-        and _last(node.func) == "exit"
+        and _read_last_name(node.func) == "exit"
         and not any(isinstance(status, ast.Call) for status in node.args)  # sys.exit(main())
         for node in ast.walk(tree)
     )
 
 
-def _last(node: ast.Name | ast.Attribute) -> str:
+def _read_last_name(node: ast.Name | ast.Attribute) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr

@@ -90,7 +90,7 @@ def build_change_switch(name: str, value: Any) -> ConfigSwitch:
     )
 
 
-def _switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
+def _read_switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
     """Rows `name = value | cost | device | meaning`."""
     found = []
     for row in table.strip().splitlines():
@@ -116,7 +116,7 @@ _DYNAMIC = (
 _THREADS = ConfigSwitch("one thread", "generated loops run on one thread", threads=1, cost=3)
 
 _DYNAMO = (
-    _switches(
+    _read_switches(
         DYNAMO,
         """
     guard_nn_modules = True                    | 1 | | guards on the attributes of modules
@@ -152,7 +152,7 @@ _DYNAMO = (
     optimize_ddp = False                       | 1 | | no splitting for data parallel
     """,
     )
-    + _switches(
+    + _read_switches(
         "torch.fx.experimental._config.",
         """
     use_duck_shape = False                     | 1 | | equal sizes are separate symbols
@@ -161,7 +161,7 @@ _DYNAMO = (
     )
 )
 
-_AOT = _switches(
+_AOT = _read_switches(
     FUNCTORCH,
     """
     view_replay_for_aliased_outputs = False    | 1 | | views of outputs are rebuilt by as_strided
@@ -191,7 +191,7 @@ _AOT = _switches(
     """,
 )
 
-_INDUCTOR = _switches(
+_INDUCTOR = _read_switches(
     INDUCTOR,
     """
     cpp.simdlen = 1                            | 2 | cpu | scalar code instead of vector code
