@@ -43,24 +43,14 @@ from reporter.diagnose.rungs import (
 )
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import drop_state, is_state
+from templates.wording import EFFECT_SUMMARY, SUMMARIES
 
-_SUMMARIES = {
-    Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",
-    Kind.WRONG_GRADIENT: "The compiled backward pass returns wrong gradients",
-    Kind.WRONG_RESULT: "The compiled call returns wrong values without an error",
-    Kind.STALE_GRAPH: (
-        "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it"
-        " is right"
-    ),
-}
-
+_OTHER_METADATA = "The compiled result has other metadata than eager's"
 #: Of a reused graph that came out of a cache: the call was compiled, and needs no guard.
 _FROM_CACHE = (
     "The code that the compiler's cache gives for this call is that of other inputs; with the"
     " caches off the call is right"
 )
-
-_LOST_EFFECT = "The compiled call does not leave Python's state as eager does"
 
 
 @dataclass(frozen=True)
@@ -215,9 +205,10 @@ def _list_undefined_facts(climber: Climber) -> tuple[str, ...]:
 
 
 def _write_summary(kind: Kind, comparison: Comparison) -> str:
+    """The sentence without its full stop, since the measurement follows."""
     if comparison["metadata"] and is_state(find_gravest_difference(comparison)):
-        return _LOST_EFFECT
-    return _SUMMARIES[kind]
+        return EFFECT_SUMMARY.rstrip(".")
+    return _OTHER_METADATA if kind == Kind.WRONG_METADATA else SUMMARIES[kind].rstrip(".")
 
 
 def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
