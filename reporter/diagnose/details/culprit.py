@@ -14,9 +14,18 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as replace_section
 
 from reporter.core.delta_debugging import minimise_list
-from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, CandidateOutcome, Kind, Layer
+from reporter.core.kinds import (
+    BACKEND_OF,
+    CRASHES,
+    Backend,
+    CandidateOutcome,
+    Kind,
+    Layer,
+    RungOutcome,
+)
 from reporter.diagnose.details import switches as table
 from reporter.diagnose.details.experiment import (
+    LOWERINGS,
     USUAL,
     Abilities,
     Experiment,
@@ -36,6 +45,8 @@ BACKENDS: Mapping[Layer, Backend] = {
 #: The share of the time that the search for the application may take before the switches have their
 #: turn.
 _BISECTION_SHARE = 0.5
+#: What stands among the things not tried where time did not allow every set of settings.
+_TOGETHER = "settings together"
 #: So many operators before the one that bisection ends at are asked at most whether the fault is
 #: theirs.
 _MOST_EARLIER = 32
@@ -100,30 +111,34 @@ class _Search:
         self.say = say
         self.abilities = abilities
         self.switches = table.select_switches(bug.layer, bug.device, abilities.settings, bug.mode)
-        self.switches += _changes(abilities, self.switches)
+        self.switches += _list_further_switches(abilities, self.switches)
         if bug.kind in CRASHES:
             self.switches.append(table.SUPPRESS)
         self.base = Variation("control")
         self.tried: dict[ConfigSwitch, Trial] = {}
         self.not_tried: list[str] = []
+        #: Whether there was time for each set of settings that might have been smaller.
+        self.are_sets_tried = True
+        #: Backend and subsystem without which the bug is gone.
+        self.blamed: tuple[str, str] | None = None
         self.operators: list[str] = []
 
     def find(self) -> CulpritSection:
         """The whole search, in order of what it tells for its time."""
         self.say("culprit: control")
-        if not self._control():
-            return self._search(CulpritSection(layer=self.layer, stable=False))
+        if not self._run_control():
+            return self._complete(CulpritSection(layer=self.layer, stable=False))
         culprit = CulpritSection(layer=self.layer, stable=True)
         if not self.tried:  # else the cache is to blame
             culprit = self._bisect(culprit)
-            self._singles(culprit)
+            self._try_single_switches(culprit)
             if culprit.subsystem is None and self.layer == Layer.INDUCTOR:
-                culprit = self._by_operator(culprit)
-        chosen, minimal = self._workaround()
+                culprit = self._try_each_operator(culprit)
+        chosen, minimal = self._find_workaround()
         confirmed = None
         if chosen:
             confirmed = self._confirm(chosen)
-        return self._search(
+        return self._complete(
             replace_section(
                 culprit,
                 workaround=tuple(switch.setting for switch in chosen),
@@ -132,19 +147,20 @@ class _Search:
             )
         )
 
-    def _search(self, culprit: CulpritSection) -> CulpritSection:
+    def _complete(self, culprit: CulpritSection) -> CulpritSection:
+        """The section with what was tried for it, and what that took."""
         rank = {switch: index for index, switch in enumerate(self.switches)}
         order = sorted(self.tried, key=lambda switch: rank.get(switch, -1))
         return replace_section(
             culprit,
-            switches=tuple(_trial_row(switch, self.tried[switch]) for switch in order),
+            switches=tuple(_build_row(switch, self.tried[switch]) for switch in order),
             not_tried=tuple(self.not_tried),
             runs=self.runner.runs,
             seconds=round(self.clock() - self.started, 1),
             measured_seconds=round(self.runner.measured, 1),
         )
 
-    def _control(self) -> bool:
+    def _run_control(self) -> bool:
         """Whether the unchanged program shows the bug, in the layer's own backend or else in the
         user's.
         """
@@ -168,7 +184,7 @@ class _Search:
         deadline = self.started + self.budget * _BISECTION_SHARE
         if not pairs:
             return culprit
-        counted = self._counts(pairs[-1])  # the one that every release has
+        counted = self._count_applications(pairs[-1])  # the one that every release has
         pairs = [pair for pair in pairs if counted is None or counted.get("/".join(pair))]
         self.say(f"culprit: {len(pairs)} subsystems")
         off = self.runner.run([self._vary(pair, 0) for pair in pairs], deadline)
@@ -176,18 +192,21 @@ class _Search:
             "/".join(pair) for pair, trial in zip(pairs, off, strict=True) if trial is None
         ]
         rows = tuple(
-            _trial_row(ConfigSwitch("/".join(pair), f"{pair[1]} left out"), trial)
+            _build_row(ConfigSwitch("/".join(pair), f"{pair[1]} left out"), trial)
             for pair, trial in zip(pairs, off, strict=True)
-            if trial is not None and trial.detail != "not in this release"
+            if trial is not None and trial.outcome != RungOutcome.SKIPPED
         )
         culprit = replace_section(culprit, subsystems=rows)
         for pair, trial in zip(pairs, off, strict=True):
             if trial is not None and trial.bug is False:
-                found = self._name(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
-                return self._origin(found)
+                self.blamed = pair
+                found = self._locate_application(
+                    culprit, pair, (counted or {}).get("/".join(pair)), deadline
+                )
+                return self._find_origin(found)
         return culprit
 
-    def _counts(self, pair: tuple[str, str]) -> dict[str, int] | None:
+    def _count_applications(self, pair: tuple[str, str]) -> dict[str, int] | None:
         """Applications per subsystem, from a run that leaves nothing out; None where the process
         dies first.
         """
@@ -197,7 +216,7 @@ class _Search:
         self.operators = list(trial.bisect.get("operators") or ())
         return dict(trial.bisect["counts"])
 
-    def _name(
+    def _locate_application(
         self, culprit: CulpritSection, pair: tuple[str, str], total: int | None, deadline: float
     ) -> CulpritSection:
         name = "/".join(pair)
@@ -220,7 +239,7 @@ class _Search:
             graph_pass=counted.get("pass") if counted else None,
         )
 
-    def _origin(self, culprit: CulpritSection) -> CulpritSection:
+    def _find_origin(self, culprit: CulpritSection) -> CulpritSection:
         """The operator that makes the fault, where the one that bisection ends at only shows it.
 
         The last lowering of fused code brings a bug as soon as there is something to fuse with: its
@@ -229,7 +248,7 @@ class _Search:
         before it whose own fallback makes the bug go away, since no earlier one's does.
         """
         shown = culprit.operator
-        if not str(culprit.subsystem).endswith("/lowerings") or shown not in self.operators:
+        if not self._blames_lowerings() or shown not in self.operators:
             return culprit
         earlier = self.operators[: self.operators.index(shown)]
         if not earlier or len(earlier) > _MOST_EARLIER:
@@ -248,11 +267,14 @@ class _Search:
                 )
         return culprit
 
+    def _blames_lowerings(self) -> bool:
+        return self.blamed is not None and self.blamed[1] == LOWERINGS
+
     def _vary(self, pair: tuple[str, str], most: int | None) -> Variation:
         limit = "all" if most is None else str(most)
         return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
 
-    def _singles(self, culprit: CulpritSection) -> None:
+    def _try_single_switches(self, culprit: CulpritSection) -> None:
         """Which switches work alone: what the culprit suggests, then the usual axes, the rest, and
         what gives up most.
 
@@ -265,16 +287,16 @@ class _Search:
         self.say(f"culprit: {len(self.switches)} settings")
         self._screen([[one] for one in (*directed, *axes)])
         if not self._works(directed):
-            self._screen(_groups([switch for switch in rest if switch.cost == 1]))
+            self._screen(_group_switches([switch for switch in rest if switch.cost == 1]))
             if not self._works(self.tried):
-                self._screen(_groups([switch for switch in rest if switch.cost > 1]))
+                self._screen(_group_switches([switch for switch in rest if switch.cost > 1]))
 
     def _direct_switches(self, culprit: CulpritSection) -> list[ConfigSwitch]:
         """The switches that leave out what was found, and nothing else."""
         found = []
         if culprit.operator is not None:
-            lowered = str(culprit.subsystem).endswith("/lowerings")
-            make = table.build_fallback_switch if lowered else table.build_whole_switch
+            is_lowered = self._blames_lowerings()
+            make = table.build_fallback_switch if is_lowered else table.build_whole_switch
             found.append(make(culprit.operator))
         if culprit.graph_pass is not None:
             named = table.build_pass_switch(culprit.graph_pass)
@@ -297,7 +319,7 @@ class _Search:
             for group, trial in zip(groups, trials, strict=True):
                 if trial is None:
                     self.not_tried += [switch.setting for switch in group]
-                elif len(group) == 1 and not _absent(trial):
+                elif len(group) == 1 and not _is_lacking(trial):
                     self.tried[group[0]] = trial
                 elif len(group) > 1 and trial.bug:
                     detail = f"{trial.detail}, with {len(group) - 1} other settings changed as well"
@@ -306,7 +328,7 @@ class _Search:
                     halves += [group[: len(group) // 2], group[len(group) // 2 :]]
             groups = halves
 
-    def _by_operator(self, culprit: CulpritSection) -> CulpritSection:
+    def _try_each_operator(self, culprit: CulpritSection) -> CulpritSection:
         """Where leaving out every lowering fails for another reason: eager's kernel for one
         operator at a time.
         """
@@ -319,16 +341,16 @@ class _Search:
         if len(gone) != 1:
             return culprit
         return replace_section(
-            culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0]
+            culprit, subsystem=f"{Backend.INDUCTOR.value}/{LOWERINGS}", operator=gone[0].fallback[0]
         )
 
-    def _workaround(self) -> tuple[list[ConfigSwitch], bool]:
+    def _find_workaround(self) -> tuple[list[ConfigSwitch], bool]:
         """The cheapest switch that works alone, else the smallest set that works; whether it is
         known to be minimal.
         """
         alone = [switch for switch, trial in self.tried.items() if trial.bug is False]
         if alone:
-            return [min(alone, key=_price)], True
+            return [min(alone, key=_compute_price)], True
         useful: list[ConfigSwitch] = []
         for switch, trial in self.tried.items():
             if trial.bug and not any(_contradict(switch, other) for other in useful):
@@ -337,22 +359,24 @@ class _Search:
             return [], True
         everything = self.runner.run([add_switches(self.base, useful)])[0]
         if everything is None:
-            self.not_tried.append("settings together")
+            self.not_tried.append(_TOGETHER)
         if everything is None or everything.bug is not False:
             return [], True
         self.say("culprit: the smallest set of settings")
-        chosen = minimise_list(useful, self._first_gone)
-        return chosen, "settings together" not in self.not_tried
+        chosen = minimise_list(useful, self._find_first_gone)
+        if not self.are_sets_tried:
+            self.not_tried.append(_TOGETHER)
+        return chosen, self.are_sets_tried
 
-    def _first_gone(self, proposals: Sequence[list[ConfigSwitch]]) -> int | None:
+    def _find_first_gone(self, proposals: Sequence[list[ConfigSwitch]]) -> int | None:
         """The index of the first set of switches with which the bug is gone."""
         for start in range(0, len(proposals), self.runner.jobs):
             batch = proposals[start : start + self.runner.jobs]
             trials = self.runner.run([add_switches(self.base, chosen) for chosen in batch])
             for index, trial in enumerate(trials):
-                if trial is None and "settings together" not in self.not_tried:
-                    self.not_tried.append("settings together")
-                if trial is not None and trial.bug is False:
+                if trial is None:
+                    self.are_sets_tried = False
+                elif trial.bug is False:
                     return start + index
             if None in trials:
                 return None
@@ -367,7 +391,7 @@ class _Search:
         return None if trial is None or trial.bug is None else not trial.bug
 
 
-def _groups(switches: Sequence[ConfigSwitch]) -> list[list[ConfigSwitch]]:
+def _group_switches(switches: Sequence[ConfigSwitch]) -> list[list[ConfigSwitch]]:
     """What is tried together: all that do not contradict each other, since most of them do not
     matter.
     """
@@ -382,7 +406,7 @@ def _groups(switches: Sequence[ConfigSwitch]) -> list[list[ConfigSwitch]]:
     return groups
 
 
-def _price(switch: ConfigSwitch) -> tuple[int, bool]:
+def _compute_price(switch: ConfigSwitch) -> tuple[int, bool]:
     """What names the culprit, before what may help by accident."""
     return switch.cost, not switch.directed
 
@@ -391,14 +415,15 @@ def _belongs(backend: str, layer: Layer) -> bool:
     return backend == BACKEND_OF.get(layer)
 
 
-def _absent(trial: Trial) -> bool:
-    return trial.bug is None and trial.detail in (
-        "not in this release",
-        CandidateOutcome.CANNOT_JUDGE,
-    )
+def _is_lacking(trial: Trial) -> bool:
+    """Whether the release lacks what was to be varied."""
+    lacking = (RungOutcome.SKIPPED, CandidateOutcome.CANNOT_JUDGE)
+    return trial.bug is None and trial.outcome in lacking
 
 
-def _changes(abilities: Abilities, known: Sequence[ConfigSwitch]) -> list[ConfigSwitch]:
+def _list_further_switches(
+    abilities: Abilities, known: Sequence[ConfigSwitch]
+) -> list[ConfigSwitch]:
     """Changes of configuration in the release's own table that ours lacks."""
     names = {(name, repr(value)) for switch in known for name, value in switch.config}
     return [
@@ -415,7 +440,7 @@ def _contradict(one: ConfigSwitch, other: ConfigSwitch) -> bool:
     )
 
 
-def _trial_row(switch: ConfigSwitch, trial: Trial) -> TriedSection:
+def _build_row(switch: ConfigSwitch, trial: Trial) -> TriedSection:
     gone = None if trial.bug is None else not trial.bug
     return TriedSection(
         name=switch.name,

@@ -112,13 +112,15 @@ def add_switches(base: Variation, switches: list[ConfigSwitch]) -> Variation:
 class Trial:
     """What a variation showed.
 
-    `bug`: True, still there; False, gone and all is right; None, cannot be judged.
+    `bug`: True, still there; False, gone and all is right; None, cannot be judged. `detail` is
+    for people; `outcome` how the run ended, of a rung or of a candidate.
     """
 
     bug: bool | None
     seconds: float = 0.0
     detail: str = ""
     bisect: BisectCount | None = None
+    outcome: RungOutcome | CandidateOutcome | None = None
 
 
 Experiment = Callable[[Variation], "Future[Trial]"]
@@ -162,7 +164,9 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             path.unlink(missing_ok=True)
             bug, detail = judge_run(wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
-            _resolve(trial, Trial(bug, seconds, detail, run.get("bisect")))
+            _resolve(
+                trial, Trial(bug, seconds, detail, run.get("bisect"), RungOutcome(run["outcome"]))
+            )
 
         def ran(future: Future[RunAnswer]) -> None:
             answer = future.result()
@@ -278,7 +282,8 @@ def make_pool_experiment(
                 return
             answer = future.result()
             bug = True if interesting(answer) else False if is_gone(answer) else None
-            _resolve(trial, Trial(bug, answer.seconds, answer.outcome, answer.bisect))
+            outcome = answer.outcome
+            _resolve(trial, Trial(bug, answer.seconds, outcome, answer.bisect, outcome))
 
         message = variation.to_message()
         if not variation.fresh:  # a worker has no caches, so this is the candidate as it is
@@ -309,6 +314,8 @@ class Abilities:
     changes: Settings = ()
 
 
+#: The subsystem in which Inductor makes code of operators.
+LOWERINGS = "lowerings"
 #: Where nobody can ask: what a release lacks among these answers that it does.
 USUAL = Abilities(
     (
@@ -316,7 +323,7 @@ USUAL = Abilities(
         (Backend.INDUCTOR.value, "pre_grad_passes"),
         (Backend.INDUCTOR.value, "joint_graph_passes"),
         (Backend.INDUCTOR.value, "post_grad_passes"),
-        (Backend.INDUCTOR.value, "lowerings"),
+        (Backend.INDUCTOR.value, LOWERINGS),
     )
 )
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import Abilities, Trial, Variation
@@ -148,6 +149,24 @@ def test_time_is_kept_and_what_was_not_tried_is_said() -> None:
     assert culprit.not_tried and len(culprit.switches) + len(culprit.not_tried) >= len(
         select_switches("inductor", "cpu", None)
     )
+
+
+def test_what_the_release_lacks_is_no_row() -> None:
+    lacked, there = ("inductor", "later_passes"), ("inductor", "lowerings")
+
+    def compiler(v: Variation) -> Future[Trial]:
+        trial: Future[Trial] = Future()
+        lacks = v.bisect is not None and v.bisect[:2] == lacked or FUSION in dict(v.config)
+        outcome = RungOutcome.SKIPPED if lacks else RungOutcome.OK
+        trial.set_result(Trial(None if lacks else True, outcome=outcome))
+        return trial
+
+    bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu")
+    abilities = Abilities((lacked, there), None)
+    culprit = find(compiler, bug, SearchBudget(1.0, 2), abilities=abilities)
+    assert [row.name for row in culprit.subsystems or ()] == ["/".join(there)]
+    names = {row.setting for row in culprit.switches}
+    assert ORDER + " = False" in names and FUSION + " = False" not in names
 
 
 def test_where_no_lowering_can_be_left_out_operators_are_tried_one_by_one() -> None:
