@@ -73,6 +73,30 @@ class _Process:
 
 
 @dataclass(frozen=True)
+class _Message:
+    """What the worker tells: that it is ready (without `id`), that a candidate has started as
+    process `pid`, or its `answer`.
+    """
+
+    id: int | None = None
+    pid: int = 0
+    answer: Answer | None = None
+    cpu: float = 0.0
+    compilations: int = 0
+
+    @classmethod
+    def from_line(cls, line: bytes) -> _Message:
+        """Raises ValueError, KeyError or TypeError for what no worker tells."""
+        told: WorkerMessage = json.loads(line)
+        if "ready" in told:
+            return cls(cpu=float(told["ready"]["cpu"]))
+        if "pid" in told:
+            return cls(told["id"], int(told["pid"]))
+        cpu, compilations = float(told["cpu"]), int(told.get("compilations", 0))
+        return cls(told["id"], 0, Answer.from_json(told), cpu, compilations)
+
+
+@dataclass(frozen=True)
 class WorkerSettings:
     """How a pool's candidates run.
 
@@ -131,6 +155,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._next_id = 0
         self._closing = False
+        self._problem: CannotJudgeError | None = None
         self._wanted = False
         self._failed_starts = 0
         self._wake_read, self._wake_write = os.pipe()
@@ -170,6 +195,9 @@ class WorkerPool:
         """
         future: Future[Answer] = Future()
         with self._lock:
+            if self._problem is not None:
+                future.set_exception(self._problem)
+                return future
             if self._closing:
                 raise RuntimeError("the pool is closed")
             known = self._answers.get(_question(text, overrides)) if self._remembers else None
@@ -210,16 +238,25 @@ class WorkerPool:
     # Below: the manager thread, which alone touches the process and the jobs in flight.
 
     def _manage(self) -> None:
+        problem: CannotJudgeError | None = None
         try:
-            while not self._closing:
-                self._step()
-        finally:
-            self._stop()
-            with self._lock:
-                self._closing = True
-                left = [*self._queue, *self._flying.values()]
-            for job in left:
+            try:
+                while not self._closing:
+                    self._step()
+            finally:
+                self._stop()
+        except Exception as error:  # whoever waits for a candidate has to hear of it
+            told = f"{type(error).__name__}: {error}".rstrip(": ")
+            problem = CannotJudgeError(f"candidates cannot be run any more: {told}")
+            problem.__cause__ = error
+        with self._lock:
+            self._closing, self._problem = True, problem
+            left = [*self._queue, *self._flying.values()]
+        for job in left:
+            if problem is None:
                 job.future.cancel()
+            else:
+                _resolve(job.future, problem)
 
     def _step(self) -> None:
         for key, mask in self._selector.select(self._patience()):
@@ -234,8 +271,10 @@ class WorkerPool:
         process, now = self._process, time.monotonic()
         if process is not None:
             late = any(now > job.deadline for job in self._flying.values())
-            if (late and process.ready) or (not process.ready and now > process.deadline):
-                self._replace()
+            if process.ready and late:
+                self._replace("it did not answer in time")
+            elif not process.ready and now > process.deadline:
+                self._replace("it did not start in time")
         self._dispatch()
 
     def _patience(self) -> float | None:
@@ -348,31 +387,35 @@ class WorkerPool:
         assert process is not None
         data = os.read(process.answers, 1 << 16)
         if not data:
-            self._replace()
+            self._replace("it ended")
             return
         *lines, process.inbox = (process.inbox + data).split(b"\n")
-        try:
-            for line in lines:
-                self._take(process, json.loads(line))
-        except (ValueError, KeyError, TypeError):
-            self._replace()
+        for line in lines:
+            try:
+                message = _Message.from_line(line)
+                job = None if message.id is None else self._flying[message.id]
+            except (ValueError, KeyError, TypeError) as error:
+                self._replace(f"it told what no worker tells ({type(error).__name__}: {error})")
+                return
+            if job is None:
+                self._take_warmth(process, message.cpu)
+            elif message.answer is None:
+                job.pid = message.pid
+            else:
+                self._take_answer(process, job, message.answer, message)
 
-    def _take(self, process: _Process, message: WorkerMessage) -> None:
-        if "ready" in message:
-            process.ready = True
-            process.cpu = float(message["ready"]["cpu"])
-            METER.add(process.cpu)
-            self._warm_cache.release()
-            self._wanted = False
-            self._failed_starts = 0
-            return
-        if "pid" in message:
-            self._flying[message["id"]].pid = int(message["pid"])
-            return
-        METER.add(message["cpu"], message.get("compilations", 0), processes=1)
-        process.cpu += message["cpu"]
-        answer = Answer.from_json(message)
-        job = self._flying.pop(message["id"])
+    def _take_warmth(self, process: _Process, cpu: float) -> None:
+        process.ready = True
+        process.cpu = cpu
+        METER.add(cpu)
+        self._warm_cache.release()
+        self._wanted = False
+        self._failed_starts = 0
+
+    def _take_answer(self, process: _Process, job: _Job, answer: Answer, message: _Message) -> None:
+        METER.add(message.cpu, message.compilations, processes=1)
+        process.cpu += message.cpu
+        del self._flying[job.id]
         if self.first_seconds is None and answer.outcome in _LASTING:
             self.first_seconds = answer.seconds
         if self._remembers and answer.outcome in _LASTING:
@@ -380,13 +423,13 @@ class WorkerPool:
                 self._answers[_question(job.text, job.overrides)] = answer
         _resolve(job.future, answer)
 
-    def _replace(self) -> None:
-        """The worker is no longer to be trusted: kill it, and give its candidates a second
-        chance.
+    def _replace(self, reason: str) -> None:
+        """The worker is no longer to be trusted, for a reason that its own words follow: kill it,
+        and give its candidates a second chance.
         """
         process = self._process
         assert process is not None
-        reason = read_tail(process.log)
+        reason = f"{reason}\n{read_tail(process.log)}"
         self._stop()
         if not process.ready:
             self._failed_starts += 1
@@ -397,12 +440,8 @@ class WorkerPool:
         for job in sorted(self._flying.values(), key=lambda job: job.id):
             job.deaths += 1
             if job.deaths > 1:
-                _resolve(
-                    job.future,
-                    Answer(
-                        CandidateOutcome.DIED, detail="the worker died with it twice\n" + reason
-                    ),
-                )
+                detail = f"the worker died with it twice: {reason}"
+                _resolve(job.future, Answer(CandidateOutcome.DIED, detail=detail))
             else:
                 again.append(job)
         self._flying.clear()
@@ -410,17 +449,14 @@ class WorkerPool:
             self._queue.extendleft(reversed(again))
 
     def _give_up(self, reason: str) -> None:
-        lines = [line.strip() for line in reason.splitlines() if line.strip()]
-        problem = lines[-1] if lines else "it did not start in time"
+        problem = reason.rstrip().splitlines()[-1].strip()
         self._wanted = False
         with self._lock:
             left = list(self._queue)
             self._queue.clear()
         for job in left:
-            if not job.future.done():
-                job.future.set_exception(
-                    CannotJudgeError(f"{self.python} cannot run candidates: {problem}")
-                )
+            sentence = f"{self.python} cannot run candidates: {problem}"
+            _resolve(job.future, CannotJudgeError(sentence))
 
     def _stop(self) -> None:
         process = self._process
@@ -450,8 +486,11 @@ def _question(text: str, overrides: Overrides | None) -> str:
     return json.dumps(overrides or {}, sort_keys=True) + text
 
 
-def _resolve(future: Future[Answer], answer: Answer) -> None:
+def _resolve(future: Future[Answer], answer: Answer | CannotJudgeError) -> None:
     try:
-        future.set_result(answer)
+        if isinstance(answer, Answer):
+            future.set_result(answer)
+        else:
+            future.set_exception(answer)
     except InvalidStateError:
         pass  # cancelled in the meantime

@@ -29,6 +29,28 @@ def test_an_interpreter_that_cannot_run_candidates_is_told_in_its_own_words(tmp_
         broken.submit("pass").result(PATIENCE)
 
 
+def test_a_fault_of_the_pool_itself_is_told_to_whoever_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: WorkerPool) -> None:
+        raise LookupError("no such job")
+
+    monkeypatch.setattr(WorkerPool, "_dispatch", fail)
+    with WorkerPool(Path(sys.executable), 1, {}, tmp_path) as pool:
+        for _ in range(2):  # one that is there when it fails, and one after it
+            with pytest.raises(CannotJudgeError, match="any more: LookupError: no such job"):
+                pool.submit("pass").result(PATIENCE)
+
+
+def test_what_no_worker_tells_is_named(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text(COUNTING.format(python=sys.executable).replace('id=asked["id"]', "id=77"))
+    fake.chmod(0o755)
+    with WorkerPool(fake, 1, {}, tmp_path / "a") as pool:
+        found = pool.submit("pass").result(PATIENCE)
+    assert found.detail.startswith("the worker died with it twice: it told what no worker tells")
+
+
 def test_the_time_limit_follows_the_first_run(tmp_path: Path) -> None:
     with WorkerPool(Path(sys.executable), 1, {}, tmp_path) as unused:
         assert unused.time_limit == 300
