@@ -24,6 +24,7 @@ from collectors.protocol import (
     CHILD_ENDED,
     BeginEvent,
     CallAnswer,
+    CallEvent,
     FinishedEvent,
     ForkServerGreeting,
     HostReply,
@@ -232,7 +233,7 @@ class RecordingSession:
             """After what cannot be a message of the recorder the program goes on unwatched."""
             try:
                 handle(cast(Json, message))
-            except (AttributeError, KeyError, TypeError, AssertionError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 self._note_reach("the recorder's own messages")
                 said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
                 self.talk(said)
@@ -251,7 +252,8 @@ class RecordingSession:
             elif message.get("role") == "fork_server":
                 fork_server = self._attach(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
-                assert fork_server is not None
+                if fork_server is None:
+                    raise ValueError("an answer of what is no fork server")
                 fork_server.handle(cast(CallAnswer, message))
             else:
                 self._event(cast(ProgramEvent, message))
@@ -272,7 +274,8 @@ class RecordingSession:
 
     def _attach(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
         call_session = self.fork_servers.call_session(greeting["call"])
-        assert isinstance(call_session, ForkedCallSession)
+        if not isinstance(call_session, ForkedCallSession):
+            raise ValueError("a fork server where the program runs again instead")
         call_session.attach(connection, greeting["pid"])
         return call_session
 
@@ -281,7 +284,8 @@ class RecordingSession:
 
     def reply(self, answer: HostReply) -> None:
         """Answers the program, which waits, and tells it whether to watch on."""
-        assert self._script is not None
+        if self._script is None:
+            raise ValueError("an event of a program that has not greeted")
         symptoms = [finding.symptom for finding in self.recording.findings]
         enough = len(symptoms) - symptoms.count(Symptom.SUSPICIOUS) >= _MAX_FINDINGS
         fatal = Symptom.RAISED in symptoms or Symptom.DIED in symptoms
@@ -293,41 +297,49 @@ class RecordingSession:
             self.recording.reached.append(what)
 
     def _event(self, message: ProgramEvent) -> None:
-        if message["event"] == "finished":
-            if self.finished.is_set() and self._key:
-                self._note_reach("the recorder's own messages")
-            self._finish(message)
-        elif message["event"] == "reached":
-            self._note_reach(str(message["what"]))
-        elif message["event"] == "begin":
-            call = message["call"]
-            self.begun[call] = message
-            self.recording.counts.calls = max(self.recording.counts.calls, call + 1)
-            self.recording.counts.exports |= message["options"].get("compiler") in EXPORTERS
-            self.open_call, self.open_since = call, self.clock()
-            if self.runs:
-                self.runs.room = message["room"]
-            self.fork_servers.begin(call, message["watched"])
-            self._alive = self.clock()
-            self.reply({})
-        elif message["event"] == "unsupported" and self._can_run_again(message):
-            self.runs = self._runs()
-            self.fork_servers.session_of = self.runs.call_session
-            self.talk(CUDA_NOTE)
-            first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
-            self.reply({"isolation": "rerun", "check_first": first})
-        else:
-            call, since = message["call"], self.clock()
-            if self.open_call == call:
-                self.took[call] = since - self.open_since
-            self.open_call = None
-            self._is_judging = True
-            try:
-                self._judge.judge(message)
-            finally:
-                self._alive, self._is_judging = self.clock(), False
-            if self.runs:  # what the runs of it take is not the program's time
-                self._judging += self.clock() - since
+        match message["event"]:
+            case "finished":
+                self._finish(message)
+            case "reached":
+                self._note_reach(str(message["what"]))
+            case "begin":
+                self._begin(message)
+            case "unsupported" if self._can_run_again(message):
+                self._run_again()
+            case _:
+                self._judge_call(message)
+
+    def _begin(self, message: BeginEvent) -> None:
+        call = message["call"]
+        self.begun[call] = message
+        self.recording.counts.calls = max(self.recording.counts.calls, call + 1)
+        self.recording.counts.exports |= message["options"].get("compiler") in EXPORTERS
+        self.open_call, self.open_since = call, self.clock()
+        if self.runs:
+            self.runs.room = message["room"]
+        self.fork_servers.begin(call, message["watched"])
+        self._alive = self.clock()
+        self.reply({})
+
+    def _run_again(self) -> None:
+        self.runs = self._runs()
+        self.fork_servers.session_of = self.runs.call_session
+        self.talk(CUDA_NOTE)
+        first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
+        self.reply({"isolation": "rerun", "check_first": first})
+
+    def _judge_call(self, message: CallEvent) -> None:
+        call, since = message["call"], self.clock()
+        if self.open_call == call:
+            self.took[call] = since - self.open_since
+        self.open_call = None
+        self._is_judging = True
+        try:
+            self._judge.judge(message)
+        finally:
+            self._alive, self._is_judging = self.clock(), False
+        if self.runs:  # what the runs of it take is not the program's time
+            self._judging += self.clock() - since
 
     def _can_run_again(self, message: UnsupportedEvent) -> bool:
         """Whether runs of the program can answer for its calls from now on: no call before this one
@@ -336,6 +348,8 @@ class RecordingSession:
         return message["reason"] == "CUDA" and self.watching.reruns > 0 and not self.begun
 
     def _finish(self, message: FinishedEvent) -> None:
+        if self.finished.is_set() and self._key:
+            self._note_reach("the recorder's own messages")
         METER.add(compilations=message["compilations"])
         recording = self.recording
         recording.counts.calls = message["calls"]
