@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reporter.core.answer import ProgramAccount
 from reporter.core import setting_readers
-from reporter.core.plain import Json
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation
@@ -132,7 +132,7 @@ class ProgramOptions(InterpreterOptions):
         help="Run a module as `python -m` does; what follows it belongs to the module.",
     )
     args: tuple[str, ...] = ()
-    untrusted: Callable[[Json], None] | None = None
+    untrusted: Callable[[ProgramAccount], None] | None = None
     attach: Path | None = _option(
         None,
         setting_readers.read_path,

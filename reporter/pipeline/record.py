@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from reporter.core.answer import ProgramAccount
 from reporter.core.kinds import Backend
-from reporter.core.plain import Json
 from reporter.core.progress import Progress
 from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.diagnose.eager_faults import (
@@ -139,17 +139,17 @@ def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
     return excused
 
 
-def _account(recording: Recording) -> Json:
+def _account(recording: Recording) -> ProgramAccount:
     """How a stranger's program ended, as its supervisor saw it and as it says itself."""
     raised = recording.script.exception
-    return {
-        "exit": recording.script.ended,
-        "said": recording.script.exit,
-        "exception": raised["class"] if raised else None,
-        "calls": recording.counts.calls,
-        "compared": recording.counts.compared,
-        "reached": list(recording.reached),
-    }
+    return ProgramAccount(
+        exit=recording.script.ended,
+        said=recording.script.exit,
+        exception=raised["class"] if raised else "",
+        calls=recording.counts.calls,
+        compared=recording.counts.compared,
+        reached=tuple(recording.reached),
+    )
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class WatchedScript:
     progress: Progress
     work: WorkOptions
     echo: IO[bytes] | None
-    untrusted: Callable[[Json], None] | None = None
+    untrusted: Callable[[ProgramAccount], None] | None = None
 
     def choose_watching(self) -> Watching:
         """How its first run is watched."""
@@ -319,8 +319,8 @@ class _FurtherRuns:
         backend: str | None = None,
     ) -> Recording:
         """A run in which operators or a child process are watched, or another backend is used. A
-        program that is run again up
-        to one call counts the compiled calls of its own process alone, so no such run is made.
+        program that is run again up to one call counts the compiled calls of its own process
+        alone, so no such run is made.
         """
         first = self.script.choose_watching()
         otherwise = replace(

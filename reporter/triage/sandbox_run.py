@@ -11,8 +11,10 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
+from reporter.core.answer import ProgramAccount
 from reporter.core.errors import BugreportError
 from reporter.core.plain import Json
 from reporter.core.settings import Options
@@ -25,7 +27,7 @@ from reporter.triage.verdict import MARK
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
     _lend(Path(python))
-    accounts: list[Json] = []
+    accounts: list[ProgramAccount] = []
     output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"
     options = Options(
         script=Path("repro.py"),
@@ -51,7 +53,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
         }
     except BugreportError as error:
         answer = {"exit_code": error.exit_code, "error": str(error)}
-    answer["account"] = accounts[0] if accounts else None
+    answer["account"] = asdict(accounts[0]) if accounts else None
     sys.stdout.write(f"\n{MARK}{json.dumps(answer)}\n")
     sys.stdout.flush()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
+from reporter.core.answer import ProgramAccount
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
@@ -28,7 +29,7 @@ from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.triage.attempt import SEED, RunLimits
 from reporter.triage.sentences import Errors, describe
 
-#: The line of the document begins with it (`inside`).
+#: The line of the document begins with it (`sandbox_run`).
 MARK = "bugreport-triage:"
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 #: The variations that the tool itself makes; others would be words of the run's.
@@ -37,22 +38,6 @@ _RUNG_NAMES = frozenset({*RUNGS, CUSTOM, *(name for names in RUNGS_OF.values() f
 _SHARES = {"diagnose": 3, "create": 8}
 #: The outcomes of rungs that say something.
 _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
-
-
-@dataclass(frozen=True)
-class Account:
-    """How the watched run of the program ended.
-
-    `exit` is the code that its supervisor saw, negative for a signal, None where a limit ended it;
-    `said` the program's own. `reached` is what of its recorder it reached for.
-    """
-
-    exit: int | None = None
-    said: int | None = None
-    exception: str = ""
-    calls: int = 0
-    compared: int = 0
-    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +52,7 @@ class CommandVerdict:
     is_bug: bool = False
     ladder: tuple[tuple[str, RungOutcome], ...] = ()
     errors: Errors = Errors()
-    account: Account = Account()
+    account: ProgramAccount = ProgramAccount()
     labels: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     statements: int = 0
@@ -187,15 +172,15 @@ def read(answer: object, seconds: float = 0.0) -> CommandVerdict:
     )
 
 
-def _account(found: Mapping[str, Any]) -> Account:
+def _account(found: Mapping[str, Any]) -> ProgramAccount:
     exception = found.get("exception")
-    return Account(
-        _code(found.get("exit")),
-        _code(found.get("said")),
-        exception if _is_name(exception, 100) else "",
-        _count(found.get("calls")),
-        _count(found.get("compared")),
-        tuple(_line(what, 80) for what in _list(found.get("reached"))[:10]),
+    return ProgramAccount(
+        exit=_code(found.get("exit")),
+        said=_code(found.get("said")),
+        exception=exception if _is_name(exception, 100) else "",
+        calls=_count(found.get("calls")),
+        compared=_count(found.get("compared")),
+        reached=tuple(_line(what, 80) for what in _list(found.get("reached"))[:10]),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from reporter.core.answer import ProgramAccount
 from reporter.core.kinds import Kind, Layer
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import decide
@@ -15,7 +16,7 @@ from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
 from reporter.triage.suggestions import render_comment
-from reporter.triage.verdict import Account, CommandVerdict, read
+from reporter.triage.verdict import CommandVerdict, read
 
 WRONG = StatedFailure("wrong")
 FAILURE = "AssertionError: Tensor-likes are not close!"
@@ -39,7 +40,7 @@ def judged(
     **account: object,
 ) -> CommandVerdict:
     given = {"exit": 1, "said": 1, "calls": 2, "compared": 2, **account}
-    return CommandVerdict(kind, layer, is_bug, account=Account(**given))  # type: ignore[arg-type]
+    return CommandVerdict(kind, layer, is_bug, account=ProgramAccount(**given))  # type: ignore[arg-type]
 
 
 ROUNDING = judged(Kind.ROUNDING)
@@ -125,5 +126,5 @@ def test_numbers_of_a_verdict_are_numbers() -> None:
     }
     found = read({"document": {"verdict": verdict, "ladder": rows}, "account": account})
     assert found.errors == Errors(2.0, None, None)
-    assert found.account == Account(reached=("a", ""))
+    assert found.account == ProgramAccount(reached=("a", ""))
     assert "Close" not in found.summary
