@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reporter.core.answer import ProgramAccount
 from reporter.core import setting_readers
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation
+    from reporter.core.answer import ProgramAccount
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,11 @@ from reporter.store.reports import record
 from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
 from reporter.tracker.outcome import (
+    FilingAction,
     FilingResult,
     PreviewResult,
     WantedFields,
+    build_decline,
     render_duplicates,
     render_submission,
 )
@@ -162,7 +164,9 @@ class _Filer:
         there = self._there_already(post)
         if there is not None:
             landed = submitter.deliver(post)  # writes it down, and sends nothing
-            return self._finish("already_filed", submitter, post, landed, Duplicates(), notes)
+            return self._finish(
+                FilingAction.ALREADY_FILED, submitter, post, landed, Duplicates(), notes
+            )
         found = find_duplicates(self.session, self.repository, draft.failure)
         for line in render_duplicates(found):
             self.user.say(line)
@@ -177,15 +181,15 @@ class _Filer:
                 },
             )
             if answer == "q":
-                return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
+                return build_decline(self.repository, draft)
             if answer == "c":
                 return self._comment(submitter, draft, target.number, found, notes)
         agreed = self._agree(draft, labels, assignees, notes)
         if agreed is None:
-            return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
+            return build_decline(self.repository, draft)
         post = replace(post, draft=agreed)
         landed = submitter.deliver(post)
-        action = "already_filed" if landed.already else "filed"
+        action = FilingAction.ALREADY_FILED if landed.already else FilingAction.FILED
         return self._finish(action, submitter, post, landed, found, notes)
 
     def _there_already(self, post: IssuePost) -> Arrival | None:
@@ -261,16 +265,16 @@ class _Filer:
             self.user.show(line)
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):
-            return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
+            return build_decline(self.repository, draft)
         landed = submitter.deliver(post)
-        action = "already_filed" if landed.already else "commented"
+        action = FilingAction.ALREADY_FILED if landed.already else FilingAction.COMMENTED
         return FilingResult(
             action, self.repository, draft, number, landed.url, duplicates=found, notes=notes
         )
 
     def _finish(
         self,
-        action: str,
+        action: FilingAction,
         submitter: SubmissionService,
         post: IssuePost,
         landed: Arrival,
@@ -281,11 +285,13 @@ class _Filer:
         labels and assignees.
         """
         log_url, log_notes = self._log(submitter, post.draft, landed.number)
-        log_notes += self._note_earlier_issue(post, landed.number) if action == "filed" else ()
+        log_notes += (
+            self._note_earlier_issue(post, landed.number) if action == FilingAction.FILED else ()
+        )
         labels, assignees = WantedFields(post.labels), WantedFields(post.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
-            if action == "filed":
+            if action == FilingAction.FILED:
                 labels = replace(labels, given=given_labels)
                 assignees = replace(assignees, given=given_people)
         except BugreportError as error:

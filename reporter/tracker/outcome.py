@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from reporter.core.kinds import Word
 from reporter.core.plain import Json
 from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
@@ -12,6 +13,18 @@ from reporter.tracker.submission import Submission
 
 SCHEMA_VERSION = 1
 DECLINED = 130
+
+
+class FilingAction(Word):
+    """What became of an attempt to file."""
+
+    FILED = "filed"
+    COMMENTED = "commented"
+    ALREADY_FILED = "already_filed"
+    #: Nothing was sent: only shown, left to the web form, or a person said no.
+    DRY_RUN = "dry_run"
+    WEB = "web"
+    DECLINED = "declined"
 
 
 @dataclass(frozen=True)
@@ -42,9 +55,9 @@ class WantedFields:
 
 @dataclass(frozen=True)
 class FilingResult:
-    """An issue or a comment is there. `action`: filed, commented or already_filed."""
+    """An issue or a comment is there."""
 
-    action: str
+    action: FilingAction
     repository: Repository
     draft: Submission
     number: int
@@ -74,9 +87,9 @@ class FilingResult:
         line.
         """
         said = {
-            "filed": f"filed as {self.repository}#{self.number}",
-            "commented": f"commented on {self.repository}#{self.number}",
-            "already_filed": (
+            FilingAction.FILED: f"filed as {self.repository}#{self.number}",
+            FilingAction.COMMENTED: f"commented on {self.repository}#{self.number}",
+            FilingAction.ALREADY_FILED: (
                 f"this report is already there as {self.repository}#{self.number}; nothing was sent"
             ),
         }
@@ -99,7 +112,7 @@ class PreviewResult:
     `lines` is what they read.
     """
 
-    action: str
+    action: FilingAction
     repository: Repository
     draft: Submission
     lines: tuple[str, ...] = ()
@@ -110,7 +123,7 @@ class PreviewResult:
     @property
     def exit_code(self) -> int:
         """`DECLINED` where a person said no, else 0."""
-        return DECLINED if self.action == "declined" else 0
+        return DECLINED if self.action == FilingAction.DECLINED else 0
 
     def to_json(self) -> Json:
         """The document of --json."""
@@ -127,6 +140,11 @@ class PreviewResult:
     def summary_lines(self) -> list[str]:
         """What a person reads at the end."""
         return [*self.lines, *(f"note: {note}" for note in self.notes)]
+
+
+def build_decline(repository: Repository, draft: Submission) -> PreviewResult:
+    """The end where a person said no."""
+    return PreviewResult(FilingAction.DECLINED, repository, draft, ("nothing was sent",))
 
 
 def render_submission(
@@ -177,10 +195,10 @@ def _candidate_lines(item: PossibleDuplicate) -> list[str]:
     ]
 
 
-def _head(action: str, repository: Repository, draft: Submission) -> Json:
+def _head(action: FilingAction, repository: Repository, draft: Submission) -> Json:
     return {
         "schema_version": SCHEMA_VERSION,
-        "action": action,
+        "action": action.value,
         "repository": str(repository),
         "key": draft.key,
         "title": draft.text.title,

@@ -12,7 +12,7 @@ from reporter.store.database import open_store
 from reporter.store.filings import State, find_filing, move
 from reporter.store.reports import record
 from reporter.tracker.manual_form import build_form
-from reporter.tracker.outcome import PreviewResult, render_submission
+from reporter.tracker.outcome import FilingAction, PreviewResult, render_submission
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission, has_words
 
@@ -74,7 +74,7 @@ def preview_submission(
     }
     lines = render_submission(repository, draft, labels, options.assignee)
     return PreviewResult(
-        "dry_run",
+        FilingAction.DRY_RUN,
         repository,
         draft,
         (*lines, "nothing was sent"),
@@ -99,4 +99,4 @@ def open_web_form(
             move(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
     if user.is_there and not user.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)
-    return PreviewResult("web", repository, draft, tuple(lines), form=page, notes=notes)
+    return PreviewResult(FilingAction.WEB, repository, draft, tuple(lines), form=page, notes=notes)
