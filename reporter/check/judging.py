@@ -176,7 +176,7 @@ def describe(answer: Answer, found: Signature | None) -> str:
     return found.text() if found is not None else f"exit code {answer.exit}"
 
 
-def settle(
+def decide_from_runs(
     observations: Sequence[Observation],
     expected: CheckOutcome | None,
     reported: tuple[int, int] = (0, 0),

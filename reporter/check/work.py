@@ -20,7 +20,7 @@ import msgspec
 
 from collectors.protocol import Isolation
 from reporter.check.issue_subject import judge_issue
-from reporter.check.judging import Decision, Observation, observe, settle
+from reporter.check.judging import Decision, Observation, decide_from_runs, observe
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
@@ -178,7 +178,9 @@ class TaskRunner:
         if not (task.fresh or skip or subject.needs_cuda):
             observations.append(self._warm(task, environment))
         while (
-            found := settle(observations, task.expected, subject.seen, subject.wanted is not None)
+            found := decide_from_runs(
+                observations, task.expected, subject.seen, subject.wanted is not None
+            )
         ) is None:
             if self._stopped.is_set():
                 raise CancelledError

@@ -21,7 +21,7 @@ from collectors.protocol import KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
-from reporter.publish.form import choose
+from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
 from reporter.publish.surroundings import find_terms
@@ -143,7 +143,7 @@ def check_kernel_report(
     words = _strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
     public = list_public_values(environment, environment.get("git"), to.info.torch_git)
-    form = choose(to.issue, Layer.TRITON)
+    form = choose_form(to.issue, Layer.TRITON)
     texts = finished.texts
     report = replace(
         finished.report,

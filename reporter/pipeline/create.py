@@ -35,7 +35,7 @@ def create(options: Options, as_whole: bool = False) -> RunResult:
     """
     check_early(options)
     output = interpreter.check_output(options)
-    form.check(options)
+    form.check_form(options)
     return _run(options, output, as_whole)
 
 

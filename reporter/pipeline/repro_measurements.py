@@ -20,7 +20,7 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES
 from reporter.core.plain import Json
 from reporter.publish.result import Measurements
-from reporter.reduce.contrast import passes
+from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
 from reporter.report.sections import PictureSection, TestSection, build_section
@@ -86,7 +86,7 @@ def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
         right = [
             contrast.info.torch
             for contrast in repro.workers.contrasts
-            if passes(contrast.run_cold(probe, 1, 1)[0])
+            if has_passed(contrast.run_cold(probe, 1, 1)[0])
         ]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
         if fails and len(right) == len(repro.workers.contrasts):

@@ -18,7 +18,7 @@ from reporter.execution.control import needs_control
 from reporter.execution.worker_pool import WorkerPool
 from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.reduce.contrast import verify
+from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.verify.cold_runs import ColdRuns
@@ -128,7 +128,9 @@ class Verification:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if cold.hits == FRESH_PROCESSES else FRESH_PROCESSES
         text = program.text
-        differs_from = verify(self.contrasts, text, runs, self.work.jobs) if cold.hits else ()
+        differs_from = (
+            verify_contrasts(self.contrasts, text, runs, self.work.jobs) if cold.hits else ()
+        )
         return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
 
     def _fresh(self, text: str, is_compared: bool = False) -> ColdRuns:

@@ -12,7 +12,9 @@ from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def choose(options: IssueOptions, layer: Layer = Layer.NONE, is_request: bool = False) -> IssueForm:
+def choose_form(
+    options: IssueOptions, layer: Layer = Layer.NONE, is_request: bool = False
+) -> IssueForm:
     """The form for an issue about `layer`, or for a feature request.
 
     Raises UsageError where the one asked for is none.
@@ -25,14 +27,14 @@ def choose(options: IssueOptions, layer: Layer = Layer.NONE, is_request: bool = 
         raise build_refusal(error) from None
 
 
-def check(options: IssueOptions) -> None:
+def check_form(options: IssueOptions) -> None:
     """Tries the form that was asked for on a sample, before a run that takes minutes.
 
     Raises UsageError.
     """
     if options.template is None:
         return
-    form = choose(options)
+    form = choose_form(options)
     try:
         try_form(form)
     except FormError as error:

@@ -44,7 +44,7 @@ from reporter.report.sections import (
     StageRow,
     build_section,
 )
-from reporter.store.reports import build_stored_report, compute_key, record
+from reporter.store.reports import build_stored_report, compute_key, save_report
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
@@ -215,7 +215,7 @@ def _remember(output: Path, report: Report, files: Mapping[str, str]) -> list[st
     """Notes the report in the store; a store that cannot be used costs a line, never the report."""
     title = files[ISSUE].partition("\n")[0]
     try:
-        record(build_stored_report(output, report, title, files[REPRO]))
+        save_report(build_stored_report(output, report, title, files[REPRO]))
     except UsageError as error:
         return [f"note: `bugreport list` will not know this report: {error}"]
     return []

@@ -21,7 +21,7 @@ from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import find_checksums
 from reporter.execution import control
-from reporter.publish.form import choose
+from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
@@ -87,7 +87,7 @@ def check_torch_report(
     public = list_public_values(
         around.environment, around.environment.get("git"), to.info.torch_git
     )
-    form = choose(to.issue, captured.verdict.layer, captured.verdict.is_request)
+    form = choose_form(to.issue, captured.verdict.layer, captured.verdict.is_request)
     plain = _build_draft(captured, built, to, form)
     evidence = found.list_fallbacks() if found else ()
     return check_leaks(

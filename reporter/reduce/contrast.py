@@ -38,7 +38,7 @@ class ContrastInterpreter:
     @property
     def stage(self) -> Stage:
         """Its say about candidates that fail here."""
-        return Stage(self.pool, passes, self.name)
+        return Stage(self.pool, has_passed, self.name)
 
     def run_cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
         """What that many fresh processes there do with `text`."""
@@ -51,7 +51,7 @@ class ContrastInterpreter:
             return tuple(run.result() for run in started)
 
 
-def passes(answer: Answer) -> bool:
+def has_passed(answer: Answer) -> bool:
     """Whether a candidate is right: exit code 0 and nothing else."""
     return answer.outcome == CandidateOutcome.PASSES
 
@@ -106,7 +106,7 @@ def _failure_words(answer: Answer) -> str:
     return (answer.stdout.strip().splitlines() or ["exit code 125"])[-1][:120]
 
 
-def verify(
+def verify_contrasts(
     contrasts: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
 ) -> tuple[dict[str, str], ...]:
     """The rows of `differs_from`, each from fresh processes.
@@ -115,7 +115,7 @@ def verify(
     """
     rows = []
     for contrast in contrasts:
-        bad = next((a for a in contrast.run_cold(text, runs, threads) if not passes(a)), None)
+        bad = next((a for a in contrast.run_cold(text, runs, threads) if not has_passed(a)), None)
         if bad is not None:
             raise CannotJudgeError(
                 f"the reduced program passes in warm workers of torch {contrast.info.torch}"

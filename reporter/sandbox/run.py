@@ -325,7 +325,7 @@ def _outside(word: str, paths: Mapping[str, str]) -> str:
     return word
 
 
-def prepare(
+def make_sandbox(
     command: Sequence[str],
     *,
     python: Path | Sequence[Path] = (),

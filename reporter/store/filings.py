@@ -94,7 +94,7 @@ def list_filings(store: sqlite3.Connection, key: str | None = None) -> list[Fili
     return [_filing(row) for row in rows]
 
 
-def move(
+def set_state(
     store: sqlite3.Connection,
     key: str,
     address: str,

@@ -60,7 +60,7 @@ def build_stored_report(folder: Path, report: Report, title: str, repro: str) ->
     )
 
 
-def record(report: StoredReport, path: Path | None = None) -> None:
+def save_report(report: StoredReport, path: Path | None = None) -> None:
     """Notes a report, or where it lies now; when it was first seen stays.
 
     Raises UsageError if the store cannot be used.
@@ -94,7 +94,7 @@ def list_reports(store: sqlite3.Connection) -> list[StoredReport]:
     return [_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")]
 
 
-def find(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
+def find_reports(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
     """The reports whose key begins like this."""
     pattern = beginning.lower().replace("%", "").replace("_", "") + "%"
     rows = store.execute("SELECT * FROM reports WHERE key LIKE ? ORDER BY created DESC", (pattern,))

@@ -18,7 +18,7 @@ from typing import Protocol
 from reporter.core.errors import BugreportError, Interruption, TrackerError
 from reporter.report.folder import PRIVATE
 from reporter.store.database import find_store_path, open_store
-from reporter.store.filings import Filing, State, find_filing, find_first_sending, move
+from reporter.store.filings import Filing, State, find_filing, find_first_sending, set_state
 from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.session import LONGEST_WAIT, Pace
 
@@ -187,7 +187,7 @@ class SubmissionService:
         detail: str = "",
     ) -> None:
         with open_store() as store:
-            move(
+            set_state(
                 store,
                 self.key,
                 delivery.address,

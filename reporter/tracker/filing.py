@@ -16,12 +16,12 @@ from github.Repository import Repository as Project
 
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
-from reporter.publish.form import check, choose
+from reporter.publish.form import check_form, choose_form
 from reporter.publish.rerendering import render_in_form
 from reporter.publish.second_leak_check import RecheckResult, recheck
 from reporter.store.database import open_store
 from reporter.store.filings import State, find_filing, remember_issue
-from reporter.store.reports import record
+from reporter.store.reports import save_report
 from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
 from reporter.tracker.outcome import (
@@ -79,7 +79,7 @@ def check_wanted(
         raise UsageError(
             "it is not said where to file; name the project, as in `-R pytorch/pytorch`"
         )
-    check(options)
+    check_form(options)
     wanted = FilingRequest(parse_repository(options.repo), options, comment_on)
     if options.dry_run and options.web:
         raise UsageError("--dry-run and --web exclude each other; give one of them")
@@ -119,7 +119,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
         return preview_submission(wanted.repository, options, draft, notes)
     if options.web:
         return open_web_form(wanted.repository, draft, user, notes)
-    record(draft.stored)
+    save_report(draft.stored)
     with TrackerSession(wanted.repository.host) as session:
         project = session.repository(wanted.repository)
         filer = _Filer(wanted, user, session, project, _canonical(wanted.repository, project))
@@ -133,7 +133,7 @@ def _draft(folder: Path, options: FilingOptions) -> Submission:
     words = options.summary or ""
     if options.template is None:
         return read_submission(folder, words)
-    form = choose(options)
+    form = choose_form(options)
     draft = read_submission(folder, words, render_in_form(folder, form))
     allowed = replace(draft.failure, labels=form.allow(draft.failure.labels))
     return replace(draft, failure=allowed)

@@ -23,7 +23,7 @@ from reporter.store.filings import (
     load_issue,
     name_repository,
 )
-from reporter.store.reports import StoredReport, compute_key, find, find_alike, list_reports
+from reporter.store.reports import StoredReport, compute_key, find_alike, find_reports, list_reports
 from reporter.tracker.sync import refresh
 
 SCHEMA_VERSION = 1
@@ -252,7 +252,7 @@ def _find(store: sqlite3.Connection, name: str) -> StoredReport:
             ) from None
     else:
         key = name
-    matches = find(store, key) if key else []
+    matches = find_reports(store, key) if key else []
     if len(matches) == 1:
         return matches[0]
     if matches:

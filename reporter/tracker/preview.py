@@ -9,8 +9,8 @@ from typing import Protocol
 
 from reporter.core.settings import FilingOptions
 from reporter.store.database import open_store
-from reporter.store.filings import State, find_filing, move
-from reporter.store.reports import record
+from reporter.store.filings import State, find_filing, set_state
+from reporter.store.reports import save_report
 from reporter.tracker.manual_form import build_form
 from reporter.tracker.outcome import FilingAction, PreviewResult, render_submission
 from reporter.tracker.repository import Repository
@@ -93,10 +93,10 @@ def open_web_form(
     lines = [page.url, ""]
     for heading, text in page.sections:
         lines += [f"── paste into “{heading}” ──" if heading else "── paste ──", text, ""]
-    record(draft.stored)
+    save_report(draft.stored)
     with open_store() as store:
         if find_filing(store, draft.key, str(repository)) is None:
-            move(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
+            set_state(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
     if user.is_there and not user.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)
     return PreviewResult(FilingAction.WEB, repository, draft, tuple(lines), form=page, notes=notes)

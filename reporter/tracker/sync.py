@@ -15,9 +15,9 @@ from reporter.store.filings import (
     find_first_sending,
     is_beside,
     load_issue,
-    move,
     name_repository,
     remember_issue,
+    set_state,
 )
 from reporter.tracker.delivery import Arrival
 from reporter.tracker.plain_text import clean_line
@@ -54,7 +54,7 @@ def _arrival(
     if landed is None:
         return []
     with open_store() as store:
-        move(
+        set_state(
             store,
             item.key,
             item.address,

@@ -15,7 +15,7 @@ from reporter.core.plain import Json
 from reporter.execution.compiler_cache import HEADERS, link_headers, name_warm_folder, prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.sandbox import Limits, SandboxResult, prepare
+from reporter.sandbox import Limits, SandboxResult, make_sandbox
 from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.reading.stated_failure import (
@@ -172,7 +172,7 @@ def run(
         link_headers(lent / HEADERS, warm)
         folders = {SEED: lent} if not limits.trust and any(lent.iterdir()) else {}
         command = [str(info.path), "repro.py"]
-        with prepare(
+        with make_sandbox(
             ["sh", "-c", _LEND, "lend", *command] if folders else command,
             python=info.path,
             files={"repro.py": text},

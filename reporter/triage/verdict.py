@@ -23,7 +23,7 @@ from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.report.folder import REPRO
-from reporter.sandbox import Limits, prepare
+from reporter.sandbox import Limits, make_sandbox
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.triage.attempt import SEED, RunLimits
@@ -94,7 +94,7 @@ def judge(
     warm = _warm_folder(info.path)
     jobs, timeout, memory = limits.jobs, limits.timeout, limits.memory
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
-    with prepare(
+    with make_sandbox(
         [sys.executable, str(Path(__file__).resolve().with_name("sandbox_main.py")), *arguments],
         python=info.path,
         files={"repro.py": text},

@@ -18,7 +18,7 @@ from anonymizer.harness.text import render_harness
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.contrast import passes
+from reporter.reduce.contrast import has_passed
 from reporter.verify.plain import PlainRepro
 
 #: Variants that are asked about at most.
@@ -58,10 +58,10 @@ def find_neighbours(
     def is_failing(near: Neighbour) -> bool | None:
         """None where that cannot be judged, or not in time."""
         answer = ask(render_harness(near.body, check))
-        if answer is None or not (shows(answer) or passes(answer)):
+        if answer is None or not (shows(answer) or has_passed(answer)):
             return None
         # a NaN in the float64 reference excuses all; what is filed fails with it
-        text = repro.with_body(near.body) if passes(answer) else None
+        text = repro.with_body(near.body) if has_passed(answer) else None
         if text is not None and not _has_passed(ask(text)):
             return None
         return shows(answer)
@@ -91,4 +91,4 @@ def _wait(future: Future[Answer], seconds: float) -> Answer | None:
 
 
 def _has_passed(answer: Answer | None) -> bool:
-    return answer is not None and passes(answer)
+    return answer is not None and has_passed(answer)

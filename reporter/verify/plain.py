@@ -28,7 +28,7 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES, Compiler, Kind
 from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.contrast import ContrastInterpreter, passes
+from reporter.reduce.contrast import ContrastInterpreter, has_passed
 
 T = TypeVar("T")
 #: Different sizes that are tried as 1, at most.
@@ -271,8 +271,8 @@ class PlainSearch:
         if control.needs_control(text):
             filled = check.kind == Kind.WRONG_METADATA  # which values cannot excuse
             alone = control.WITHOUT_COMPILER_FILLED if filled else control.WITHOUT_COMPILER
-            asked.append((self.pool.submit(text, overrides=alone), passes))
-        asked += [(contrast.pool.submit(text), passes) for contrast in self.contrasts]
+            asked.append((self.pool.submit(text, overrides=alone), has_passed))
+        asked += [(contrast.pool.submit(text), has_passed) for contrast in self.contrasts]
         return _Question(tuple(asked))
 
     def _is_judged(self, body: ReproBody, check: ReproCheck) -> _Question:
@@ -287,7 +287,7 @@ class PlainSearch:
         if check.kind not in WRONG_VALUES or not check.double or check.compiler == Compiler.EAGER:
             return _Question(())
         text = render_tolerance(body, check)
-        return _Question(((self.pool.submit(text), passes),))
+        return _Question(((self.pool.submit(text), has_passed),))
 
     def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
         """The formatted text; None where the form does not fit the program."""

@@ -27,8 +27,8 @@ def command(
     def work() -> shell.CommandResult:
         from reporter.lint.run import lint
         from reporter.lint.subject import read
-        from reporter.publish.form import choose
+        from reporter.publish.form import choose_form
 
-        return lint(read(report, choose(options) if options.template else None))
+        return lint(read(report, choose_form(options) if options.template else None))
 
     return shell.finish(options, work)

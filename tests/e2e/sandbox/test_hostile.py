@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.sandbox import Limits, prepare
+from reporter.sandbox import Limits, make_sandbox
 from reporter.sandbox.limits import MIB
 from reporter.tracker.plain_text import clean_text
 from tests.e2e.sandbox.hostile import PROGRAMS
@@ -89,7 +89,7 @@ def test_a_hostile_program_is_contained(
     mark = uuid.uuid4().hex
     port = str(listener.getsockname()[1])
     python = interpreter.COLD
-    with prepare(
+    with make_sandbox(
         [str(python), "repro.py", str(canary), str(keys), port, mark],
         python=python,
         files={"repro.py": text(f"hostile/{name}")},

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.sandbox import Limits, SandboxResult, prepare
+from reporter.sandbox import Limits, SandboxResult, make_sandbox
 from reporter.sandbox.limits import MIB
 from tests.support import interpreter
 from tests.support.sandbox import needs_bubblewrap
@@ -41,7 +41,7 @@ def runs(
     program: str, limits: Limits = LIMITS, clock: Iterator[float] | None = None, trust: bool = False
 ) -> list[SandboxResult]:
     python = interpreter.COLD
-    with prepare(
+    with make_sandbox(
         [str(python), "repro.py"],
         python=python,
         files={"repro.py": program},
@@ -89,7 +89,7 @@ def test_output_keeps_its_beginning_and_its_end() -> None:
 def test_without_bubblewrap_it_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotJudgeError, match="bubblewrap is missing.*--trust"):
-        prepare(["true"])
+        make_sandbox(["true"])
 
 
 def test_where_bubblewrap_cannot_work_it_is_refused(
@@ -103,7 +103,7 @@ def test_where_bubblewrap_cannot_work_it_is_refused(
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(CannotJudgeError, match="No permissions to create new namespace"):
-        prepare(["true"])
+        make_sandbox(["true"])
 
 
 def test_trusted_code_runs_without_a_sandbox_but_with_a_clean_environment(

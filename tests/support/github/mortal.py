@@ -105,7 +105,7 @@ def file_until(folder: str, moment: str) -> int:
 
         return wrapped
 
-    delivery.move = dying(delivery.move, lambda args: args[3].value == step)
+    delivery.set_state = dying(delivery.set_state, lambda args: args[3].value == step)
     posts.IssuePost.send = dying(posts.IssuePost.send, lambda _: step == "request")  # type: ignore[method-assign]
     posts.IssuePost.look = dying(posts.IssuePost.look, lambda _: step == "look")  # type: ignore[method-assign]
     words = ["file", folder, "-R", "pytorch/pytorch", "--yes", "--json", "--summary", WORDS]

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from reporter.check.judging import Decision, Observation, count_needed_passes, observe, settle
+from reporter.check.judging import (
+    Decision,
+    Observation,
+    count_needed_passes,
+    decide_from_runs,
+    observe,
+)
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
@@ -197,12 +203,12 @@ def test_all_runs(
     known: bool,
     result: Any,
 ) -> None:
-    found = settle(observations, expected, reported, known)
+    found = decide_from_runs(observations, expected, reported, known)
     assert (found and (found.outcome, found.runs)) == result
 
 
 def test_a_flaky_answer_says_how_often() -> None:
-    found = settle([c("fixed"), c("reproduces"), c("fixed")], None)
+    found = decide_from_runs([c("fixed"), c("reproduces"), c("fixed")], None)
     assert isinstance(found, Decision) and "flaky: fails in 1 of 3" in found.detail
 
 

@@ -16,7 +16,7 @@ from reporter.core.tokens import remove_credentials
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
 from reporter.store.database import open_store
-from reporter.store.filings import State, move
+from reporter.store.filings import State, set_state
 from reporter.tracker.error_messages import describe_refusal
 from tests.support.github.tracker import TOKEN
 
@@ -121,7 +121,7 @@ def test_no_part_of_a_token_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": TOKEN})
     path = tmp_path / "store.sqlite"
     with open_store(path) as store:
-        move(
+        set_state(
             store, "key", "a/b", State.UNKNOWN, detail=f"{TOKEN[:8]} and {TOKEN[8:]} " + "x" * 9000
         )
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -12,7 +12,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
-from reporter.publish.form import check
+from reporter.publish.form import check_form
 from tests.support.created import SCRIPTS, command
 
 
@@ -46,7 +46,7 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
 def test_a_mistake_in_it_is_one_sentence(files: dict[str, Any], said: str, tmp_path: Path) -> None:
     own = folder(tmp_path, **files)
     with pytest.raises(UsageError, match=re.escape(said)) as caught:
-        check(Options(template=own))
+        check_form(Options(template=own))
     assert "\n" not in str(caught.value) and "--template" in str(caught.value)
 
 

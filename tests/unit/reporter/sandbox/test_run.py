@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.sandbox import Limits, SandboxResult, bubblewrap, prepare, watch
+from reporter.sandbox import Limits, SandboxResult, bubblewrap, make_sandbox, watch
 from reporter.sandbox import run as module
 from reporter.sandbox.view import View
 from tests.support.waiting import PATIENCE, until
@@ -26,7 +26,7 @@ NOTHING = watch.Usage(1, 0, ())
 
 
 def runs(*command: str, **more: object) -> SandboxResult:
-    with prepare(command, trust=True, **more) as box:  # type: ignore[arg-type]
+    with make_sandbox(command, trust=True, **more) as box:  # type: ignore[arg-type]
         return box.run()
 
 
@@ -87,14 +87,14 @@ def test_the_seconds_are_the_clocks() -> None:
         looks.append(10.0 + 0.12345 * len(looks))
         return looks[-1]
 
-    with prepare(["true"], trust=True) as box:
+    with make_sandbox(["true"], trust=True) as box:
         box.clock = clock
         assert box.run().seconds == round(looks[-1] - looks[0], 3) > 0
 
 
 def test_a_limit_has_passed_only_when_it_is_over() -> None:
     ticks = iter([100.0, 130.0, 130.1, 130.2])
-    with prepare(FOREVER, trust=True, limits=Limits(seconds=30)) as box:
+    with make_sandbox(FOREVER, trust=True, limits=Limits(seconds=30)) as box:
         box.clock = lambda: next(ticks)
         result = box.run()
     assert (result.ending, result.exit, result.seconds) == ("timeout", None, 30.2)
@@ -121,7 +121,7 @@ def test_the_watch_ends_what_takes_too_much(
         watch, "measure_proportional_memory", lambda pids: proportional if pids == (5, 6) else 0
     )
     monkeypatch.setattr(watch, "is_machine_full", lambda: is_full)
-    with prepare(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
+    with make_sandbox(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
         box.limits = Limits(memory=1000, tasks=8)
         monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
         result = box.run()
@@ -146,7 +146,7 @@ def test_what_is_within_its_limits_is_left_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(watch, "is_disk_full", lambda pid, folder: False)
     monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
     read, write = os.pipe()
-    box = prepare(
+    box = make_sandbox(
         ["sh", "-c", f"read line < /proc/{os.getpid()}/fd/{read}; echo $line"],
         trust=True,
         limits=Limits(memory=1000, tasks=8, flood=4),
@@ -262,7 +262,7 @@ def _is_dead(pid: int) -> bool:
 
 
 def test_all_runs_can_be_stopped_from_another_thread() -> None:
-    with prepare(FOREVER, trust=True, limits=Limits(seconds=PATIENCE)) as box:
+    with make_sandbox(FOREVER, trust=True, limits=Limits(seconds=PATIENCE)) as box:
         looked = itertools.count()
 
         def clock() -> float:
@@ -281,7 +281,7 @@ def test_bubblewrap_gets_the_whole_command_line_and_an_empty_environment(
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "secret")
     says(fake, f'{STARTED}echo "$GH_TOKEN"; shift 2; for word; do echo "$word"; done\n')
-    with prepare(["prog", "a b"], files={"r.py": "text"}, environment={"A": "1"}) as box:
+    with make_sandbox(["prog", "a b"], files={"r.py": "text"}, environment={"A": "1"}) as box:
         result = box.run()
         words = result.stdout.splitlines()
         (file,) = [word for word in words if word.endswith("/r.py") and "/tmp/work" not in word]
@@ -302,25 +302,25 @@ def test_a_sandbox_that_cannot_be_set_up_is_no_answer_of_the_program(
     who: str, code: int, fake: Path
 ) -> None:
     says(fake, f"{STARTED}echo '{who}: one' >&2; echo two >&2; exit {code}\n")
-    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match=r"set up \(two\)"):
+    with make_sandbox(["true"]) as box, pytest.raises(CannotJudgeError, match=r"set up \(two\)"):
         box.run()
 
 
 @pytest.mark.parametrize(("words", "code"), [("bwrap: x", 2), ("Traceback", 1)])
 def test_a_program_may_fail_as_it_likes(words: str, code: int, fake: Path) -> None:
     says(fake, f"{STARTED}echo '{words}' >&2; exit {code}\n")
-    with prepare(["true"]) as box:
+    with make_sandbox(["true"]) as box:
         assert box.run().exit == code
 
 
 def test_a_sandbox_that_never_started_is_no_answer(fake: Path) -> None:
     says(fake, "exit 0\n")
-    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match="said nothing"):
+    with make_sandbox(["true"]) as box, pytest.raises(CannotJudgeError, match="said nothing"):
         box.run()
 
 
 def test_a_bubblewrap_that_cannot_be_started_is_no_answer(fake: Path) -> None:
-    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match="cannot be started"):
+    with make_sandbox(["true"]) as box, pytest.raises(CannotJudgeError, match="cannot be started"):
         box.run()
 
 
@@ -333,13 +333,13 @@ def test_the_interpreters_are_shown_and_searched(
     }
     monkeypatch.setattr(module, "view_interpreter", views.__getitem__)
     monkeypatch.setattr(module, "view_tool", lambda: View(("/opt/tool",)))
-    box = prepare(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
+    box = make_sandbox(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
     assert set(box.contents.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
     assert box.environment == {"PYTHONPATH": "/s1:/s2"}
-    box = prepare(["x"], python=Path("/one"), environment={"A": "b"})
+    box = make_sandbox(["x"], python=Path("/one"), environment={"A": "b"})
     assert box.contents.view.shown == ("/opt/one",)
     assert box.environment == {"PYTHONPATH": "/s1", "A": "b"}
-    assert prepare(["x"], environment={"A": "b"}).environment == {"A": "b"}
+    assert make_sandbox(["x"], environment={"A": "b"}).environment == {"A": "b"}
 
 
 def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
@@ -350,8 +350,8 @@ def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
 
     monkeypatch.setattr(bubblewrap, "find_bwrap", missing)
     with pytest.raises(CannotJudgeError, match="no bubblewrap"):
-        prepare([sys.executable])
-    box = prepare(["true"], trust=True)
+        make_sandbox([sys.executable])
+    box = make_sandbox(["true"], trust=True)
     assert box.trust and box.limits == Limits() and box.command == ("true",)
 
 

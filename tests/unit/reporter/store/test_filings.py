@@ -21,9 +21,9 @@ def store(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection) -> None:
     assert filings.find_filing(store, "k", "a/b") is None
-    filings.move(store, "k", "a/b", State.SENT)
-    filings.move(store, "k", "c/d", State.PLANNED, number=7, url="u", detail="d")
-    filings.move(store, "l", "a/b", State.UNKNOWN)
+    filings.set_state(store, "k", "a/b", State.SENT)
+    filings.set_state(store, "k", "c/d", State.PLANNED, number=7, url="u", detail="d")
+    filings.set_state(store, "l", "a/b", State.UNKNOWN)
     first, second = (filings.find_filing(store, "k", place) for place in ("a/b", "c/d"))
     assert first is not None and second is not None
     assert (first.key, first.address, first.state) == ("k", "a/b", State.SENT)
@@ -37,8 +37,8 @@ def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection
 def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
     store: sqlite3.Connection,
 ) -> None:
-    filings.move(store, "k", "a/b", State.SENT, detail="first")
-    filings.move(store, "k", "a/b", State.CONFIRMED, number=3, url="u", detail="found")
+    filings.set_state(store, "k", "a/b", State.SENT, detail="first")
+    filings.set_state(store, "k", "a/b", State.CONFIRMED, number=3, url="u", detail="found")
     now = filings.find_filing(store, "k", "a/b")
     assert now is not None and (now.state, now.number, now.detail) == (State.CONFIRMED, 3, "found")
     steps = filings.list_history(store, "k")
@@ -48,18 +48,18 @@ def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
 
 def test_the_oldest_change_comes_first(store: sqlite3.Connection) -> None:
     for place, updated in (("b/b", "2026-01-02"), ("c/c", "2026-01-01"), ("a/a", "2026-01-02")):
-        filings.move(store, "k", place, State.SENT)
+        filings.set_state(store, "k", place, State.SENT)
         store.execute("UPDATE filings SET updated = ? WHERE repository = ?", (updated, place))
     assert [item.address for item in filings.list_filings(store)] == ["c/c", "a/a", "b/b"]
 
 
 def test_when_a_report_first_left_is_remembered(store: sqlite3.Connection) -> None:
     assert filings.find_first_sending(store, "k", "a/b") is None
-    filings.move(store, "k", "a/b", State.PLANNED)
+    filings.set_state(store, "k", "a/b", State.PLANNED)
     assert filings.find_first_sending(store, "k", "a/b") is None
-    filings.move(store, "k", "a/b", State.SENT)
-    filings.move(store, "k", "a/b", State.UNKNOWN)
-    filings.move(store, "k", "a/b", State.SENT)
+    filings.set_state(store, "k", "a/b", State.SENT)
+    filings.set_state(store, "k", "a/b", State.UNKNOWN)
+    filings.set_state(store, "k", "a/b", State.SENT)
     assert filings.find_first_sending(store, "k", "a/b") == filings.list_history(store, "k")[1][0]
     assert filings.find_first_sending(store, "k", "c/d") is None
 

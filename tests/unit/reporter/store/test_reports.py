@@ -81,18 +81,18 @@ def test_what_a_report_does_not_say_is_left_empty() -> None:
 def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(
     path: Path, store: sqlite3.Connection
 ) -> None:
-    reports.record(ONE, path)
+    reports.save_report(ONE, path)
     assert reports.list_reports(store) == [ONE]
     again = StoredReport(
         "aa11", "2027", "/g", "U", Kind.HANG, Layer.DYNAMO, "t", "v1:y", "2.14", "r"
     )
-    reports.record(again, path)
+    reports.save_report(again, path)
     assert reports.list_reports(store) == [replace(again, created=ONE.created)]
 
 
 def test_the_newest_report_comes_first(path: Path, store: sqlite3.Connection) -> None:
     for key, created in (("b", "2026-01-02"), ("c", "2026-01-01"), ("a", "2026-01-02")):
-        reports.record(replace(ONE, key=key, created=created), path)
+        reports.save_report(replace(ONE, key=key, created=created), path)
     assert [report.key for report in reports.list_reports(store)] == ["a", "b", "c"]
 
 
@@ -100,17 +100,21 @@ def test_reports_are_found_by_the_beginning_of_their_key(
     path: Path, store: sqlite3.Connection
 ) -> None:
     for key in ("aa11", "aa22", "bb11"):
-        reports.record(replace(ONE, key=key), path)
+        reports.save_report(replace(ONE, key=key), path)
     for beginning, count in (("aa", 2), ("AA1", 1), ("b", 1), ("11", 0), ("a_1", 0), ("%11", 0)):
-        assert len(reports.find(store, beginning)) == count, beginning
-    assert reports.find(store, "%b")[0].key == reports.find(store, "_bb")[0].key == "bb11"
+        assert len(reports.find_reports(store, beginning)) == count, beginning
+    assert (
+        reports.find_reports(store, "%b")[0].key
+        == reports.find_reports(store, "_bb")[0].key
+        == "bb11"
+    )
 
 
 def test_reports_with_the_same_fingerprint_are_alike_and_none_is_like_itself(
     path: Path, store: sqlite3.Connection
 ) -> None:
     for key, value in (("a", "v1:x"), ("b", "v1:x"), ("c", "v1:y"), ("d", ""), ("e", "")):
-        reports.record(replace(ONE, key=key, fingerprint=value), path)
+        reports.save_report(replace(ONE, key=key, fingerprint=value), path)
     assert [report.key for report in reports.find_alike(store, replace(ONE, key="a"))] == ["b"]
     assert reports.find_alike(store, replace(ONE, key="d", fingerprint="")) == []
 
@@ -118,7 +122,7 @@ def test_reports_with_the_same_fingerprint_are_alike_and_none_is_like_itself(
 def test_a_row_with_a_kind_of_another_version_is_named(
     path: Path, store: sqlite3.Connection
 ) -> None:
-    reports.record(ONE, path)
+    reports.save_report(ONE, path)
     store.execute("UPDATE reports SET kind = 'slowness'")
     with pytest.raises(UsageError, match="the report aa11 of the store .*'slowness' is no Kind"):
         reports.list_reports(store)

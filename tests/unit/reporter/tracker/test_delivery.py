@@ -445,18 +445,18 @@ def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
     nothing.
     """
     tracker.index_lags = True
-    move = delivery.move
+    set_state = delivery.set_state
 
     def full(store: Any, key: str, place: str, state: State, **more: Any) -> None:
         if state is State.CONFIRMED:
             raise UsageError("the store cannot be written")
-        move(store, key, place, state, **more)
+        set_state(store, key, place, state, **more)
 
-    monkeypatch.setattr(delivery, "move", full)
+    monkeypatch.setattr(delivery, "set_state", full)
     user = RecordedPrompt(is_there=False)
     filed = run_file(report, user, yes=True, summary=WORDS)
     assert isinstance(filed, FilingResult) and filed.action == "filed"
     assert any("issues/1, but that could not be noted" in line for line in user.said)
-    monkeypatch.setattr(delivery, "move", move)
+    monkeypatch.setattr(delivery, "set_state", set_state)
     assert state_of(report) is State.SENT
     assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
