@@ -68,9 +68,8 @@ class Recorder(CallWatcher):
             return {}
         self.watching = bool(answer.get("watch", self.watching))
         if self.every and not self.watching:
-            self.finish(
-                {"exit": 0, "exception": None}
-            )  # the host need not wait for the program's end
+            # the host need not wait for the program's end
+            self.finish({"exit": 0, "exception": None})
             if answer.get("found") and self.found is not None:
                 self.found()
         return answer

@@ -304,9 +304,8 @@ class _Record:
             if leaf is not None and inner not in table:
                 self.writer.registry.bind(leaf, inner)
             elif leaf is not None and not self.same:
-                self.writer.registry.known.pop(
-                    id(leaf), None
-                )  # a view of an argument, made out of sight
+                # a view of an argument, made out of sight
+                self.writer.registry.known.pop(id(leaf), None)
 
 
 class _Context:

@@ -265,9 +265,8 @@ def run_once(options: argparse.Namespace) -> int:
         settle(request["text"])
     code = candidate.run(request, options.folder)
     if options.warm:
-        os._exit(
-            code
-        )  # as a fork does: taking a whole torch down takes seconds, and the answer is written
+        # as a fork does: taking a whole torch down takes seconds, and the answer is written
+        os._exit(code)
     return code
 
 

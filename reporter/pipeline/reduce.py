@@ -397,9 +397,8 @@ class ProgramSearch:
             else:
                 reduced = source_candidates.reduce_source(seed, self.ask)
         if self.backend is not None:
-            self.others.listening = (
-                False  # a backend that we have mutilated has failures of its own
-            )
+            # a backend that we have mutilated has failures of its own
+            self.others.listening = False
             reduced = source_candidates.reduce_backend(reduced, self.backend, self.ask)
             self.others.listening = True
         return reduced

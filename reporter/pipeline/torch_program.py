@@ -120,9 +120,8 @@ class TorchProgram:
         captured = capture_call(self.run, found)
         finding = found.diagnosis.finding
         if captured.verdict.is_bug and self.run.output is not None and finding is not None:
-            self._call_session = (
-                finding.call_session
-            )  # torch's tools are asked when the rest is safe
+            # torch's tools are asked when the rest is safe
+            self._call_session = finding.call_session
         else:
             found.recording.close()
         self.workers.suit(captured.device)

@@ -1,6 +1,7 @@
 """What leaves the machine: the documents rendered from one result, searched for private words,
 written as a whole or not at all.
 
-Rooms above may import it; a report leaves through `write`, or again through `rerender`. It never
+Rooms above may import it; a report leaves through `report_files`, or again through
+`rerendering`. It never
 renders from anything but public data.
 """

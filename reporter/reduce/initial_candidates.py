@@ -319,9 +319,8 @@ def _variants(
     if check.compiler in EXPORTERS:
         variants = _export_checks(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
-        variants = (
-            []
-        )  # the user's own backend draws another stream: only the cheaper one can be compared
+        # the user's own backend draws another stream: only the cheaper one can be compared
+        variants = []
     own = dict(check.arguments).get("backend") is None
     if own and layer in QUICKER:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))

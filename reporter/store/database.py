@@ -139,9 +139,8 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
         connection.row_factory = sqlite3.Row
         try:
             _write_ahead(connection)
-            connection.execute(
-                "PRAGMA synchronous = FULL"
-            )  # a filing that was sent must not be forgotten
+            # a filing that was sent must not be forgotten
+            connection.execute("PRAGMA synchronous = FULL")
             _upgrade(connection, path)
             with contextlib.suppress(OSError):
                 os.chmod(path, 0o600)

@@ -119,9 +119,8 @@ def _extract(thread: Thread) -> Repro | Refusal:
     needs = _needs(chosen.program)
     if needs is not None:
         return needs
-    find_devices(
-        chosen.program.text
-    )  # asked again later; a program that cannot be walked through ends here
+    # asked again later; a program that cannot be walked through ends here
+    find_devices(chosen.program.text)
     by_author = chosen.author == thread.author
     return Repro(
         text=chosen.program.text,
