@@ -19,6 +19,8 @@ import shutil
 from pathlib import Path
 
 HEADERS = "precompiled_headers"
+#: The marker of a warm-up that uses the folder.
+IN_PROGRESS = "warm-up-in-progress"
 _LIST = "complete-files"
 _COMPILED_HEADER = ".gch"
 
@@ -49,7 +51,7 @@ class WarmCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._marker = folder / "warm-up-in-progress"
+        self._marker = folder / IN_PROGRESS
         self._claimed = False
 
     def claim(self) -> Path | None:

@@ -2,6 +2,5 @@
 written as a whole or not at all.
 
 Rooms above may import it; a report leaves through `report_files`, or again through
-`rerendering`. It never
-renders from anything but public data.
+`rerendering`. It never renders from anything but public data.
 """

@@ -33,6 +33,7 @@ from reporter.report.folder import (
     TEST,
     write_private,
 )
+from reporter.report.labels import REGRESSION
 from reporter.report.sections import (
     IssueSection,
     LintSection,
@@ -52,7 +53,6 @@ from templates.releases import find_regressions, is_right
 #: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
 #: written.
 TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
-_REGRESSION = "module: regression"
 #: Digits of a commit that people read.
 _COMMIT = 10
 
@@ -187,9 +187,9 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
 def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
     right = [{"torch": name} for name, seen in releases.items() if is_right(seen)]
-    if not find_regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
+    if not find_regressions(report.torch, right) or REGRESSION in report.labels or form is None:
         return report.labels
-    return (*report.labels, *form.allow([_REGRESSION]))
+    return (*report.labels, *form.allow([REGRESSION]))
 
 
 def _read(folder: Path) -> tuple[Report, str, IssueSection]:

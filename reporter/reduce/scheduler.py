@@ -104,7 +104,7 @@ class SearchSettings:
 
 
 class Scheduler:
-    """Asks a pool about candidates; see `first`, `all` and `ask`.
+    """Asks a pool about candidates; see `find_first`, `ask_all` and `ask`.
 
     ``contrast`` holds further stages, asked only about candidates the judge likes
     (``--differs-from``).  All stages together run no more than ``pool.jobs`` candidates at a time.

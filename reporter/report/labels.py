@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import SILENT, Kind, Layer
 
+INDUCTOR = "module: inductor"
+REGRESSION = "module: regression"
 #: The component that a layer belongs to, or None.
 COMPONENTS: Mapping[Layer, str | None] = {
     Layer.DYNAMO: "module: dynamo",
     Layer.AOT_AUTOGRAD: "module: pt2-dispatcher",
     # The backend without inductor's decompositions passes, so by the rubric the fault is
     # inductor's.
-    Layer.DECOMPOSITION: "module: inductor",
-    Layer.INDUCTOR: "module: inductor",
-    Layer.TRITON: "module: inductor",
+    Layer.DECOMPOSITION: INDUCTOR,
+    Layer.INDUCTOR: INDUCTOR,
+    Layer.TRITON: INDUCTOR,
     Layer.BACKEND: None,
     Layer.EXPORT: "oncall: export",
     Layer.AOTI: "module: aotinductor",
@@ -70,12 +72,12 @@ def choose_labels(
         found.append("module: dynamic shapes")
     elif component is not None:
         found.append(component)
-        if cpu_only and found == ["module: inductor"]:
+        if cpu_only and found == [INDUCTOR]:
             found.append("oncall: cpu inductor")
     if kind == Kind.PROCESS_DEATH or signal:
         found.append("module: crash")
     if earlier_release_right:
-        found.append("module: regression")
+        found.append(REGRESSION)
     if kind in SILENT:
         found.append("module: correctness (silent)")
     return found

@@ -54,15 +54,16 @@ RUN_SECONDS = 120.0
 _FOR_TORCH = 4
 #: Ends after which nothing more is run, as one as stated: a limit is met again.
 _ENOUGH = (AttemptOutcome.STOPPED, AttemptOutcome.CANNOT_JUDGE)
+#: Where a sandbox shows what a warm-up found out, read-only.
 SEED = "/seed"
 #: Lends the run what a warm-up found out about the C++ compiler; the cache stays its own.
-_LEND = """
-for part in /seed/??; do
+_LEND = f"""
+for part in {SEED}/??; do
     [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null
 done
-headers="$TMPDIR/torchinductor_$USER/precompiled_headers"
-if [ -d /seed/precompiled_headers ]; then
-    mkdir -p "$headers" && ln -s /seed/precompiled_headers/*.h* "$headers"/
+headers="$TMPDIR/torchinductor_$USER/{HEADERS}"
+if [ -d {SEED}/{HEADERS} ]; then
+    mkdir -p "$headers" && ln -s {SEED}/{HEADERS}/*.h* "$headers"/
 fi
 exec "$@"
 """

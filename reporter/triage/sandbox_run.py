@@ -21,6 +21,7 @@ from reporter.core.settings import Options
 from reporter.execution.compiler_cache import name_warm_folder
 from reporter.pipeline import create
 from reporter.report.folder import ISSUE, REPRO, TEST
+from reporter.triage.attempt import SEED
 from reporter.triage.verdict import MARK
 
 
@@ -62,7 +63,7 @@ def _lend(python: Path) -> None:
     """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot
     be written to.
     """
-    seed = Path("/seed")
+    seed = Path(SEED)
     if seed.is_dir():
         target = name_warm_folder(python)
         with contextlib.suppress(OSError, shutil.Error):  # it only saves time

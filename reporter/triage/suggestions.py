@@ -11,7 +11,7 @@ import hashlib
 
 from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
-from reporter.report.labels import choose_labels
+from reporter.report.labels import INDUCTOR, REGRESSION, choose_labels
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.attempt import FAILED, AttemptOutcome
 from reporter.triage.decision import choose_best_run, parse_version_numbers
@@ -27,11 +27,11 @@ ALLOWED = frozenset(
     {
         "module: dynamo",
         "module: pt2-dispatcher",
-        "module: inductor",
+        INDUCTOR,
         "oncall: cpu inductor",
         "module: dynamic shapes",
         "module: crash",
-        "module: regression",
+        REGRESSION,
         "module: correctness (silent)",
         "needs reproduction",
     }
@@ -58,8 +58,8 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
     if not found:
         signal = result.runs[0].decisive.failure if judged.kind == Kind.PROCESS_DEATH else None
         found = choose_labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
-    if _is_regression(result) and "module: regression" not in found:
-        found.append("module: regression")
+    if _is_regression(result) and REGRESSION not in found:
+        found.append(REGRESSION)
     return tuple(label for label in found if label in ALLOWED)
 
 

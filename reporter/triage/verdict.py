@@ -20,7 +20,7 @@ from reporter.core.answer import ProgramAccount
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
-from reporter.execution.compiler_cache import name_warm_folder
+from reporter.execution.compiler_cache import IN_PROGRESS, name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.report.folder import REPRO
 from reporter.sandbox import Limits, make_sandbox
@@ -237,5 +237,5 @@ def _warm_folder(python: Path) -> Path | None:
     were any.
     """
     folder = name_warm_folder(python)
-    complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
+    complete = folder.is_dir() and not (folder / IN_PROGRESS).exists()
     return folder if complete and any(folder.iterdir()) else None
