@@ -23,7 +23,7 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList, list_public_values
-from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
+from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.report.fingerprint import Fingerprint
@@ -135,7 +135,7 @@ def check_kernel_report(
     """The report as it leaves; `script` is the path of the private program, `note` gets what the
     lint found.
 
-    Raises LeakError, UsageError, as `check_leaks` does.
+    Raises LeakError, UsageError, as `build_outgoing` does.
     """
     own, left = _terms(to.issue.keep_source, script, finished)
     versions = collect(to.info.path)
@@ -155,7 +155,7 @@ def check_kernel_report(
         issue=make_issue(to, form, texts.repro, environment, texts.log),
     )
     internals = _strings(finished.compiled.get("internals"))
-    return check_leaks(
+    return build_outgoing(
         to,
         form,
         AllowList(terms, internals, public),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.audit import Identity, count_terms
+from anonymizer.leakcheck.audit import Identity, Leak, count_terms
 from reporter.core.errors import UsageError
 from reporter.core.kinds import BELOW_INDUCTOR, RungOutcome
 from reporter.core.settings import IssueOptions
@@ -121,7 +121,7 @@ def make_issue(
     )
 
 
-def check_leaks(
+def build_outgoing(
     to: Destination,
     form: IssueForm,
     allowing: AllowList,
@@ -130,7 +130,7 @@ def check_leaks(
     note: Callable[[str], None],
     kept: tuple[str, ...] = (),
 ) -> Outgoing:
-    """The first of the drafts in which nothing private is found.
+    """The first of the drafts in which nothing private is found, as it leaves.
 
     Args:
         allowing: what they are held against.
@@ -142,20 +142,7 @@ def check_leaks(
         LeakError: there is something private in each of them; no outgoing file is written.
         UsageError: a form of the user's own cannot be filled in.
     """
-    identity = Identity.of_this_machine()
-    passed = LeakCheckSection(True, count_terms(allowing.terms, identity), ())
-    for draft in drafts:
-        report, files = _render(replace(draft.report, audit=passed), draft, form, note)
-        result = check_outgoing(
-            files,
-            allowing.terms,
-            internals=allowing.internals,
-            identity=identity,
-            allowed=(*allowing.allowed, compute_key(draft.repro), *draft.allowed),
-        )
-        if result.passed:
-            break
-    refuse_leaks(result.findings, "no report was written", to.output)
+    report, files = _render_clean_draft(to.output, form, allowing, drafts, note)
     assert report.issue is not None
     summary = Summary(
         report,
@@ -178,6 +165,33 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
     lines = (*_remember(summary.output, summary.report, files), *summary.lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
+
+
+def _render_clean_draft(
+    output: Path,
+    form: IssueForm,
+    allowing: AllowList,
+    drafts: Iterable[Draft],
+    note: Callable[[str], None],
+) -> tuple[Report, dict[str, str]]:
+    """The first of the drafts that passes the leak check. Raises LeakError where none does."""
+    identity = Identity.of_this_machine()
+    passed = LeakCheckSection(True, count_terms(allowing.terms, identity), ())
+    findings: tuple[Leak, ...] = ()
+    for draft in drafts:
+        report, files = _render(replace(draft.report, audit=passed), draft, form, note)
+        result = check_outgoing(
+            files,
+            allowing.terms,
+            internals=allowing.internals,
+            identity=identity,
+            allowed=(*allowing.allowed, compute_key(draft.repro), *draft.allowed),
+        )
+        if result.passed:
+            return report, files
+        findings = result.findings
+    refuse_leaks(findings, "no report was written", output)
+    raise ValueError("there is no draft")
 
 
 def _render(

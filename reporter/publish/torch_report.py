@@ -24,7 +24,7 @@ from reporter.execution import control
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList, list_public_values
 from reporter.publish.private_terms import collect_terms, find_left_over
-from reporter.publish.report_files import Destination, Draft, Outgoing, check_leaks, make_issue
+from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
 from reporter.publish.result import BuiltRepro
 from reporter.reduce.source_candidates import RewrittenProgram, count_statements
 from reporter.report.captured_call import CapturedCall
@@ -80,7 +80,7 @@ def check_torch_report(
     What the compiler made of the repro (`found`) is full of words of its own; where one of them is
     also a private name, the excerpt stays behind rather than the report.
 
-    Raises LeakError, UsageError, as `check_leaks` does.
+    Raises LeakError, UsageError, as `build_outgoing` does.
     """
     around = captured.surroundings
     terms = collect_terms(to.issue, captured, built, to.cwd)
@@ -90,7 +90,7 @@ def check_torch_report(
     form = choose_form(to.issue, captured.verdict.layer, captured.verdict.is_request)
     plain = _build_draft(captured, built, to, form)
     evidence = found.list_fallbacks() if found else ()
-    return check_leaks(
+    return build_outgoing(
         to,
         form,
         AllowList(terms, around.internals, public),
