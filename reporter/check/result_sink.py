@@ -47,7 +47,7 @@ class StoredResultSink(ResultSink):
 
     def list_results_with_commit(self, key: str) -> tuple[CheckResult, ...]:
         """What a repro showed in earlier runs, in builds whose commit is known."""
-        return runs.list_commits(self._store, key)
+        return runs.list_results_with_commit(self._store, key)
 
     def keep(self, check: CheckResult) -> None:
         """Into the store first, and only once."""

@@ -121,39 +121,39 @@ def finish(store: sqlite3.Connection, run: str) -> None:
 def list_results(store: sqlite3.Connection, run: str) -> list[CheckResult]:
     """What a run has found so far, in the order in which it did."""
     rows = store.execute("SELECT * FROM checks WHERE run = ? ORDER BY id", (run,))
-    return [_check(row) for row in rows]
+    return [_read_result(row) for row in rows]
 
 
 def find_last_results(
-    store: sqlite3.Connection, cells: Sequence[Cell], but: str
+    store: sqlite3.Connection, cells: Sequence[Cell], except_run: str
 ) -> dict[Cell, CheckResult]:
-    """The latest earlier result of each cell that could be judged; those of the run `but` do not
-    count.
+    """The latest earlier result of each cell that could be judged; those of `except_run`
+    do not count.
     """
     found = {}
     for key, release in cells:
         row = store.execute(
-            "SELECT * FROM checks WHERE key = ? AND release = ? AND run != ? AND outcome !="
-            " 'cannot_judge' ORDER BY time DESC, id DESC LIMIT 1",
-            (key, release, but),
+            "SELECT * FROM checks WHERE key = ? AND release = ? AND run != ? AND outcome != ?"
+            " ORDER BY time DESC, id DESC LIMIT 1",
+            (key, release, except_run, CheckOutcome.CANNOT_JUDGE),
         ).fetchone()
         if row is not None:
-            found[key, release] = _check(row)
+            found[key, release] = _read_result(row)
     return found
 
 
-def list_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]:
+def list_results_with_commit(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]:
     """What a repro showed in the builds judged last, one result for each commit and build; the
     newest first.
     """
     rows = store.execute(
         "SELECT * FROM checks WHERE key = ? AND git IS NOT NULL AND build != '' AND outcome IN"
-        " ('reproduces', 'fixed') ORDER BY id DESC LIMIT 50",
-        (key,),
+        " (?, ?) ORDER BY id DESC LIMIT 50",
+        (key, CheckOutcome.REPRODUCES, CheckOutcome.FIXED),
     )
     found: dict[tuple[str | None, str], CheckResult] = {}
     for row in rows:
-        check = _check(row)
+        check = _read_result(row)
         found.setdefault((check.git, check.build), check)
     return tuple(found.values())
 
@@ -161,14 +161,14 @@ def list_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]
 def find_first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
     """The failure that a repro was first seen to show anywhere."""
     row = store.execute(
-        "SELECT shown FROM checks WHERE key = ? AND outcome = 'reproduces' AND shown IS NOT NULL"
+        "SELECT shown FROM checks WHERE key = ? AND outcome = ? AND shown IS NOT NULL"
         " ORDER BY id LIMIT 1",
-        (key,),
+        (key, CheckOutcome.REPRODUCES),
     ).fetchone()
     return Signature.from_json(json.loads(row["shown"])) if row else None
 
 
-def _check(row: sqlite3.Row) -> CheckResult:
+def _read_result(row: sqlite3.Row) -> CheckResult:
     shown = Signature.from_json(json.loads(row["shown"])) if row["shown"] else None
     plain = {name: row[name] for name in _PLAIN}
     plain["outcome"] = CheckOutcome(row["outcome"])
