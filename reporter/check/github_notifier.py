@@ -13,11 +13,11 @@ from typing import Any
 
 from reporter.check.notifications import (
     Comment,
+    IssueState,
     Notification,
-    Standing,
     find_due_comments,
     list_addresses,
-    tell,
+    post_comments,
 )
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
@@ -64,7 +64,7 @@ def notify_issues(
         texts = [(f"{each.address}#{each.number}", choose_outgoing_text(each)) for each in comments]
         if texts and not agree_to_comments(texts, user, is_sure):
             return []
-        return tell(store, tracker, comments)
+        return post_comments(store, tracker, comments)
 
 
 def choose_outgoing_text(comment: Comment) -> str:
@@ -87,7 +87,7 @@ class GitHub:
         self._sessions: dict[str, TrackerSession] = {}
         self._projects: Json = {}
 
-    def read_standing(self, address: str, number: int, since: datetime) -> Standing:
+    def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
         """See `notifications.Tracker`."""
         session, project = self._at(address)
         with session.explain_failures(f"read {address}#{number}"):
@@ -98,7 +98,7 @@ class GitHub:
                 for comment in issue.get_comments(since=since)
                 if comment.created_at >= since
             ]
-            return Standing(issue.state == "closed", tuple(heard))
+            return IssueState(issue.state == "closed", tuple(heard))
 
     def say(self, comment: Comment) -> str:
         """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
@@ -106,7 +106,7 @@ class GitHub:
         text = choose_outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
-        address = f"{issue}/state/{comment.said}/{comment.check.outcome}"
+        address = f"{issue}/state/{comment.changes_told}/{comment.check.outcome}"
         post = CommentPost(session, project, address, comment.number, comment.mark, lambda: text)
         return SubmissionService(comment.key, session.pace, self._say).deliver(post).url
 

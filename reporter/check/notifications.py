@@ -52,7 +52,7 @@ _STILL = re.compile(
 
 
 @dataclass(frozen=True)
-class Standing:
+class IssueState:
     """What an issue says of itself: whether it is closed, and the comments that were written
     lately.
     """
@@ -63,15 +63,15 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comment:
-    """What one issue is to be told: `address` is its project, `said` how many changes it was told
-    before, `before` what it believes.
+    """What one issue is to be told: `address` is its project, `changes_told` how many changes it
+    was told before, `before` what it believes.
     """
 
     key: str
     address: str
     number: int
     check: CheckResult
-    said: int
+    changes_told: int
     before: str
     is_closed: bool = False
 
@@ -80,7 +80,7 @@ class Comment:
         """What the comment is found by; the same for every attempt to tell this change, on whatever
         release it was seen.
         """
-        return f"<!-- bugreport-state: {self.key} {self.said} {self.check.outcome} -->"
+        return f"<!-- bugreport-state: {self.key} {self.changes_told} {self.check.outcome} -->"
 
     @property
     def text(self) -> str:
@@ -122,7 +122,7 @@ class Notification:
 class Tracker(Protocol):
     """The connection to an issue tracker."""
 
-    def read_standing(self, address: str, number: int, since: datetime) -> Standing:
+    def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
         """The issue, with what was written there since; raises BugreportError."""
 
     def say(self, comment: Comment) -> str:
@@ -164,30 +164,30 @@ def find_due_comments(
     return found
 
 
-def tell(
+def post_comments(
     store: sqlite3.Connection,
     tracker: Tracker,
     comments: Sequence[Comment],
 ) -> list[Notification]:
-    """Say what is due, one after the other, and remember each one at once; what could not be said
+    """Post what is due, one after the other, and remember each one at once; what could not be said
     is said the next time.
     """
     told = []
     for comment in comments:
         try:
             with tracker.lock(comment):
-                said = _last_comment(store, comment.key, comment.address)
-                if said is not None and said["outcome"] == comment.check.outcome:
+                last = _last_comment(store, comment.key, comment.address)
+                if last is not None and last["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
                 found = Notification(comment, tracker.say(comment))
-                _remember(store, comment, comment.said + 1)
+                _remember(store, comment, comment.changes_told + 1)
         except BugreportError as error:
             found = Notification(comment, trouble=str(error))
         told.append(found)
     return told
 
 
-def confirms(text: str, outcome: CheckOutcome) -> bool:
+def is_confirmed_by(outcome: CheckOutcome, text: str) -> bool:
     """Whether a comment says, by its mark or in words, what `outcome` says; what it quotes does not
     count.
     """
@@ -204,30 +204,30 @@ def confirms(text: str, outcome: CheckOutcome) -> bool:
 def _due(
     store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
-    said = _last_comment(store, check.key, address)
-    if said is not None and said["outcome"] == check.outcome:
+    last = _last_comment(store, check.key, address)
+    if last is not None and last["outcome"] == check.outcome:
         return None
-    standing = tracker.read_standing(address, number, datetime.now(timezone.utc) - LATELY)
+    state = tracker.read_issue_state(address, number, datetime.now(timezone.utc) - LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
     before = (
-        said["outcome"]
-        if said
-        else CheckOutcome.FIXED if standing.is_closed else CheckOutcome.REPRODUCES
+        last["outcome"]
+        if last
+        else CheckOutcome.FIXED if state.is_closed else CheckOutcome.REPRODUCES
     )
     comment = Comment(
         key=check.key,
         address=address,
         number=number,
         check=check,
-        said=said["said"] if said else 0,
+        changes_told=last["said"] if last else 0,
         before=before,
-        is_closed=standing.is_closed,
+        is_closed=state.is_closed,
     )
     if before == check.outcome:
         return None
-    others = [text for text in standing.heard if comment.mark not in text]
-    if len(others) == len(standing.heard) and any(confirms(t, check.outcome) for t in others):
-        _remember(store, comment, comment.said)
+    others = [text for text in state.heard if comment.mark not in text]
+    if len(others) == len(state.heard) and any(is_confirmed_by(check.outcome, t) for t in others):
+        _remember(store, comment, comment.changes_told)
         return None
     return comment
 
@@ -239,7 +239,7 @@ def _last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.
     return row
 
 
-def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
+def _remember(store: sqlite3.Connection, comment: Comment, changes_told: int) -> None:
     with open_transaction(store):
         store.execute(
             "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES"
@@ -250,7 +250,7 @@ def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
                 comment.check.release,
                 comment.check.outcome,
                 format_now(),
-                said,
+                changes_told,
             ),
         )
 
@@ -287,11 +287,11 @@ def _version(check: CheckResult) -> Version:
 def _text(comment: Comment, detail: str) -> str:
     check = comment.check
     text = render(
-        "announce.md.j2",
+        "notification.md.j2",
         key=comment.key,
-        said=comment.said,
+        changes_told=comment.changes_told,
         before=comment.before,
-        is_closed=comment.is_closed and comment.said == 0,
+        is_closed=comment.is_closed and comment.changes_told == 0,
         outcome=check.outcome,
         torch=check.torch,
         git=check.git,

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from reporter.check.notifications import Comment, Standing, confirms, find_due_comments, tell
+from reporter.check.notifications import (
+    Comment,
+    IssueState,
+    find_due_comments,
+    is_confirmed_by,
+    post_comments,
+)
 from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError
 from reporter.store.database import open_store
@@ -25,8 +31,8 @@ class Tracker:
         self.said: list[tuple[str, int, str]] = []
         self._heard, self._closed, self._fails = heard, closed, fails
 
-    def read_standing(self, place: str, number: int, since: datetime) -> Standing:
-        return Standing(number in self._closed, (self._heard,) if self._heard else ())
+    def read_issue_state(self, place: str, number: int, since: datetime) -> IssueState:
+        return IssueState(number in self._closed, (self._heard,) if self._heard else ())
 
     @contextlib.contextmanager
     def lock(self, comment: Comment) -> Iterator[None]:
@@ -54,7 +60,7 @@ def filed(store: Any, key: str, number: int) -> None:
 def night(store: Any, tracker: Tracker, *results: CheckResult) -> list[str]:
     """What one night adds to the issues: the first line of each comment."""
     before = len(tracker.said)
-    tell(store, tracker, find_due_comments(store, tracker, results))
+    post_comments(store, tracker, find_due_comments(store, tracker, results))
     return [text.splitlines()[0] for _, _, text in tracker.said[before:]]
 
 
@@ -120,10 +126,10 @@ def test_what_was_not_said_is_said_the_next_time(tmp_path: Path) -> None:
         filed(store, "a", 7)
         news = [result("a", "2.14.0", "fixed")]
         broken = Tracker(fails=True)
-        (told,) = tell(store, broken, find_due_comments(store, broken, news))
+        (told,) = post_comments(store, broken, find_due_comments(store, broken, news))
         assert told.trouble == "no connection" and not told.url
         tracker = Tracker()
-        (told,) = tell(store, tracker, find_due_comments(store, tracker, news))
+        (told,) = post_comments(store, tracker, find_due_comments(store, tracker, news))
         assert told.url == "https://o/o/r/7" and len(tracker.said) == 1
 
 
@@ -135,7 +141,10 @@ def test_a_process_that_is_late_finds_that_it_was_said(tmp_path: Path) -> None:
         early, late = find_due_comments(store, tracker, news), find_due_comments(
             store, tracker, news
         )
-        assert len(tell(store, tracker, early)) == 1 and tell(store, tracker, late) == []
+        assert (
+            len(post_comments(store, tracker, early)) == 1
+            and post_comments(store, tracker, late) == []
+        )
     assert len(tracker.said) == 1
 
 
@@ -163,7 +172,7 @@ COMMENTS = [
 
 @pytest.mark.parametrize(("text", "what"), COMMENTS)
 def test_a_comment_confirms_one_of_two_states_or_neither(text: str, what: str | None) -> None:
-    assert [confirms(text, outcome) for outcome in ("reproduces", "fixed")] == [
+    assert [is_confirmed_by(outcome, text) for outcome in ("reproduces", "fixed")] == [
         what == "reproduces",
         what == "fixed",
     ]
