@@ -13,7 +13,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from reporter.core.tokens import remove_tokens
@@ -24,16 +23,14 @@ WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
 _TAIL = 4000
 
 
-def build_environment(
-    cache: Path | None = None, base: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def build_environment(cache: Path | None = None) -> dict[str, str]:
     """The environment for a process of the target: the user's, without the issue tracker's tokens,
     with a cache of its own.
 
     The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale
     entry of the user's cache out of a diagnosis.
     """
-    kept = remove_tokens(os.environ if base is None else base)
+    kept = remove_tokens(os.environ)
     if cache is not None:
         kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"

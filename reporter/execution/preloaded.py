@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,10 +35,10 @@ class PreloadedProcess:
         warm: the cache of a warm-up, whose checks of the toolchain are used.
     """
 
-    def __init__(self, python: Path, warm: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, python: Path, warm: Path) -> None:
         self._python = python
         self._warm = warm
-        self._env = remove_credentials(os.environ if env is None else env)
+        self._env = remove_credentials(os.environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._told = 0.0

@@ -170,17 +170,14 @@ class Sandbox:
             for part in ("home", "work", "cache"):
                 (folder / part).mkdir()
             self._write(folder / "work")
-            inside = {
+            paths = {
                 bubblewrap.HOME: str(folder / "home"),
                 bubblewrap.WORK: str(folder / "work"),
                 bubblewrap.CACHE: str(folder / "cache"),
                 "/tmp": name,
-            }
-            known = {**bubblewrap.ENVIRONMENT, **self.environment}
-            paths = {
-                **inside,
                 **{inside: str(path) for inside, path in self.contents.folders.items()},
             }
+            known = {**bubblewrap.ENVIRONMENT, **self.environment}
             prlimit = shutil.which("prlimit")
             limits = [prlimit, *self.limits.kernel(), "--"] if prlimit else []
             process = subprocess.Popen(

@@ -118,12 +118,11 @@ def triage(
         sentence=sentence,
         stated=says,
         repro=found,
-        refusal=None,
         runs=tuple(runs),
         judged=judged,
         contained=not wanted.trust,
+        control=control,
     )
-    result = replace(result, control=control)
     if lacking is not None and status != Status.REPRODUCES:
         return _answer(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, user) if judged is not None else None
