@@ -111,7 +111,6 @@ class ProgramSearch:
             [contrast.stage for contrast in self.contrasts],
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
-                self.work.seed,
                 max_seconds=run.limit_to_budget(self._search_limit(), _SHARE_OF_SEARCH),
             ),
         )
@@ -141,7 +140,7 @@ class ProgramSearch:
         )
         reduced = self._extend_to_reach(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
-        if self.scheduler.exhausted is not None:
+        if self.scheduler.exhausted:
             self.progress.note(
                 f"the search has ended at its limit of {self.scheduler.counts.seconds:.0f} s: the"
                 " program may not be the smallest; a longer --timeout gives it more time"

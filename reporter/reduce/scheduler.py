@@ -14,8 +14,6 @@ import functools
 import hashlib
 import json
 import queue
-import random
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -37,9 +35,7 @@ class Pool(Protocol):
 
     jobs: int
 
-    def submit(
-        self, text: str, timeout: float | None = None, overrides: Overrides | None = None
-    ) -> Future[Answer]:
+    def submit(self, text: str, *, overrides: Overrides | None = None) -> Future[Answer]:
         """Run a candidate; cancelling the future stops it."""
         ...
 
@@ -71,7 +67,6 @@ class Counts:
 class _Trial:
     text: str
     overrides: Overrides
-    timeout: float | None
     keys: tuple[str, ...]
 
 
@@ -90,26 +85,22 @@ class SearchListener:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The seed of what is drawn, and soft limits: once one is reached nothing further is
-    interesting.
+    """A soft limit: once `max_seconds` have passed nothing further is interesting.
 
-    ``max_candidates`` counts settled ones, so it is the same for any number of jobs. ``clock`` says
-    what time it is, in seconds.
+    ``clock`` says what time it is, in seconds.
     """
 
-    seed: int = 0
-    max_candidates: int | None = None
     max_seconds: float | None = None
     clock: Callable[[], float] = time.monotonic
 
 
 class Scheduler:
-    """Asks a pool about candidates; see `find_first`, `ask_all` and `ask`.
+    """Asks a pool about candidates; see `find_first` and `ask`.
 
     ``contrast`` holds further stages, asked only about candidates the judge likes
     (``--differs-from``).  All stages together run no more than ``pool.jobs`` candidates at a time.
-    `exhausted` says which limit was reached, `out_of_memory` counts settled candidates that ran out
-    of it. Raises whatever the pool's futures raise.
+    `exhausted` says whether the limit was reached, `out_of_memory` counts settled candidates that
+    ran out of it. Raises whatever the pool's futures raise.
     """
 
     def __init__(
@@ -122,8 +113,7 @@ class Scheduler:
         settings: SearchSettings = SearchSettings(),
     ) -> None:
         self.stages = (Stage(pool, judge), *contrast)
-        self.seed = settings.seed
-        self.exhausted: str | None = None
+        self.exhausted = False
         self.ran = 0
         self.interesting = 0
         self.out_of_memory = 0
@@ -147,43 +137,24 @@ class Scheduler:
         seconds = self._settings.clock() - self._started
         return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
 
-    def make_generator(self, purpose: str) -> random.Random:
-        """A generator for one purpose; the same for a seed, whatever else was asked before."""
-        return random.Random(f"{self.seed}:{purpose}")
-
     def find_first(
-        self,
-        candidates: Iterable[str],
-        overrides: Overrides | None = None,
-        timeout: float | None = None,
+        self, candidates: Iterable[str], overrides: Overrides | None = None
     ) -> int | None:
-        """The index of the first interesting candidate; None if there is none or a limit is
-        reached.
+        """The index of the first interesting candidate; None if there is none or the limit
+        is reached.
 
         Candidates are taken lazily, at most a few rounds ahead; what runs behind the first
         interesting one is killed.
         """
-        trials = (self._trial(text, overrides, timeout) for text in candidates)
-        with contextlib.closing(self._verdicts(trials, stop=True)) as verdicts:
+        trials = (self._trial(text, overrides) for text in candidates)
+        with contextlib.closing(self._verdicts(trials)) as verdicts:
             return next((index for index, verdict in enumerate(verdicts) if verdict), None)
-
-    def ask_all(
-        self,
-        candidates: Iterable[str],
-        overrides: Overrides | None = None,
-        timeout: float | None = None,
-    ) -> list[bool]:
-        """Which candidates are interesting; False for those behind a limit."""
-        trials = [self._trial(text, overrides, timeout) for text in candidates]
-        verdicts = list(self._verdicts(iter(trials), stop=False))
-        return verdicts + [False] * (len(trials) - len(verdicts))
 
     def ask(
         self,
         text: str,
         hints: Iterable[str] = (),
         overrides: Overrides | None = None,
-        timeout: float | None = None,
     ) -> bool:
         """Whether ``text`` is interesting; ``hints`` may be asked next and run meanwhile where a
         worker is idle.
@@ -191,8 +162,8 @@ class Scheduler:
         Hints go on running after the answer; those that the next question does not repeat are
         killed then.
         """
-        wanted = self._trial(text, overrides, timeout)
-        ahead = [self._trial(hint, overrides, timeout) for hint in hints]
+        wanted = self._trial(text, overrides)
+        ahead = [self._trial(hint, overrides) for hint in hints]
         self._keep({key for trial in (wanted, *ahead) for key in trial.keys})
         while self._verdict(wanted) is None:
             if self._is_over(wanted):
@@ -205,10 +176,12 @@ class Scheduler:
 
     def answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
         """What is known of a candidate from the first stage."""
-        return self._look_up(self._trial(text, overrides, None).keys[0])
+        return self._look_up(self._trial(text, overrides).keys[0])
 
-    def _verdicts(self, trials: Iterator[_Trial], stop: bool) -> Generator[bool, None, None]:
-        """Verdicts in order, with as many candidates in flight as there are workers."""
+    def _verdicts(self, trials: Iterator[_Trial]) -> Generator[bool, None, None]:
+        """Verdicts in order, up to the first interesting candidate, with as many in flight as there
+        are workers.
+        """
         window: deque[_Trial] = deque()
         self._keep(set())
         more = True
@@ -218,8 +191,8 @@ class Scheduler:
                     if self._is_over(window[0]):
                         return
                     yield self._settle(window.popleft())
-                won = stop and self._cut_behind_winner(window)
-                ahead = _DEPTH * self.jobs if stop else sys.maxsize
+                won = self._cut_behind_winner(window)
+                ahead = _DEPTH * self.jobs
                 while (
                     more and not won and self._unknown(window) < self.jobs and len(window) < ahead
                 ):
@@ -228,7 +201,7 @@ class Scheduler:
                         more = False
                         break
                     window.append(trial)
-                    won = stop and self._verdict(trial) is True
+                    won = self._verdict(trial) is True
                 if not window and not more:
                     return
                 if window and self._verdict(window[0]) is not None:
@@ -257,13 +230,13 @@ class Scheduler:
         """How many different candidates have not been answered."""
         return len({trial.keys for trial in window if self._verdict(trial) is None})
 
-    def _trial(self, text: str, overrides: Overrides | None, timeout: float | None) -> _Trial:
+    def _trial(self, text: str, overrides: Overrides | None) -> _Trial:
         chosen: Overrides = overrides or {}
         content = json.dumps(chosen, sort_keys=True) + "\0" + text
         keys = tuple(
             hashlib.sha256(f"{stage.name}\0{content}".encode()).hexdigest() for stage in self.stages
         )
-        return _Trial(text, chosen, timeout, keys)
+        return _Trial(text, chosen, keys)
 
     def _look_up(self, key: str) -> Answer | None:
         if key not in self._memo and self._journal is not None:
@@ -289,7 +262,7 @@ class Scheduler:
                 return
             answer = self._look_up(key)
             if answer is None:
-                future = stage.pool.submit(trial.text, trial.timeout, trial.overrides)
+                future = stage.pool.submit(trial.text, overrides=trial.overrides)
                 self.ran += 1
                 self._running[key] = future
                 future.add_done_callback(functools.partial(self._note_end, key))
@@ -350,20 +323,13 @@ class Scheduler:
         raise AssertionError("every stage likes it")
 
     def _is_over(self, trial: _Trial) -> bool:
-        """Whether a limit forbids one more new candidate."""
+        """Whether the limit forbids one more new candidate."""
         if trial.keys[0] in self._settled:
             return False
-        if (
-            self._settings.max_candidates is not None
-            and len(self._settled) >= self._settings.max_candidates
-        ):
-            self.exhausted = "candidates"
-        elif (
-            self._settings.max_seconds is not None
-            and self.counts.seconds >= self._settings.max_seconds
-        ):
-            self.exhausted = "seconds"
-        return self.exhausted is not None
+        limit = self._settings.max_seconds
+        if limit is not None and self.counts.seconds >= limit:
+            self.exhausted = True
+        return self.exhausted
 
     def _keep(self, keys: set[str]) -> None:
         """Kill what runs for any other key."""
