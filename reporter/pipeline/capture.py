@@ -5,25 +5,27 @@ from.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from msgspec.structs import replace as replace_section
 
 from anonymizer.graph.values import MOST_VALUES
-from collectors.protocol import EnvironmentAnswer
+from collectors.captured import GraphJson
+from collectors.protocol import CaptureWay, EnvironmentAnswer
 from reporter.core.errors import UsageError
+from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.diagnose.comparisons import find_worst_value
 from reporter.diagnose.explain import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.diagnose import DiagnosedRun
+from reporter.pipeline.repro_check import build_check
 from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
 from reporter.recording.entry_points import EntryPoint, resolve_entry_point
-from reporter.reduce import initial_candidates
 from reporter.report.captured_call import (
     CapturedCall,
     CapturedVerdict,
@@ -137,10 +139,9 @@ def _gather_material(
     refuse_lost(tensors)
     allowed = run.issue.allow_values
     _check_allowed(allowed, tensors.get("tensors", {}))
-    graphs = initial_candidates.capture_graphs(diagnosis, run.work.timeout / 2, allowed)
-    captures = tuple(graphs)
+    captures = tuple(capture_graphs(diagnosis, run.work.timeout / 2, allowed))
     words = frozenset(answer.get("vocabulary", ()))
-    check = initial_candidates.build_check(diagnosis, answer.get("environment"), words=words)
+    check = build_check(diagnosis, answer.get("environment"), words=words)
     script = str(entry.script) if entry.script is not None else None
     return ProgramMaterial(
         check,
@@ -153,6 +154,30 @@ def _gather_material(
             (each["function"], each["line"]) for each in finding.frames if each["file"] == script
         ),
     )
+
+
+def capture_graphs(
+    diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
+) -> Iterator[tuple[GraphJson, CaptureWay]]:
+    """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
+
+    `allow` names the tensors whose values may be captured, too. Raises CannotJudgeError if the
+    process that holds the call was ended.
+    """
+    finding = diagnosis.finding
+    assert finding is not None
+    if diagnosis.kind == Kind.HANG and diagnosis.layer == Layer.DYNAMO:
+        return  # no graph comes of a trace that does not end
+    ways: list[CaptureWay] = [{"replay": False}]
+    if finding.replay or diagnosis.kind in SEVERAL_CALLS:
+        sequence: CaptureWay = {"replay": True}
+        ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
+        ways.append({"replay": False, "dynamic": True})
+    for way in ways:
+        answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
+        refuse_lost(answer)
+        for graph in reversed(answer.get("graphs") or []):
+            yield graph, way
 
 
 def _check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:

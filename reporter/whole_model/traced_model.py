@@ -30,7 +30,7 @@ from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
-from reporter.reduce.initial_candidates import QUICKER
+from reporter.reduce.initial_candidates import with_cheaper_backend
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
@@ -247,10 +247,9 @@ def _trace_candidates(
 ) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
-    quicker = QUICKER.get(captured.verdict.layer)
-    if quicker is not None and dict(check.arguments).get("backend") is None:
-        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
-        checks.append(replace(check, arguments=(("backend", repr(quicker.value)), *kept)))
+    cheaper = with_cheaper_backend(check, captured.verdict.layer)
+    if cheaper is not None:
+        checks.append(cheaper)
     if check.double:  # what casts to float32 itself cannot run in float64
         checks += [replace(item, double=False) for item in checks]
     several = check.kind in SEVERAL_CALLS

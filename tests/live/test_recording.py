@@ -18,11 +18,11 @@ import pytest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
 from reporter.diagnose.verdict import Diagnosis
+from reporter.pipeline.capture import capture_graphs
 from reporter.recording import questions
 from reporter.recording.call_session import ForkedCallSession, refuse_lost
 from reporter.recording.entry_points import EntryPoint, refuse_run
 from reporter.recording.findings import Recording
-from reporter.reduce.initial_candidates import capture_graphs
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
 

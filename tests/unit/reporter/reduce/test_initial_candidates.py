@@ -1,4 +1,4 @@
-"""Which settings of the recorded call a repro keeps, and in which order candidates are tried."""
+"""In which order candidates are tried."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import pytest
 
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import CaptureWay, ContextState
+from collectors.protocol import CaptureWay
 from reporter.reduce.initial_candidates import (
     build_graph_candidates,
     fix_constant_sizes,
     list_slices,
-    write_compile_arguments,
-    write_config_lines,
-    write_onnx_arguments,
-    write_settings,
 )
 from reporter.report.captured_call import CapturedCall
 from tests.support.graphs import call, tensor
@@ -27,76 +23,6 @@ FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 CAPTURED = FOOBAR.material.captures[0][0]
 CHECK = ReproCheck("wrong_result", double=True)
 ONCE: CaptureWay = {"replay": False}
-PLAIN_CONTEXT: ContextState = {
-    "grad": True,
-    "inference": False,
-    "autocast": {},
-    "autocast_cache": True,
-    "default_dtype": "torch.float32",
-    "threads": 2,
-    "deterministic": False,
-    "matmul_precision": "highest",
-}
-
-
-@pytest.mark.parametrize(
-    ("context", "environment", "line"),
-    [
-        ({"default_dtype": "torch.float64"}, {}, "torch.set_default_dtype(torch.float64)"),
-        ({"deterministic": True}, {}, "torch.use_deterministic_algorithms(True)"),
-        ({"threads": 1}, {"cores": 8}, "torch.set_num_threads(1)"),
-        ({"matmul_precision": "high"}, {}, 'torch.set_float32_matmul_precision("high")'),
-        ({"default_dtype": "torch.float32", "matmul_precision": "highest"}, {"cores": 8}, ""),
-        ({"threads": 1}, {"cores": 1}, ""),  # as many as there are
-        ({"threads": 4}, {"cores": 8}, ""),
-    ],
-)
-def test_a_switch_that_was_not_at_its_default_becomes_a_statement(
-    context: dict[str, Any], environment: dict[str, Any], line: str
-) -> None:
-    given: Any = {**PLAIN_CONTEXT, **context}
-    facts: Any = environment or None
-    assert write_settings(given, facts) == line
-
-
-def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configuration() -> None:
-    found = {
-        "torch._inductor.config.max_autotune": True,
-        "torch._inductor.config.cpp.simdlen": None,
-        "torch._inductor.config.debug_dir": "/home/me/secret",
-        "torch._functorch.config.choice": "recompute",
-        "torch._inductor.config.compile_threads": 1,  # says how many cores there are
-        "torch._dynamo.secret": 3,
-        "mylib.config.size": 3,
-    }
-    assert write_config_lines(found, {"torch._functorch.config.choice"}) == (
-        ("torch._inductor.config.max_autotune", "True"),
-        ("torch._inductor.config.cpp.simdlen", "None"),
-        ("torch._functorch.config.choice", "'recompute'"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "custom", "kept"),
-    [
-        ({}, False, ()),
-        ({"backend": "inductor", "mode": "default", "fullgraph": False}, False, ()),
-        ({"backend": "aot_eager"}, False, (("backend", "'aot_eager'"),)),
-        ({"backend": {"name": "mine"}}, True, (("backend", "custom_backend"),)),
-        ({"backend": {"name": "mine"}}, False, ()),
-        (
-            {"dynamic": False, "fullgraph": True},
-            False,
-            (("dynamic", "False"), ("fullgraph", "True")),
-        ),
-        ({"options": {"max_autotune": True}}, False, (("options", "{'max_autotune': True}"),)),
-        ({"options": {"pass": {"function": "mine"}}}, False, ()),
-    ],
-)
-def test_arguments_of_compile_are_kept_where_they_are_torchs_own(
-    options: dict[str, Any], custom: bool, kept: tuple[tuple[str, str], ...]
-) -> None:
-    assert write_compile_arguments(options, custom) == kept
 
 
 def test_the_whole_graph_comes_first_and_the_backend_that_is_quicker_before_the_users_own() -> None:
@@ -164,13 +90,3 @@ def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:
     graph, calls = fix_constant_sizes(Graph((item,), (node,), (Ref("a"),), runs=runs))
     assert graph.inputs[0].symbols == ("s0", 8)
     assert calls == ((("s0", 4),), (("s0", 6),))
-
-
-def test_of_the_names_in_a_model_of_onnx_only_words_of_torch_stay() -> None:
-    options = {
-        "output_names": ["softmax", "tumour_risk"],
-        "input_names": ["scan"],
-        "optimize": False,
-    }
-    made = dict(write_onnx_arguments(options, {"softmax", "relu"}))
-    assert made == {"output_names": "['softmax', 'name1']", "optimize": "False"}

@@ -1,0 +1,180 @@
+"""The check that a verdict asks for: the same kind of failure, under the settings of the recorded
+call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from anonymizer.graph.repro import CACHED, ReproCheck
+from collectors.protocol import CompileOptions, ContextState, EnvironmentFacts
+from reporter.core.kinds import (
+    INDUCTOR_LAYERS,
+    WRONG_AT_ONCE,
+    Backend,
+    Compiler,
+    Kind,
+    RungOutcome,
+)
+from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
+from reporter.diagnose.verdict import Diagnosis
+
+_KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
+
+
+def build_check(
+    diagnosis: Diagnosis,
+    environment: EnvironmentFacts | None,
+    words: Collection[str] = (),
+) -> ReproCheck:
+    """The check of a diagnosis: same kind, and the settings that the recorded call ran under.
+
+    `words` are those of torch's own interface, the only texts that arguments keep.
+    """
+    finding, ladder = diagnosis.finding, diagnosis.ladder
+    assert finding is not None and ladder is not None
+    changed = diagnosis.comparison["values"] if diagnosis.comparison else []
+    compared = diagnosis.signature.property if diagnosis.signature else None
+    refused = ladder[EAGER].outcome == RungOutcome.RAISES
+    return ReproCheck(
+        kind=diagnosis.kind,
+        compiler=finding.compiler,
+        steps=tuple(finding.options.get("steps") or ()),
+        arguments=_arguments(diagnosis, words),
+        config=_config(diagnosis, environment),
+        contexts=tuple(_contexts(finding.context)),
+        backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
+        property=compared,
+        double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
+        compare_inputs=any(
+            item["property"] == "changed input" and not item["same"] for item in changed
+        ),
+        eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
+        prelude=write_settings(finding.context, environment),
+    )
+
+
+def _arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The arguments of what makes the callable, as text."""
+    assert diagnosis.finding is not None
+    options = diagnosis.finding.options
+    if diagnosis.finding.compiler == Compiler.COMPILE:
+        return write_compile_arguments(options)
+    if diagnosis.finding.compiler == Compiler.ONNX:
+        return write_onnx_arguments(options, words)
+    return write_strictness(diagnosis)
+
+
+def _config(
+    diagnosis: Diagnosis, environment: EnvironmentFacts | None
+) -> tuple[tuple[str, str], ...]:
+    """The settings that the call ran under, and those under which the failure was seen."""
+    ladder = diagnosis.ladder
+    assert ladder is not None
+    lines = (
+        write_config_lines(environment["configs"], environment["choices"]) if environment else ()
+    )
+    config = dict(lines)
+    draws = bool(ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
+    if draws and diagnosis.layer in INDUCTOR_LAYERS:
+        config["torch._inductor.config.fallback_random"] = "True"
+    if diagnosis.is_from_cache:
+        config.update([CACHED])
+    if ladder[EMULATED_CASTS].outcome == RungOutcome.DIFFERS:
+        config["torch._inductor.config.emulate_precision_casts"] = "True"
+    return tuple(config.items())
+
+
+def _contexts(context: ContextState) -> Iterator[str]:
+    """The contexts that the call was made in, as expressions."""
+    if context["inference"]:
+        yield "torch.inference_mode()"
+    elif not context["grad"]:
+        yield "torch.no_grad()"
+    for device, (enabled, dtype) in context["autocast"].items():
+        if enabled:
+            yield f'torch.autocast("{device}", dtype={dtype})'
+
+
+def write_settings(context: ContextState, environment: EnvironmentFacts | None) -> str:
+    """Global switches that were not at their default, as statements."""
+    lines = []
+    if context["default_dtype"] != "torch.float32":
+        lines.append(f"torch.set_default_dtype({context['default_dtype']})")
+    if context["deterministic"]:
+        lines.append("torch.use_deterministic_algorithms(True)")
+    cores = environment["cores"] if environment else None
+    if context["threads"] == 1 and cores and cores > 1:
+        lines.append("torch.set_num_threads(1)")
+    if context["matmul_precision"] != "highest":
+        lines.append(f'torch.set_float32_matmul_precision("{context["matmul_precision"]}")')
+    return "\n".join(lines)
+
+
+def write_config_lines(
+    configs: Mapping[str, Any], choices: Collection[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Non-default torch configuration as assignments; only plain values, and strings that torch
+    offers (`choices`).
+    """
+    kept = []
+    for name, value in configs.items():
+        plain = isinstance(value, (bool, int, float)) or value is None or name in choices
+        if (
+            plain
+            and name.startswith("torch.")
+            and ".config." in name
+            and name.rsplit(".", 1)[-1] != "compile_threads"
+        ):
+            kept.append((name, repr(value)))
+    return tuple(kept)
+
+
+def write_compile_arguments(options: CompileOptions) -> tuple[tuple[str, str], ...]:
+    """The torch.compile keyword arguments as text; options are torch's own names and plain
+    values.
+    """
+    found = []
+    backend = options.get("backend", Backend.INDUCTOR.value)
+    if isinstance(backend, str) and backend != Backend.INDUCTOR:
+        found.append(("backend", repr(backend)))
+    for name in _KEPT_ARGUMENTS:
+        value = options.get(name)
+        if value is None or value is False and name == "fullgraph" or value == "default":
+            continue
+        if isinstance(value, dict) and not all(
+            isinstance(v, (bool, int, float, str)) for v in value.values()
+        ):
+            continue
+        found.append((name, repr(value)))
+    return tuple(found)
+
+
+def write_onnx_arguments(
+    options: CompileOptions, words: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """The arguments of torch.onnx.export as text; of names those that are words of torch stay,
+    since nodes may have them too.
+    """
+    found = []
+    for argument in ("input_names", "output_names"):
+        names = list(options.get(argument) or ())
+        if any(name in words for name in names):
+            public = [name if name in words else f"name{at}" for at, name in enumerate(names)]
+            found.append((argument, repr(public)))
+    for argument, default in (("opset_version", None), ("optimize", True)):
+        value = options.get(argument, default)
+        if isinstance(value, (bool, int)) and value != default:
+            found.append((argument, repr(value)))
+    return tuple(found)
+
+
+def write_strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """The `strict` of torch.export.export, where the failure is there in that mode alone."""
+    assert diagnosis.ladder is not None and diagnosis.finding is not None
+    modes = {True: diagnosis.ladder[STRICT], False: diagnosis.ladder[NON_STRICT]}
+    own = diagnosis.finding.options.get("strict")
+    if own is None or modes[not own].outcome == modes[bool(own)].outcome:
+        return ()
+    return (("strict", repr(bool(own))),)
