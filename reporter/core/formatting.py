@@ -13,3 +13,8 @@ def format_program(text: str) -> str:
     import black
 
     return black.format_str(_GAP.sub(r"\1", text), mode=black.Mode())
+
+
+def count_lines(text: str) -> int:
+    """How many lines of the text are not blank."""
+    return sum(1 for line in text.splitlines() if line.strip())

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from anonymizer.graph.randomness import draws_random_numbers
 from collectors.protocol import PYTHON_VALUE
+from reporter.core.formatting import count_lines
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
@@ -30,7 +31,7 @@ def _parses(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _lines(subject: LintSubject) -> Iterator[Hit]:
-    count = sum(1 for line in (subject.repro or "").splitlines() if line.strip())
+    count = count_lines(subject.repro or "")
     if count >= LINES:
         yield subject.name, None, f"it has {count} lines"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from anonymizer.graph.repro import DERIVATIVES, ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, make_matcher
-from reporter.core.formatting import format_program
+from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.operators import list_operators
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
@@ -210,6 +210,4 @@ class Measurement:
 
 
 def _size(candidate: Candidate, text: str) -> tuple[int, int]:
-    return source_candidates.count_statements(candidate), sum(
-        1 for line in text.splitlines() if line.strip()
-    )
+    return source_candidates.count_statements(candidate), count_lines(text)

@@ -13,6 +13,7 @@ from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import SIDE_EFFECT
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
+from reporter.core.formatting import count_lines
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_OUTPUTS,
@@ -166,7 +167,7 @@ class ProgramSearch:
     def _shrunk(self, candidate: Candidate) -> None:
         self.accepted.add(candidate)
         self.size = rounds.describe_size(candidate)
-        lines = sum(1 for line in candidate.text().splitlines() if line.strip())
+        lines = count_lines(candidate.text())
         self.history.append(
             (self.scheduler.counts.settled, source_candidates.count_statements(candidate), lines)
         )

@@ -15,7 +15,7 @@ from anonymizer.triton import KernelNotPublicError, rebuild
 from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
-from reporter.core.formatting import format_program
+from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import CandidateOutcome, Kind, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.kernels.questions import ask, defines_kernels, has_gpu
@@ -194,7 +194,7 @@ class TritonProgram:
         fails = extras.measure(
             "test", "the regression test", lambda: self._shows(self._cold(test)), False
         )
-        lines = len([line for line in verified.text.splitlines() if line.strip()])
+        lines = count_lines(verified.text)
         seconds = round(time.monotonic() - self.run.started, 1)
         repro = ReproInfo(
             path=REPRO,
@@ -273,7 +273,7 @@ class TritonProgram:
     def _shrunk(self, kernel: KernelCandidate) -> None:
         """Notes a kernel that fails, if it is the smallest so far."""
         if not self.history or kernel.statements < self.history[-1][1]:
-            lines = len([line for line in kernel.text.splitlines() if line.strip()])
+            lines = count_lines(kernel.text)
             self.history.append((self.tried, kernel.statements, lines))
             self.progress.update(self.tried, f"{kernel.statements} statements")
 

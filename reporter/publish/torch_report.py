@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from reporter.core.formatting import format_program
+from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
 from reporter.core.operators import list_operators, name_operators
 from reporter.core.plain import Json
@@ -196,7 +196,7 @@ def _build_repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float)
     return ReproInfo(
         path=REPRO,
         statements=count_statements(built.candidate) if count is None else count,
-        lines=len([line for line in text.splitlines() if line.strip()]),
+        lines=count_lines(text),
         operators=name_operators(built.program.harness, captured.verdict.layer),
         verified_cold=built.cold.hits > 0,
         candidates=built.search.counts.settled,

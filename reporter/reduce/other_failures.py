@@ -16,6 +16,7 @@ from anonymizer.source.program import is_simple
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.errors import CannotJudgeError
+from reporter.core.formatting import count_lines
 from reporter.core.kinds import CandidateOutcome, Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, is_same_failure
@@ -40,7 +41,7 @@ class OtherFailure:
         return {
             "kind": str(self.signature.kind),
             "signature": self.signature.text(),
-            "lines": len([line for line in self.text.splitlines() if line.strip()]),
+            "lines": count_lines(self.text),
         }
 
 
