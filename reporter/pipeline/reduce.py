@@ -140,7 +140,7 @@ class ProgramSearch:
             else self._reduce(seed)
         )
         reduced = self._extend_to_reach(seed, reduced)
-        self.ask.overrides = {}  # what is reported to pass from here on went all the way
+        self.ask.set_overrides({})  # what is reported to pass from here on went all the way
         if self.scheduler.exhausted:
             self.progress.note(
                 f"the search has ended at its limit of {self.scheduler.counts.seconds:.0f} s: the"
@@ -225,13 +225,13 @@ class ProgramSearch:
         """Ways to a first candidate, likeliest and cheapest first."""
 
         def graphs() -> Candidate | None:
-            return self._slice() or self.ask.first(self._graphs())
+            return self._slice() or self.ask.find_first(self._graphs())
 
         def sources() -> Candidate | None:
             return self._first_alone(self._rewritten())
 
         if self.as_whole:
-            yield lambda: self.ask.first(
+            yield lambda: self.ask.find_first(
                 traced_model.build_candidates(self.captured, self._check())
             )
             return
@@ -247,7 +247,7 @@ class ProgramSearch:
         if check.property == SIDE_EFFECT:
             return None
         if self._comes_early(check):
-            self.ask.overrides = early_end.ENDS_AT_COMPILER
+            self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
         for captured, way in self.captured.material.captures:
             for graph, make in initial_candidates.list_slices(
                 captured, way, check, self.captured.verdict.layer
@@ -255,7 +255,7 @@ class ProgramSearch:
                 found = self._piece(graph, make)
                 if found is not None:
                     return found
-        self.ask.overrides = {}
+        self.ask.set_overrides({})
         return None
 
     def _piece(self, graph: Graph, make: Callable[[Graph], Candidate]) -> Candidate | None:
@@ -270,8 +270,10 @@ class ProgramSearch:
         if not operators:
             return found
         self.others.keep(self.wanted, found.text())
-        self.ask.overrides = {"fallback": list(operators)}
-        return slices.find(graph, self.captured.verdict.failure) or self.ask.first([make(graph)])
+        self.ask.set_overrides({"fallback": list(operators)})
+        return slices.find(graph, self.captured.verdict.failure) or self.ask.find_first(
+            [make(graph)]
+        )
 
     def _extend_to_reach(self, seed: Candidate, reduced: Candidate) -> Candidate:
         """The reduced candidate, or that of the fault which reaches what the seed returns."""
@@ -283,7 +285,7 @@ class ProgramSearch:
         if not operators:
             return reduced
         self.others.keep(self.wanted, reduced.text())
-        self.ask.overrides = {"fallback": list(operators)}
+        self.ask.set_overrides({"fallback": list(operators)})
         return self._reduce(seed)
 
     def _may_be_unreached(self, check: ReproCheck) -> bool:
@@ -307,9 +309,10 @@ class ProgramSearch:
         before.
         """
         if not self.ask.overrides and self._comes_early(seed.check):
-            self.ask.overrides = early_end.ENDS_AT_COMPILER
-            if not self.ask.holds(seed):
-                self.ask.overrides = {}
+            with self.ask.override(early_end.ENDS_AT_COMPILER):
+                is_shown = self.ask.holds(seed)
+            if is_shown:
+                self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
 
     def _check(self) -> ReproCheck:
         """The recorded check; a backend of the user's own comes along as rewritten code."""
@@ -388,7 +391,7 @@ class ProgramSearch:
             control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == CandidateOutcome.PASSES
 
-        return self.ask.first_accepted(candidates, passes_alone)
+        return self.ask.find_accepted(candidates, passes_alone)
 
     def _reduce(self, seed: Candidate) -> Candidate:
         with self.ask.give_up_on_stall():

@@ -61,7 +61,7 @@ def _search(
             continue
         for backend in (Backend.AOT_EAGER, None):
             arguments = (("backend", repr(backend.value)),) if backend else check.arguments
-            found = ask.first(
+            found = ask.find_first(
                 _strict(candidate, backend is None)
                 for part in list_larger_pieces(graph)
                 for candidate in [Candidate(part, replace(check, arguments=arguments))]

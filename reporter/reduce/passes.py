@@ -42,10 +42,10 @@ class Calls:
             return candidate
         shorter = [calls[-1:], calls[-2:], calls[:1], calls[:2]]
         options = [candidate.with_check(calls=option) for option in shorter if option != calls]
-        found = ask.first(options) or candidate
+        found = ask.find_first(options) or candidate
         if len(found.check.calls) == 1 and isinstance(found.content, Graph):
             plain = found.with_graph(fix_sizes(found.content)).with_check(calls=())
-            found = ask.first([plain]) or found
+            found = ask.find_first([plain]) or found
         return found
 
 
@@ -103,7 +103,7 @@ class Outputs:
             for ref in reversed(graph.outputs)
         ]
         if len(single) <= 64:
-            found = ask.first(single)
+            found = ask.find_first(single)
             if found is not None:
                 return found
         best = candidate

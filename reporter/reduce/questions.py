@@ -38,17 +38,35 @@ def write_candidate(candidate: Candidate | None) -> str | None:
 class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
-    `overrides` go with every candidate, until they are changed. Nothing further is interesting once
+    `overrides` go with every candidate: see `set_overrides` and `override`. Nothing further is interesting once
     `most` candidates of the search have settled.
     """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
         self.scheduler = scheduler
-        self.overrides: Overrides = {}
+        self._overrides: Overrides = {}
         self.most: int | None = None
         self._tell = progress
         #: How far the search was when it last got a plainer program; None where a stall is none.
         self._gained: Counts | None = None
+
+    @property
+    def overrides(self) -> Overrides:
+        """What every candidate is asked with."""
+        return self._overrides
+
+    def set_overrides(self, overrides: Overrides) -> None:
+        """From here on, every candidate is asked with these alone."""
+        self._overrides = overrides
+
+    @contextlib.contextmanager
+    def override(self, overrides: Overrides) -> Iterator[None]:
+        """Within, every candidate is asked with these alone."""
+        before, self._overrides = self._overrides, overrides
+        try:
+            yield
+        finally:
+            self._overrides = before
 
     @contextlib.contextmanager
     def give_up_on_stall(self) -> Iterator[None]:
@@ -77,7 +95,7 @@ class Questions:
             self._progress(found[1])
         return found
 
-    def first_accepted(
+    def find_accepted(
         self, candidates: Iterable[Candidate], accept: Callable[[Candidate], bool]
     ) -> Candidate | None:
         """The first candidate, in order, that shows the failure and is accepted then."""
@@ -102,10 +120,10 @@ class Questions:
                     kept.append((tag, candidate))
                     yield text
 
-        index = self.scheduler.find_first(texts(), self.overrides)
+        index = self.scheduler.find_first(texts(), self._overrides)
         return None if index is None else kept[index]
 
-    def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
+    def find_first(self, candidates: Iterable[Candidate]) -> Candidate | None:
         """The first candidate, in order, that shows the failure."""
         found = self.pick((None, candidate) for candidate in candidates)
         return found[1] if found is not None else None
@@ -118,7 +136,7 @@ class Questions:
         if text is None or candidate is None or self._is_enough():
             return False
         ahead = [hint for hint in map(write_candidate, hints) if hint is not None]
-        if not self.scheduler.ask(text, ahead, self.overrides):
+        if not self.scheduler.ask(text, ahead, self._overrides):
             return False
         self._progress(candidate)
         return True
@@ -152,7 +170,7 @@ class Questions:
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         text = write_candidate(candidate)
-        answer = self.scheduler.answer(text, self.overrides) if text is not None else None
+        answer = self.scheduler.answer(text, self._overrides) if text is not None else None
         return answer is not None and answer.outcome == CandidateOutcome.PASSES
 
 

@@ -22,16 +22,12 @@ def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[
     fails without their lowerings as well; none where it does not, or where that cannot be told.
     """
     assert isinstance(piece.content, Graph)
-    before = ask.overrides
-    try:
-        for names in _spellings(piece.content):
-            ask.overrides = {"fallback": list(names)}
+    for names in _spellings(piece.content):
+        with ask.override({"fallback": list(names)}):
             # only what mends the piece says something about the whole
             if not ask.holds(piece) and ask.has_passed(piece):
                 return names if ask.holds(whole) else ()
-        return ()
-    finally:
-        ask.overrides = before
+    return ()
 
 
 def _spellings(graph: Graph) -> Iterator[tuple[str, ...]]:

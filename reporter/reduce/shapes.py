@@ -193,7 +193,7 @@ class CallSizes:
                 for item in graph.inputs
             )
             smaller = candidate.with_graph(replace(graph, inputs=inputs)).with_check(calls=renamed)
-            found = ask.first([smaller])
+            found = ask.find_first([smaller])
             if found is not None:
                 return found
         return candidate

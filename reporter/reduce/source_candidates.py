@@ -246,7 +246,7 @@ def _without_loop(candidate: Candidate, ask: Questions) -> Candidate:
     if len(calls) != 1 or not isinstance(candidate.content, RewrittenProgram):
         return candidate
     alone = RewrittenProgram(replace(candidate.content.program, sizes=calls[0]))
-    return ask.first([Candidate(alone, replace(candidate.check, calls=()))]) or candidate
+    return ask.find_first([Candidate(alone, replace(candidate.check, calls=()))]) or candidate
 
 
 def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
@@ -260,7 +260,8 @@ def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     calls = tuple(tuple(each for each in call if each[0] in read) for call in candidate.check.calls)
     check = replace(candidate.check, calls=calls)
     return (
-        ask.first([Candidate(RewrittenProgram(replace(program, sizes=sizes)), check)]) or candidate
+        ask.find_first([Candidate(RewrittenProgram(replace(program, sizes=sizes)), check)])
+        or candidate
     )
 
 

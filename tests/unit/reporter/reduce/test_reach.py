@@ -68,7 +68,7 @@ def test_a_fault_that_does_not_reach_the_outputs_is_another_one(
 ) -> None:
     scheduler = Scheduler(Pool(wrong, known), lambda answer: answer.outcome == "fails")
     ask = Questions(scheduler, lambda _: None)
-    ask.overrides = {"fresh": True}
+    ask.set_overrides({"fresh": True})
     assert find_unreached(ask, candidate("log1p"), candidate("log1p", "relu")) == expected
     assert ask.overrides == {"fresh": True}
 
