@@ -193,7 +193,7 @@ class ProgramSearch:
             raise CannotJudgeError(same)
         graphs = (graph for graph, _ in self.captured.material.captures)
         reasons = sorted({graph["unsupported"] for graph in graphs if "unsupported" in graph})
-        reasons += dict.fromkeys(self.unwritten)
+        reasons += dict.fromkeys((*self.unwritten, *self.ask.unwritten))
         if self.scheduler.out_of_memory:
             reasons.append(
                 f"{self.scheduler.out_of_memory} programs needed more than the"

@@ -27,14 +27,6 @@ _IN_VAIN, _PATIENCE = 24, 60.0
 Change = Callable[[Candidate], "Candidate | None"]
 
 
-def write_candidate(candidate: Candidate | None) -> str | None:
-    """The text of a candidate, or None if it cannot be written down."""
-    try:
-        return candidate.text() if candidate is not None else None
-    except (NotPublicError, KeyError, ValueError, IndexError, TypeError, AssertionError):
-        return None
-
-
 class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
@@ -46,6 +38,8 @@ class Questions:
         self.scheduler = scheduler
         self._overrides: Overrides = {}
         self.most: int | None = None
+        #: What went wrong in writing candidates, but for texts that may not be public.
+        self.unwritten: dict[str, None] = {}
         self._tell = progress
         #: How far the search was when it last got a plainer program; None where a stall is none.
         self._gained: Counts | None = None
@@ -81,6 +75,18 @@ class Questions:
         finally:
             self._gained = None
 
+    def _write(self, candidate: Candidate | None) -> str | None:
+        """The text of a candidate, or None if it cannot be written down."""
+        if candidate is None:
+            return None
+        try:
+            return candidate.text()
+        except NotPublicError:
+            return None
+        except (KeyError, ValueError, IndexError, TypeError, AssertionError) as error:
+            self.unwritten[f"{type(error).__name__} while writing a program"] = None
+            return None
+
     def _progress(self, candidate: Candidate) -> None:
         if self._gained is not None:
             self._gained = self.scheduler.counts
@@ -115,7 +121,7 @@ class Questions:
 
         def texts() -> Iterator[str]:
             for tag, candidate in options:
-                text = write_candidate(candidate)
+                text = self._write(candidate)
                 if text is not None and candidate is not None:
                     kept.append((tag, candidate))
                     yield text
@@ -132,10 +138,10 @@ class Questions:
         """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on
         idle workers.
         """
-        text = write_candidate(candidate)
+        text = self._write(candidate)
         if text is None or candidate is None or self._is_enough():
             return False
-        ahead = [hint for hint in map(write_candidate, hints) if hint is not None]
+        ahead = [hint for hint in map(self._write, hints) if hint is not None]
         if not self.scheduler.ask(text, ahead, self._overrides):
             return False
         self._progress(candidate)
@@ -169,7 +175,7 @@ class Questions:
 
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
-        text = write_candidate(candidate)
+        text = self._write(candidate)
         answer = self.scheduler.answer(text, self._overrides) if text is not None else None
         return answer is not None and answer.outcome == CandidateOutcome.PASSES
 

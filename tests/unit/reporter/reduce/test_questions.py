@@ -1,0 +1,40 @@
+"""What is asked of candidates, and what is kept of those that cannot be asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonymizer.graph.expressions import NotPublicError
+from anonymizer.graph.repro import ReproBody, ReproCheck
+from reporter.core.candidate import Candidate
+from reporter.reduce.questions import Questions
+from reporter.reduce.scheduler import Scheduler
+from tests.support.graphs import TextPool, failing
+
+
+class Unwritten:
+    """A program whose writer raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def body(self) -> ReproBody:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("private"), ["KeyError while writing a program"]),
+        (AssertionError("private"), ["AssertionError while writing a program"]),
+        (NotPublicError("a string"), []),  # no fault of the writer's
+    ],
+)
+def test_a_writer_that_fails_is_told_by_its_exception_alone(
+    error: Exception, said: list[str]
+) -> None:
+    pool = TextPool(failing(lambda _: True))
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    candidates = [Candidate(Unwritten(error), ReproCheck("crash"))] * 2
+    assert ask.find_first(candidates) is None and not ask.holds(candidates[0])
+    assert list(ask.unwritten) == said and not pool.asked
