@@ -106,22 +106,12 @@ class Outputs:
             found = ask.find_first(single)
             if found is not None:
                 return found
-        best = candidate
 
-        def fewer(refs: list[Ref]) -> Candidate | None:
+        def fewer(refs: list[Ref], _: Candidate) -> Candidate | None:
             part = prune(replace(graph, outputs=tuple(refs)))
             return candidate.with_graph(part) if refs else None
 
-        def batch(options: Sequence[list[Ref]]) -> int | None:
-            nonlocal best
-            found = ask.pick((at, fewer(refs)) for at, refs in enumerate(options))
-            if found is None:
-                return None
-            at, best = found
-            return at
-
-        delta_debugging.minimise_list(list(graph.outputs), batch)
-        return best
+        return ask.minimise(graph.outputs, candidate, fewer)[1]
 
 
 class Delta:
@@ -137,24 +127,14 @@ class Delta:
         if len(operations) < 3:
             return candidate
         cutter = Cutter(graph)
-        best = candidate
 
-        def shorter(names: list[str]) -> Candidate | None:
+        def shorter(names: list[str], best: Candidate) -> Candidate | None:
             part = cutter.cut(names) if names else None
             if part is None or part.statements >= require_graph(best).statements:
                 return None
             return candidate.with_graph(replace(part, runs=graph.runs))
 
-        def batch(options: Sequence[list[str]]) -> int | None:
-            nonlocal best
-            found = ask.pick((at, shorter(names)) for at, names in enumerate(options))
-            if found is None:
-                return None
-            at, best = found
-            return at
-
-        delta_debugging.minimise_list(operations, batch)
-        return best
+        return ask.minimise(operations, candidate, shorter)[1]
 
 
 class Nodes:

@@ -15,6 +15,7 @@ from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Overrides
 from reporter.core.candidate import Candidate
+from reporter.core.delta_debugging import minimise_list
 from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.scheduler import Counts, Scheduler
 
@@ -162,6 +163,27 @@ class Questions:
             at, candidate = found
             left = left[at + 1 :]
         return candidate
+
+    def minimise(
+        self,
+        items: Sequence[T],
+        candidate: Candidate,
+        make: Callable[[list[T], Candidate], Candidate | None],
+    ) -> tuple[list[T], Candidate]:
+        """The fewest of the items with which the failure stays, by delta debugging, and their
+        candidate; `make` gets the items of an option and the candidate of all that is left.
+        """
+
+        def test_batch(options: Sequence[list[T]]) -> int | None:
+            nonlocal candidate
+            found = self.pick((at, make(kept, candidate)) for at, kept in enumerate(options))
+            if found is None:
+                return None
+            at, candidate = found
+            return at
+
+        kept = minimise_list(items, test_batch)
+        return kept, candidate
 
     def _is_enough(self) -> bool:
         now = self.scheduler.counts

@@ -24,7 +24,6 @@ from anonymizer.trace.tree import ROOT
 from collectors.captured import TraceJson
 from collectors.protocol import EquivalenceRequest, TraceWay
 from reporter.core.candidate import Candidate, Content
-from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.core.plain import Json
@@ -407,11 +406,7 @@ def find_difference(
         return Difference((), "fails", len(every))
     shown = "passes" if skeleton is not None and ask.has_passed(skeleton) else "cannot be judged"
 
-    def first(options: Sequence[list[parts.NonStockOperation]]) -> int | None:
-        found = ask.pick((at, leave(option)) for at, option in enumerate(options))
-        return found[0] if found is not None else None
-
-    kept = minimise_list(every, first)
+    kept, _ = ask.minimise(every, candidate, lambda option, _: leave(option))
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
 
 
