@@ -1,0 +1,282 @@
+"""The first candidate: the program, or a part of it, as public code that shows the failure in a
+warm worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.values import MOST_VALUES
+from collectors.protocol import SIDE_EFFECT
+from reporter.core.candidate import Candidate
+from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import (
+    INDUCTOR_LAYERS,
+    WRONG_OUTPUTS,
+    CandidateOutcome,
+    Compiler,
+    Kind,
+    Layer,
+)
+from reporter.execution.control import WITHOUT_COMPILER
+from reporter.pipeline.run import Run
+from reporter.reduce import early_end, initial_candidates, source_candidates
+from reporter.reduce.contrast import Refusals
+from reporter.reduce.other_failures import OtherFailures
+from reporter.reduce.questions import Questions
+from reporter.reduce.reach import find_unreached
+from reporter.reduce.slices import Slices
+from reporter.reduce.workers import WorkerSet
+from reporter.report.captured_call import CapturedCall
+from reporter.whole_model import traced_model
+
+
+class FirstCandidateSearch:
+    """From a captured call to the first candidate that shows the failure.
+
+    `backend` is the user's own as public code, if the failure is in it.
+    """
+
+    def __init__(
+        self,
+        captured: CapturedCall,
+        run: Run,
+        workers: WorkerSet,
+        ask: Questions,
+        others: OtherFailures,
+        refusals: Refusals,
+    ) -> None:
+        self.captured = captured
+        self.work, self.issue = run.work, run.issue
+        self.progress = run.progress
+        self.contrasts = workers.contrasts
+        self.pool = workers.pool
+        self.ask = ask
+        self.others = others
+        self.refusals = refusals
+        self.wanted = others.wanted
+        self.backend = (
+            source_candidates.rewrite_backend(captured)
+            if captured.verdict.layer == Layer.BACKEND
+            else None
+        )
+        #: Why the source was not rewritten.
+        self.unwritten: list[str] = []
+
+    def find(self) -> Candidate:
+        """The first candidate; from here on candidates end where the C++ compiler starts, if this
+        one shows the failure before.
+
+        Raises CannotJudgeError if no public program shows it.
+        """
+        for search in self._list_ways():
+            found = search()
+            if found is not None:
+                self._end_early(found)
+                return found
+        raise CannotJudgeError(self._explain_refusal())
+
+    def _explain_refusal(self) -> str:
+        """Why there is no candidate, and what the user may do about it."""
+        same = self.refusals.sentence()
+        if same is not None:
+            return same
+        graphs = (graph for graph, _ in self.captured.material.captures)
+        reasons = sorted({graph["unsupported"] for graph in graphs if "unsupported" in graph})
+        reasons += dict.fromkeys((*self.unwritten, *self.ask.unwritten))
+        if self.ask.scheduler.out_of_memory:
+            reasons.append(
+                f"{self.ask.scheduler.out_of_memory} programs needed more than the"
+                f" {self.work.memory:g} GiB of --memory"
+            )
+        more = f" ({'; '.join(reasons)})" if reasons else ""
+        small = [
+            name for name, size in self.captured.material.tensors.items() if size <= MOST_VALUES
+        ]
+        # what fails before a value is read needs none, nor does a graph that is used too often
+        without = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG, Kind.STALE_GRAPH)
+        depends = self.wanted.property in (None, "shape")  # values decide no other property
+        is_of_values = self.captured.verdict.kind not in without and depends
+        if small and is_of_values and not self.issue.allow_values:
+            names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
+            hint = (
+                "; if it needs values of yours that may leave, allow them with --allow-values NAME"
+                f" (of {names})"
+            )
+        else:
+            hint = ""
+        return (
+            f"the failure ({self.wanted.sort()}) could not be shown by a program with public parts"
+            f" and synthetic values{more}; the verdict stands, but there is no repro to"
+            f" report{hint}"
+        )
+
+    def leave_to_eager(self, piece: Candidate, whole: Candidate) -> bool:
+        """Whether the fault of a piece does not reach the outputs of the whole: then it goes to the
+        other findings, and from here on its operators are left to eager.
+        """
+        if not self._may_be_unreached(piece.check):
+            return False
+        operators = find_unreached(self.ask, piece, whole)
+        if not operators:
+            return False
+        self.others.keep(self.wanted, piece.text())
+        self.ask.set_overrides({"fallback": list(operators)})
+        return True
+
+    def _list_ways(self) -> Iterator[Callable[[], Candidate | None]]:
+        """Ways to a first candidate, likeliest and cheapest first."""
+
+        def graphs() -> Candidate | None:
+            return self._find_slice() or self.ask.find_first(self._build_graph_candidates())
+
+        def sources() -> Candidate | None:
+            return self._find_alone(self._rewrite_source())
+
+        if self.captured.material.whole is not None:
+            yield lambda: self.ask.find_first(
+                traced_model.build_candidates(self.captured, self._write_check())
+            )
+            return
+        yield from (
+            (sources, graphs) if self.captured.verdict.layer == Layer.DYNAMO else (graphs, sources)
+        )
+        yield self._find_with_own_numbers
+        yield self._find_script
+
+    def _find_slice(self) -> Candidate | None:
+        """A small piece of a captured graph that shows the failure alone."""
+        check = self._write_check()
+        if check.property == SIDE_EFFECT:
+            return None
+        if self._comes_early(check):
+            self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
+        for captured, way in self.captured.material.captures:
+            for graph, make in initial_candidates.list_slices(
+                captured, way, check, self.captured.verdict.layer
+            ):
+                found = self._find_piece(graph, make)
+                if found is not None:
+                    return found
+        self.ask.set_overrides({})
+        return None
+
+    def _find_piece(self, graph: Graph, make: Callable[[Graph], Candidate]) -> Candidate | None:
+        """A piece that shows the failure alone, by the fault that reaches the outputs."""
+        slices = Slices(self.ask, make)
+        found = slices.find(graph, self.captured.verdict.failure)
+        if found is None or not self.leave_to_eager(found, make(graph)):
+            return found
+        return slices.find(graph, self.captured.verdict.failure) or self.ask.find_first(
+            [make(graph)]
+        )
+
+    def _may_be_unreached(self, check: ReproCheck) -> bool:
+        """Whether eager could take over single operators: for wrong values that Inductor makes."""
+        is_ours = not self.contrasts and self.backend is None and check.compiler == Compiler.COMPILE
+        return (
+            is_ours
+            and check.kind in WRONG_OUTPUTS
+            and self.captured.verdict.layer in INDUCTOR_LAYERS
+        )
+
+    def _comes_early(self, check: ReproCheck) -> bool:
+        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
+        of the user's own, some have to pass.
+        """
+        ours = not self.contrasts and self.backend is None
+        return ours and early_end.comes_early(self.captured.verdict.failure, check)
+
+    def _end_early(self, seed: Candidate) -> None:
+        """From here on candidates end where the C++ compiler starts, if the seed shows the failure
+        before.
+        """
+        if not self.ask.overrides and self._comes_early(seed.check):
+            with self.ask.override(early_end.ENDS_AT_COMPILER):
+                is_shown = self.ask.holds(seed)
+            if is_shown:
+                self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
+
+    def _write_check(self) -> ReproCheck:
+        """The recorded check; a backend of the user's own comes along as rewritten code."""
+        check = self.captured.material.check
+        assert check is not None
+        if self.backend is None:
+            return check
+        backend = source_candidates.write_backend(self.backend)
+        return replace(
+            check,
+            arguments=(("backend", "custom_backend"), *check.arguments),
+            prelude="\n\n\n".join(part for part in (check.prelude, backend) if part),
+        )
+
+    def _build_graph_candidates(self) -> Iterator[Candidate]:
+        check = self._write_check()
+        if check.property == SIDE_EFFECT:
+            return  # a graph holds tensors alone
+        for graph, way in self.captured.material.captures:
+            yield from initial_candidates.build_graph_candidates(
+                graph, way, check, self.captured.verdict.layer
+            )
+
+    def _rewrite_source(self) -> Iterator[Candidate]:
+        content = source_candidates.rewrite_program(self.captured, say=self.unwritten.append)
+        if content is not None:
+            yield from self._build_source_candidates(content)
+
+    def _build_source_candidates(
+        self, content: source_candidates.RewrittenProgram
+    ) -> Iterator[Candidate]:
+        check = self._write_check()
+        for shown, asked in source_candidates.make_judgeable(content, check):
+            yield from initial_candidates.build_source_candidates(
+                shown, asked, self.captured.verdict.layer
+            )
+
+    def _find_with_own_numbers(self) -> Candidate | None:
+        """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
+        as indices, have the program's own values.
+        """
+        content = source_candidates.rewrite_program(self.captured, exact=True)
+        made_up = source_candidates.rewrite_program(self.captured)
+        if content is None or made_up is None or content.body() == made_up.body():
+            return None
+        found = self._find_alone(self._build_source_candidates(content))
+        if found is not None:
+            self.progress.note(
+                "made-up values do not show the failure: the repro keeps those of tensors of at"
+                " most 16 small whole numbers, which are yours"
+            )
+        return found
+
+    def _find_script(self) -> Candidate | None:
+        """The very last resort: the script itself, rewritten, up to the failing call."""
+        content = source_candidates.rewrite_script(self.captured, say=self.unwritten.append)
+        if content is None:
+            return None
+        check = replace(self._write_check(), contexts=(), double=False)
+        found = self._find_alone(
+            initial_candidates.build_source_candidates(content, check, self.captured.verdict.layer)
+        )
+        if found is not None:
+            self.progress.note(
+                "the failing call alone does not show the failure: the repro is made from the"
+                " statements of the script, rewritten, up to that call"
+            )
+        return found
+
+    def _find_alone(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The first rewritten source that shows the failure, and passes without the compiler: state
+        that both sides share can make eager differ from eager.
+        """
+
+        def passes_alone(candidate: Candidate) -> bool:
+            if not candidate.check.compares_sides():
+                return True
+            control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
+            return control.result().outcome == CandidateOutcome.PASSES
+
+        return self.ask.find_accepted(candidates, passes_alone)
