@@ -31,8 +31,8 @@ Change = Callable[[Candidate], "Candidate | None"]
 class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
-    `overrides` go with every candidate: see `set_overrides` and `override`. Nothing further is interesting once
-    `most` candidates of the search have settled.
+    `overrides` go with every candidate, see `set_overrides` and `override`. Nothing further is
+    interesting once `most` candidates of the search have settled.
     """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
