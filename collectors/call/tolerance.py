@@ -25,7 +25,7 @@ TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
 #: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py`): what the
 #: user's own check most often applies.
-_TIGHT = {
+ASSERT_CLOSE = {
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),
     torch.float32: (1.3e-6, 1e-5),
@@ -244,7 +244,7 @@ def _judge_floats(
         found["nan"] = nan
     if any(inf):
         found["inf"] = inf
-    rtol, atol = _TIGHT.get(reference.dtype, (1e-3, 1e-3))
+    rtol, atol = ASSERT_CLOSE.get(reference.dtype, (1e-3, 1e-3))
     found["tight"] = _within(actual, reference, rtol, atol)
     off = eager_off = None
     off_there = 0.0

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import torch
 
 from ..call import context, outputs, rungs, tolerance
 from ..machine import torch_settings
+from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..protocol import (
     ContextState,
@@ -40,12 +41,7 @@ def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> 
     torch_settings.set_settings(request.get("config") or {})
     if request["ask"] == "nodes":
         return _nodes(call, request)
-    with open(request["results"], "a") as lines:
-
-        def tell(line: PrefixLine) -> None:
-            lines.write(json.dumps(line) + "\n")
-            lines.flush()
-
+    with append_lines(request["results"]) as tell:
         rng = torch.get_rng_state()
         for position in request["positions"]:
             tell({"position": position, "begun": True})
@@ -74,6 +70,38 @@ class PositionReached(BaseException):
 
 
 Run = Callable[..., Any]
+
+
+class PrefixCut:
+    """The graph `index` of a run up to `position`, in eager and compiled, or `error`: why it cannot
+    be compiled.
+    """
+
+    def __init__(self, index: int, position: Optional[int]) -> None:
+        self.index = index
+        self.position = position
+        self.eager: Any = None
+        self.compiled: Any = None
+        self.error: Optional[Exception] = None
+
+    def receive(
+        self, compile_graph: Run, index: int, module: Any, example_inputs: Any
+    ) -> Optional[Run]:
+        """Cuts the graph in question when Dynamo compiles it; what then runs instead of it raises
+        PositionReached.
+        """
+        if index != self.index:
+            return None
+        self.eager = cut_at(module, self.position)
+        try:
+            self.compiled = compile_graph(cut_at(module, self.position), list(example_inputs))
+        except Exception as error:
+            self.error = error
+
+        def reach(*inputs: Any) -> Any:
+            raise PositionReached(inputs)
+
+        return reach
 
 
 def _follow(
@@ -179,32 +207,17 @@ def _measure(
     """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision
     noise is expected.
     """
-    made: Dict[str, Any] = {}  # the prefix in eager and compiled, or why it cannot be compiled
+    cut = PrefixCut(request["graph"], position)
     compile_graph = _compiler(call, request.get("backend"))
-
-    def receive(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
-        if index != request["graph"]:
-            return None
-        made["eager"] = cut_at(module, position)
-        try:
-            made["compiled"] = compile_graph(cut_at(module, position), list(example_inputs))
-        except Exception as error:
-            made["error"] = error
-
-        def reach(*inputs: Any) -> Any:
-            raise PositionReached(inputs)
-
-        return reach
-
     try:
-        _follow(call, request, receive)
+        _follow(call, request, partial(cut.receive, compile_graph))
     except PositionReached as reached:
-        if "error" in made:
-            raise made["error"] from None
-        bench = PrefixRun(reached, made["eager"], bool(request.get("grads")))
+        if cut.error is not None:
+            raise cut.error from None
+        prefix = PrefixRun(reached, cut.eager, bool(request.get("grads")))
         since = request.get("coarse_from")
         coarse = since is not None and (position is None or position >= since)
-        return cast(PrefixLine, bench.compare(made["compiled"], coarse))
+        return cast(PrefixLine, prefix.compare(cut.compiled, coarse))
     return {"error": "not reached"}
 
 
@@ -231,15 +244,15 @@ class PrefixRun:
         """The worst difference of eager and compiled, with float64 as the judge where they differ
         at all.
         """
-        eager = self.perform(self.plain, self.inputs, self.tensors, self.state)
+        eager = self.perform(self.plain)
         random = not torch.equal(torch.get_rng_state(), self.rng)
-        actual = self.perform(compiled, self.inputs, self.tensors, self.state)
+        actual = self.perform(compiled)
         computed_in = torch.bfloat16 if coarse or self._coarse() else None
         found = _worst(eager, actual, None, computed_in)
         if found["equal"]:
             return found
         try:
-            exact = self._exact()
+            exact = self.perform_exactly()
         except Exception:  # not every program has a float64 form
             return found
         judged = _worst(eager, actual, exact, computed_in)
@@ -251,12 +264,15 @@ class PrefixRun:
         autocast = any(on and "float16" in dtype for on, dtype in self.state["autocast"].values())
         return autocast or any(tensor.dtype in _COARSE for tensor in self.tensors)
 
-    def perform(
-        self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
-    ) -> List[Optional[torch.Tensor]]:
+    def perform(self, function: Run) -> List[Optional[torch.Tensor]]:
         """The prefix's tensors and the inputs it changed, or else the gradients of everything that
         requires one.
         """
+        return self._perform(function, self.inputs, self.tensors, self.state)
+
+    def _perform(
+        self, function: Run, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
+    ) -> List[Optional[torch.Tensor]]:
         torch.set_rng_state(self.rng)
         before = [outputs.read_version_counter(tensor) for tensor in tensors]
         try:
@@ -308,7 +324,8 @@ class PrefixRun:
                 with contextlib.suppress(RuntimeError):
                     tensor.detach_()
 
-    def _exact(self) -> List[Optional[torch.Tensor]]:
+    def perform_exactly(self) -> List[Optional[torch.Tensor]]:
+        """As `perform`, with everything in float64; raises what the program does about that."""
         plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
         rungs.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
         copies = {id(t): t.detach() for t in self.tensors}
@@ -321,7 +338,7 @@ class PrefixRun:
                     copies[id(tensor)] = copies[id(tensor)].clone()
         inputs = tuple(copies.get(id(value), value) for value in self.inputs)
         with rungs.promote():
-            return self.perform(
+            return self._perform(
                 plain,
                 inputs,
                 [copies[id(tensor)] for tensor in self.tensors],

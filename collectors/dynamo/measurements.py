@@ -8,7 +8,7 @@ each goes to a file, so what was measured before the process died is there.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import linecache
 import sys
 import time
@@ -18,7 +18,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import rungs
-from ..call.tolerance import widen_values
+from ..call.tolerance import ASSERT_CLOSE, widen_values
+from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..protocol import (
     BreakLine,
@@ -29,8 +30,8 @@ from ..protocol import (
     MeasurementRequest,
     NumberedGraph,
 )
-from . import divergence
-from .prefix import cut_at, describe, note_values
+from .divergence import PositionReached, PrefixCut, PrefixRun, Run, resolve_compiler
+from .prefix import describe, note_values
 
 #: Cells of the error map along each side, at most.
 CELLS = 64
@@ -182,20 +183,21 @@ class _Repro:
             torch.compile = genuine
         return None
 
-    def _follow(
-        self, received: Callable[[int, Any, Any, _Named], Optional[divergence.Run]]
-    ) -> None:
-        """The run with a backend that shows each graph to `received`; what that returns runs
-        instead of the graph.
+    def _follow(self, received: Callable[[Run, int, Any, Any], Optional[Run]]) -> None:
+        """The run with a backend that shows each graph to `received`, after the repro's own
+        compiler; what that returns runs instead of the graph.
         """
         count = [0]
 
         def make(model: Any, options: _Named) -> Any:
+            def compile_graph(module: Any, example_inputs: Any) -> Any:
+                return resolve_compiler(model, options)(module, example_inputs)
+
             def backend(module: Any, example_inputs: Any) -> Any:
                 index = count[0]
                 count[0] += 1
                 note_values(module, example_inputs)
-                instead = received(index, module, example_inputs, {**options, "model": model})
+                instead = received(compile_graph, index, module, example_inputs)
                 return instead if instead is not None else module.forward
 
             kept = {key: options[key] for key in ("fullgraph", "dynamic") if key in options}
@@ -209,7 +211,7 @@ class _Repro:
         names = collect_public_names()
         found: List[NumberedGraph] = []
 
-        def receive(index: int, module: Any, example_inputs: Any, options: _Named) -> None:
+        def receive(compile_graph: Run, index: int, module: Any, example_inputs: Any) -> None:
             found.append({"graph": index, **describe(module, names)})
 
         self._follow(receive)
@@ -219,31 +221,13 @@ class _Repro:
         """Errors after one operation, or the exception's class where compiling up to there
         raises.
         """
-        made: Dict[str, Any] = {}
-
-        def receive(
-            index: int, module: Any, example_inputs: Any, options: _Named
-        ) -> Optional[divergence.Run]:
-            if index != graph:
-                return None
-            made["eager"] = cut_at(module, position)
-            try:
-                compiler = divergence.resolve_compiler(options.pop("model"), options)
-                made["compiled"] = compiler(cut_at(module, position), list(example_inputs))
-            except Exception as error:
-                made["error"] = type(error).__name__
-
-            def reach(*inputs: Any) -> Any:
-                raise divergence.PositionReached(inputs)
-
-            return reach
-
+        cut = PrefixCut(graph, position)
         try:
-            self._follow(receive)
-        except divergence.PositionReached as reached:
-            bench = divergence.PrefixRun(reached, made["eager"], self.backward)
-            return _errors(bench, made.get("compiled"), made.get("error"))
-        return {"error": made.get("error") or "not reached"}
+            self._follow(cut.receive)
+        except PositionReached as reached:
+            prefix = PrefixRun(reached, cut.eager, self.backward)
+            return _errors(prefix, cut.compiled, cut.error)
+        return {"error": type(cut.error).__name__ if cut.error is not None else "not reached"}
 
     def breaks(self) -> List[BreakLine]:
         """Where Dynamo breaks the graph: lines of the repro, with the reason."""
@@ -279,30 +263,24 @@ class _Repro:
         return rows
 
 
-def _errors(bench: Any, compiled: Any, error: Optional[str]) -> MeasurementLine:
+def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> MeasurementLine:
     """Root mean square errors against float64 of the tensor where the compiled one is furthest
     off.
     """
-
-    def run(function: Any) -> List[Any]:
-        found: List[Any] = bench.perform(function, bench.inputs, bench.tensors, bench.state)
-        return found
-
     try:
-        eager = run(bench.plain)
+        eager = prefix.perform(prefix.plain)
     except Exception as raised:
         return {"error": type(raised).__name__}
-    try:
-        exact: List[Any] = bench._exact()
-    except Exception:  # not every program has a float64 form
-        exact = []
-    actual: List[Any] = []
+    exact: List[Optional[torch.Tensor]] = []
+    with contextlib.suppress(Exception):  # not every program has a float64 form
+        exact = prefix.perform_exactly()
+    actual: List[Optional[torch.Tensor]] = []
     if compiled is not None:
         try:
-            actual = run(compiled)
+            actual = prefix.perform(compiled)
         except Exception as raised:
-            error = type(raised).__name__
-    worst: MeasurementLine = {"error": error} if error else {}
+            error = raised
+    worst: MeasurementLine = {"error": type(error).__name__} if error is not None else {}
     judge = exact if len(exact) == len(eager) else eager
     rows: List[MeasurementLine] = []
     for index, reference in enumerate(judge):
@@ -322,11 +300,13 @@ def _off(value: Any, reference: Any) -> Optional[float]:
         return None
     if not value.numel():
         return 0.0
-    difference = widen_values(value) - widen_values(reference)
-    difference = torch.where(
-        widen_values(value) == widen_values(reference), 0.0, difference.abs().double()
-    )
-    return float(difference.square().mean().sqrt())
+    return float(_absolute_errors(value, reference).square().mean().sqrt())
+
+
+def _absolute_errors(value: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    """How far each element is off; infinities that are equal are not."""
+    value, reference = widen_values(value), widen_values(reference)
+    return torch.where(value == reference, 0.0, (value - reference).abs().double())
 
 
 def build_error_map(
@@ -342,12 +322,7 @@ def build_error_map(
             continue
         if value.shape != reference.shape or not value.numel():
             continue
-        off = torch.where(
-            widen_values(value) == widen_values(reference),
-            0.0,
-            (widen_values(value) - widen_values(reference)).abs().double(),
-        )
-        off = torch.nan_to_num(off, nan=float("inf"))
+        off = torch.nan_to_num(_absolute_errors(value, reference), nan=float("inf"))
         if float(off.max()) > worst:
             worst, where = float(off.max()), (index, value, off)
     if where is None:
@@ -358,7 +333,7 @@ def build_error_map(
     nearly = torch.isclose(
         widen_values(value),
         widen_values(judge[index]),
-        rtol=_RTOL.get(value.dtype, 1e-7),
+        rtol=ASSERT_CLOSE.get(value.dtype, (1e-7, 1e-5))[0],
         atol=1e-5,
     )
     return {
@@ -407,10 +382,6 @@ def _readable(value: Union[bool, int, float]) -> Union[bool, int, float, str]:
     return float("{:.6g}".format(value)) if abs(value) < float("inf") else str(value)
 
 
-#: Relative tolerances of torch.testing.assert_close.
-_RTOL = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1.3e-6}
-
-
 def _pool(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
     """The largest value of each block, so that no side has more than `CELLS` of them, and the
     blocks' sides.
@@ -434,10 +405,5 @@ def _spread(graph: NumberedGraph, count: int) -> List[int]:
 def run(request: CandidateRequest, path: str, lines: str) -> None:
     """The entry for `candidate`: findings as JSON lines into the file `lines`."""
     rungs.quiet_compile_workers()
-    with open(lines, "a", encoding="utf-8") as file:
-
-        def tell(line: MeasurementLine) -> None:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-
+    with append_lines(lines) as tell:
         show(request["text"], path, request["measure"], tell)

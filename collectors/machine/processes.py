@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import signal
-from typing import Iterator
+from typing import Callable, Iterator
 
 
 def name_signal(number: int) -> str:
@@ -28,3 +28,17 @@ def write_json(path: str, value: object) -> None:
     """Writes a value as JSON, whole or not at all: any moment may be this process's last."""
     with write_whole(path) as part, open(part, "w", encoding="utf-8") as file:
         json.dump(value, file)
+
+
+@contextlib.contextmanager
+def append_lines(path: str) -> Iterator[Callable[[object], None]]:
+    """Adds values to a file as JSON lines, each there at once: any moment may be this process's
+    last.
+    """
+    with open(path, "a", encoding="utf-8") as file:
+
+        def tell(line: object) -> None:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+
+        yield tell
