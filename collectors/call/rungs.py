@@ -32,6 +32,7 @@ from . import (
     side_effects,
     undefined_writes,
 )
+from .compile_options import compile_unwatched, replace_backend
 
 #: Elements of tensors that are copied of one call's arguments.
 _MOST_COPIED = 1 << 20
@@ -100,25 +101,21 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
         options["mode"] = rung["mode"]
         options.pop("options", None)
     if rung.get("backend") is not None:
-        options["backend"] = rung["backend"]
-        options.pop("mode", None)
-        options.pop("options", None)
+        replace_backend(options, rung["backend"])
     if rung.get("keep_draws"):
-        options["backend"] = kept_draws.keep_unused_results(options.get("backend", "inductor"))
-        options.pop("mode", None)
-        options.pop("options", None)
+        kept = kept_draws.keep_unused_results(options.get("backend", "inductor"))
+        replace_backend(options, kept)
     if isinstance(options.get("options"), dict):  # they would win over the configuration
         prefix = "torch._inductor.config."
         varied = {name[len(prefix) :] for name in rung.get("config") or {} if prefix in name}
-        kept = {
+        unvaried = {
             key: value
             for key, value in options["options"].items()
             if key.replace("-", "_") not in varied
         }
-        options["options"] = kept or None
+        options["options"] = unvaried or None
     torch._dynamo.reset()
-    original = getattr(torch.compile, "__wrapped__", torch.compile)
-    return original(call.function, **options)
+    return compile_unwatched(call.function, options)
 
 
 def replay_history(call: RecordedCall, function: Any) -> None:

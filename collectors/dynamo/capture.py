@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
+from ..call.compile_options import compile_unwatched, select_for_graphs
 from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import build_operator_graph
 from ..captured import GraphJson
@@ -103,11 +104,10 @@ def _run(
     error's class.
     """
     torch._dynamo.reset()
-    options = {key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options}
+    options = {**select_for_graphs(call.options), "backend": backend}
     if request.get("dynamic", "unset") != "unset":
         options["dynamic"] = request["dynamic"]
-    original = getattr(torch.compile, "__wrapped__", torch.compile)
-    function = original(call.function, backend=backend, **options)
+    function = compile_unwatched(call.function, options)
     if request.get("replay"):
         rungs.replay_history(call, function)
     before = [len(runs) for runs in backend.runs]

@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 import torch
 
 from ..call import context, outputs, rungs, tolerance
+from ..call.compile_options import compile_unwatched, replace_backend, select_for_graphs
 from ..machine import torch_settings
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
@@ -130,11 +131,8 @@ def _follow(
 
     with context.apply_state(call.state):
         torch._dynamo.reset()
-        options = {
-            key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options
-        }
-        original = getattr(torch.compile, "__wrapped__", torch.compile)
-        function = original(call.function, backend=backend, **options)
+        options = {**select_for_graphs(call.options), "backend": backend}
+        function = compile_unwatched(call.function, options)
         if request.get("replay"):
             rng = torch.get_rng_state()
             rungs.replay_history(call, function)
@@ -169,9 +167,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
 def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
     options = dict(call.options)
     if backend is not None:
-        options["backend"] = backend
-        options.pop("mode", None)
-        options.pop("options", None)
+        replace_backend(options, backend)
     return resolve_compiler(call.function, options)
 
 
@@ -188,7 +184,7 @@ def resolve_compiler(function: Any, options: Dict[str, Any]) -> Any:
     genuine = torch._dynamo.optimize
     torch._dynamo.optimize = optimize
     try:
-        getattr(torch.compile, "__wrapped__", torch.compile)(function, **options)
+        compile_unwatched(function, options)
     finally:
         torch._dynamo.optimize = genuine
     if isinstance(kept[0], str):

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import rungs
+from ..call.compile_options import compile_unwatched, select_for_graphs
 from ..call.tolerance import ASSERT_CLOSE, widen_values
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
@@ -200,10 +201,8 @@ class _Repro:
                 instead = received(compile_graph, index, module, example_inputs)
                 return instead if instead is not None else module.forward
 
-            kept = {key: options[key] for key in ("fullgraph", "dynamic") if key in options}
-            return genuine(model, backend=backend, **kept)
+            return compile_unwatched(model, {**select_for_graphs(options), "backend": backend})
 
-        genuine = torch.compile
         self._again(make)
 
     def graphs(self) -> List[NumberedGraph]:

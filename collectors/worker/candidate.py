@@ -27,6 +27,7 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
+from ..call.compile_options import replace_backend
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..machine.processes import write_json
@@ -338,8 +339,7 @@ def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) ->
             given.pop("options", None)
         given.update(arguments)
         if arguments.get("backend", "inductor") != "inductor":
-            given.pop("mode", None)
-            given.pop("options", None)
+            replace_backend(given, arguments["backend"])
         return original(model, **given)
 
     return compile

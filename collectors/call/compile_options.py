@@ -1,0 +1,31 @@
+"""Arguments of `torch.compile`, and the original of it: the recorder, and a candidate's overrides,
+may stand in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping
+
+#: What decides which graphs Dynamo hands over.
+_OF_DYNAMO = ("fullgraph", "dynamic")
+
+
+def compile_unwatched(function: Any, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """What the original torch.compile makes of a function."""
+    import torch
+
+    original = getattr(torch.compile, "__wrapped__", torch.compile)
+    compiled: Callable[..., Any] = original(function, **options)
+    return compiled
+
+
+def replace_backend(options: Dict[str, Any], backend: Any) -> None:
+    """Sets another backend, which knows nothing of the mode and the options of the one before."""
+    options["backend"] = backend
+    options.pop("mode", None)
+    options.pop("options", None)
+
+
+def select_for_graphs(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options by which another backend is handed the same graphs."""
+    return {key: options[key] for key in _OF_DYNAMO if key in options}
