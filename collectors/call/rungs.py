@@ -8,11 +8,10 @@ user's process.
 from __future__ import annotations
 
 import contextlib
-import math
 import random
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -21,11 +20,10 @@ from ..machine.processes import write_whole
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import (
     bisection,
-    circumstances,
     context,
     exporting,
     failure,
-    kept_draws,
+    history,
     outputs,
     probe,
     restoring,
@@ -33,9 +31,7 @@ from . import (
     undefined_writes,
 )
 from .compile_options import compile_unwatched, replace_backend
-
-#: Elements of tensors that are copied of one call's arguments.
-_MOST_COPIED = 1 << 20
+from .variations import circumstances, kept_draws, precision
 
 
 @dataclass
@@ -124,186 +120,8 @@ def replay_history(call: RecordedCall, function: Any) -> None:
     """
     for args, kwargs in call.history:
         with contextlib.suppress(Exception):
-            args, kwargs = materialise((args, kwargs))
+            args, kwargs = history.materialise((args, kwargs))
             function(*args, **kwargs)
-
-
-def copy_arguments(given: Any) -> Any:
-    """A structure of arguments whose tensors are copies; None where these would be large."""
-    elements = 0
-
-    def copy(tensor: torch.Tensor) -> torch.Tensor:
-        nonlocal elements
-        elements += tensor.numel()
-        if elements > _MOST_COPIED:
-            return tensor
-        return tensor.detach().clone().requires_grad_(tensor.requires_grad)
-
-    copies = _map(given, torch.Tensor, copy)
-    return copies if elements <= _MOST_COPIED else None
-
-
-class Placeholder:
-    """Shape and dtype of a tensor argument of an earlier call."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.shape = tuple(tensor.shape)
-        self.dtype = tensor.dtype
-        self.device = tensor.device
-        self.requires_grad = tensor.requires_grad and tensor.dtype.is_floating_point
-
-    def tensor(self) -> torch.Tensor:
-        """Zeros for integers, a ramp for floats."""
-        if not self.dtype.is_floating_point:
-            return torch.zeros(self.shape, dtype=self.dtype, device=self.device)
-        count = math.prod(self.shape)
-        ramp = torch.linspace(0.1, 1.0, max(1, count))[:count]
-        made = ramp.reshape(self.shape).to(device=self.device, dtype=self.dtype)
-        # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
-        return made.clone().requires_grad_(self.requires_grad)
-
-
-def forget(value: Any) -> Any:
-    """A structure with each tensor replaced by its `Placeholder`, so that a history holds no
-    data; a tensor that is there twice has one.
-    """
-    known: Dict[int, Placeholder] = {}
-    return _map(value, torch.Tensor, lambda t: known.setdefault(id(t), Placeholder(t)))
-
-
-def build_layout_key(value: Any) -> str:
-    """Shapes and dtypes of a structure, which of its tensors are one and the same, and the values
-    that are no tensors.
-    """
-    numbers: Dict[int, int] = {}
-
-    def describe(tensor: torch.Tensor) -> Tuple[Any, ...]:
-        number = numbers.setdefault(id(tensor), len(numbers))
-        return number, tuple(tensor.shape), tensor.stride(), str(tensor.dtype)
-
-    return repr(_map(value, torch.Tensor, describe))
-
-
-def _map(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
-    """A structure with each object of a kind replaced."""
-    if isinstance(value, kind):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _map(item, kind, change) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_map(item, kind, change) for item in value)
-    return value
-
-
-def materialise(value: Any) -> Any:
-    """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for
-    floats.
-    """
-    known: Dict[int, torch.Tensor] = {}
-
-    def tensor(placeholder: Placeholder) -> torch.Tensor:
-        if id(placeholder) not in known:
-            known[id(placeholder)] = placeholder.tensor()
-        return known[id(placeholder)]
-
-    return _map(value, Placeholder, tensor)
-
-
-def to_double(tensors: Dict[str, torch.Tensor]) -> None:
-    """Turns every reachable floating-point tensor into float64 in place, and every complex one into
-    complex128, keeping views of one storage views of one.
-    """
-    groups: Dict[int, torch.Tensor] = {}
-    old = []  # a freed storage's address would be given out again and taken for the same storage
-    for tensor in tensors.values():
-        wide = torch.complex128 if tensor.dtype.is_complex else torch.float64
-        is_number = tensor.dtype.is_floating_point or tensor.dtype.is_complex
-        if not is_number or tensor.dtype == wide or tensor.layout != torch.strided:
-            continue
-        size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
-        key = tensor.untyped_storage().data_ptr()
-        if key not in groups:
-            count = tensor.untyped_storage().nbytes() // tensor.element_size()
-            flat = torch.as_strided(tensor.detach(), (count,), (1,), 0)
-            old.append(flat)
-            groups[key] = flat.to(wide)
-        tensor.data = torch.as_strided(groups[key], size, stride, offset)
-
-
-def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tensor]) -> None:
-    """Moves floating-point elements by about one unit in the last place.
-
-    `signs` gives so many directions, 1 or -1, one for each element.
-    """
-    done = set()
-    for tensor in tensors.values():
-        if not tensor.dtype.is_floating_point or tensor.layout != torch.strided:
-            continue
-        key = tensor.untyped_storage().data_ptr()
-        if key in done or not tensor.numel():
-            continue
-        done.add(key)
-        eps = torch.finfo(tensor.dtype).eps
-        with torch.no_grad():
-            data = tensor.detach()
-            turns = signs(data.numel()).reshape(data.shape)
-            turns = turns.to(device=data.device, dtype=data.dtype)
-            with contextlib.suppress(RuntimeError):
-                data.copy_(data * (1 + turns * eps))
-
-
-def make_alternating_signs(first: int) -> Callable[[int], torch.Tensor]:
-    """Up and down (`first` 1) or down and up (-1)."""
-    return lambda count: first * (1 - 2 * (torch.arange(count) % 2))
-
-
-def make_random_signs(seed: int) -> Callable[[int], torch.Tensor]:
-    """A direction of its own for each element; torch's own generators are left alone."""
-    generator = torch.Generator().manual_seed(seed)
-    return lambda count: 1 - 2 * torch.randint(0, 2, (count,), generator=generator)
-
-
-@contextlib.contextmanager
-def promote() -> Iterator[None]:
-    """Low-precision dtypes named inside the program become float64 or complex128, and autocast
-    regions do nothing.
-    """
-    from torch.overrides import TorchFunctionMode
-
-    low = {torch.float16, torch.bfloat16, torch.float32}
-    wide = {**dict.fromkeys(low, torch.float64), torch.complex64: torch.complex128}
-    casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16}
-
-    randoms = {torch.randn, torch.rand}
-
-    def lift(value: Any) -> Any:
-        return wide.get(value, value) if isinstance(value, torch.dtype) else value
-
-    class Promote(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            if func in casts:
-                return torch.Tensor.double(args[0])
-            if func in randoms and (kwargs or {}).get("dtype") is None:
-                # the same random stream as in float32, then widened
-                return func(*args, **{**(kwargs or {}), "dtype": torch.float32}).double()
-            kwargs = {key: lift(value) for key, value in (kwargs or {}).items()}
-            return func(*[lift(value) for value in args], **kwargs)
-
-    from torch.amp import autocast_mode
-
-    saved = autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__
-    autocast_mode.autocast.__enter__ = lambda self: self
-    autocast_mode.autocast.__exit__ = lambda self, *details: None
-    default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        with Promote():
-            yield
-    finally:
-        torch.set_default_dtype(default)
-        autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__ = saved
 
 
 def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
@@ -340,18 +158,18 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
                 }
             reachable = context.find_reachable(call.function, call.args, call.kwargs)
             if rung.get("fp64"):
-                to_double(reachable)
+                precision.to_double(reachable)
             if rung.get("perturb"):
-                perturb(reachable, make_alternating_signs(rung["perturb"]))
+                precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
             if rung.get("nudge"):
-                perturb(reachable, make_random_signs(rung["nudge"]))
+                precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
             with stage("forward"):
-                function = _function(call, rung)
+                function = _prepare_function(call, rung)
             parts = (call.options, call.function, call.args, call.kwargs)
             compared = find_watched_tensors(*parts)
             stamps = outputs.stamp_tensors(compared)
             noted = note_state(*parts)
-            with _around(rung, call), stage("forward"):
+            with _build_surroundings(rung, call), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
@@ -361,7 +179,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
-            gradients = _gradients(result, compared, rung.get("grads"))
+            gradients = _compute_gradients(result, compared, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         with write_whole(rung["snapshot"]) as part:
@@ -418,12 +236,12 @@ class _Stage:
             raise
 
 
-def _around(rung: Rung, call: RecordedCall) -> Any:
+def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
     changed, without functions' caches, at another time and place, or nothing special.
     """
     if rung.get("fp64"):
-        return promote()
+        return precision.promote()
     if rung.get("fill") or rung.get("recast"):
         return probe.FillMemoryMode() if rung.get("fill") else probe.RecastMode()
     if rung.get("reorder"):
@@ -437,7 +255,7 @@ def _around(rung: Rung, call: RecordedCall) -> Any:
     return contextlib.nullcontext()
 
 
-def _function(call: RecordedCall, rung: Rung) -> Any:
+def _prepare_function(call: RecordedCall, rung: Rung) -> Any:
     if rung["how"] == "eager":
         _bring_to_state(call, rung, call.function)
         return call.function
@@ -461,8 +279,8 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
         return
     restore = restoring.keep_random()
     if rung.get("fp64"):
-        to_double(context.find_reachable(None, tuple(call.earlier), {}))
-    with _around(rung, call):
+        precision.to_double(context.find_reachable(None, tuple(call.earlier), {}))
+    with _build_surroundings(rung, call):
         for args, kwargs in call.earlier:
             function(*args, **kwargs)
     restore()
@@ -479,13 +297,15 @@ def _mark_changing(call: RecordedCall) -> None:
         return
     for now, *earlier in zip(call.args, *(args for args, _ in call.history)):
         if isinstance(now, torch.Tensor):
-            shapes = [tuple(then.shape) for then in earlier if isinstance(then, Placeholder)]
+            shapes = [
+                tuple(then.shape) for then in earlier if isinstance(then, history.Placeholder)
+            ]
             for dim, size in enumerate(now.shape):
                 if any(len(shape) == now.dim() and shape[dim] != size for shape in shapes):
                     mark(now, dim)
 
 
-def _gradients(
+def _compute_gradients(
     result: Any, watched: Dict[str, torch.Tensor], source: Optional[str]
 ) -> Dict[str, Optional[torch.Tensor]]:
     """Gradients of the outputs with respect to every watched tensor, given what flowed into the

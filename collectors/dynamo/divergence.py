@@ -18,6 +18,7 @@ import torch
 
 from ..call import context, outputs, rungs, tolerance
 from ..call.compile_options import compile_unwatched, replace_backend, select_for_graphs
+from ..call.variations import precision
 from ..machine import torch_settings
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
@@ -323,17 +324,17 @@ class PrefixRun:
     def perform_exactly(self) -> List[Optional[torch.Tensor]]:
         """As `perform`, with everything in float64; raises what the program does about that."""
         plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
-        rungs.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
+        precision.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
         copies = {id(t): t.detach() for t in self.tensors}
         copies.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
-        rungs.to_double({str(key): tensor for key, tensor in copies.items()})
+        precision.to_double({str(key): tensor for key, tensor in copies.items()})
         for tensor, wanted in zip(self.tensors, self.required):
             if wanted and self.grads and copies[id(tensor)].is_leaf:
                 copies[id(tensor)].requires_grad_()
                 if not tensor.is_leaf:  # one that the program may change in place
                     copies[id(tensor)] = copies[id(tensor)].clone()
         inputs = tuple(copies.get(id(value), value) for value in self.inputs)
-        with rungs.promote():
+        with precision.promote():
             return self._perform(
                 plain,
                 inputs,

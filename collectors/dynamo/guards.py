@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..call import context, failure, outputs, rungs
+from ..call import context, failure, history, outputs, rungs
 from ..machine.processes import write_whole
 from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
 from .guard_words import Labels, label_frame, label_parameters, publish
@@ -102,8 +102,8 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
             old = then.get(label)
             if not isinstance(value, torch.Tensor):
                 return old if (label, None) in dimensions else value
-            made = rungs.Placeholder(value)
-            if isinstance(old, rungs.Placeholder) and len(old.shape) == value.dim():
+            made = history.Placeholder(value)
+            if isinstance(old, history.Placeholder) and len(old.shape) == value.dim():
                 pairs = enumerate(zip(old.shape, value.shape))
                 made.shape = tuple(a if (label, dim) in dimensions else b for dim, (a, b) in pairs)
             return made

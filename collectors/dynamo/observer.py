@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..call import failure, rungs
+from ..call import failure, history, rungs
 
 #: Reasons that name what Dynamo did instead of what it met; the exception before them says more.
 _TERSE = ("generic_jump", "step_unsupported")
@@ -196,7 +196,7 @@ class Observer:
 def list_call_arguments(call: rungs.RecordedCall) -> List[Tuple[Any, Any]]:
     """The arguments of each earlier call of the history, made up, and of the call itself, last."""
     earlier = [
-        (rungs.materialise(args), rungs.materialise(kwargs)) for args, kwargs in call.history
+        (history.materialise(args), history.materialise(kwargs)) for args, kwargs in call.history
     ]
     return [*earlier, (call.args, call.kwargs)]
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
 
 import torch
 
-from ..call import context, exporting, outputs, process_groups, rungs, side_effects
+from ..call import context, exporting, history, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
 from ..protocol import OwnFrame, RecorderSpec
@@ -125,7 +125,7 @@ class WatchedCall:
         watched, _, args, kwargs = self.call
         if watched.start is None or watched.earlier is None:
             return
-        copies = rungs.copy_arguments((args, kwargs))
+        copies = history.copy_arguments((args, kwargs))
         if copies is None or len(watched.earlier) >= _MAX_HISTORY:
             watched.earlier = None
         else:
@@ -139,11 +139,11 @@ class WatchedCall:
         if not exporting.is_exported(watched.options):
             return list(watched.history)
         example = watched.example
-        if example is None or rungs.build_layout_key(example) == rungs.build_layout_key(
+        if example is None or history.build_layout_key(example) == history.build_layout_key(
             (args, kwargs)
         ):
             return []
-        return [rungs.forget(example)]
+        return [history.forget(example)]
 
     def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> int:
         """Forks a fork server that waits to repeat the call; returns its process id."""
@@ -190,7 +190,7 @@ class WatchedCall:
         watched, _, args, kwargs = self.call
         if self.shapes not in watched.seen:
             watched.seen.add(self.shapes)
-            made = (rungs.forget(args), rungs.forget(kwargs))
+            made = (history.forget(args), history.forget(kwargs))
             watched.history = (watched.history + [made])[-_MAX_HISTORY:]
 
     def save(self, result: Any, path: str) -> None:

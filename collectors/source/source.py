@@ -18,7 +18,8 @@ from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 import torch
 
-from ..call.rungs import Placeholder, RecordedCall
+from ..call.history import Placeholder
+from ..call.rungs import RecordedCall
 from ..gathered import (
     CallArguments,
     DictReference,
@@ -67,7 +68,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()) -> GatheredJson:
     """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
 
-    `history` are the (args, kwargs) of earlier calls, as `rungs.forget` leaves them.
+    `history` are the (args, kwargs) of earlier calls, as `call.history.forget` leaves them.
 
     Where the callable reaches too much it is `opaque`, and only the backend is followed.
     """

@@ -25,6 +25,7 @@ import torch
 from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
 from ..call.forks import fork_from_fresh_thread
+from ..call.variations import precision
 from ..machine.public_names import NAMESPACES
 from ..protocol import (
     BatchCloseness,
@@ -131,8 +132,8 @@ def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
-    rungs.to_double(context.find_reachable(call.function, call.args, call.kwargs))
-    with rungs.promote():
+    precision.to_double(context.find_reachable(call.function, call.args, call.kwargs))
+    with precision.promote():
         return EquivalenceRun.of_call(call, rng, {**call.state, "autocast": {}})
 
 

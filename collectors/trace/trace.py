@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Tuple, Union
 import torch
 import torch.utils.checkpoint
 
-from ..call import context, outputs, rungs
+from ..call import context, history, outputs, rungs
 from ..captured import (
     Encoded,
     EncodedReference,
@@ -326,5 +326,5 @@ class Tracer:
 
 def _read_shapes(args: Any, kwargs: Any) -> List[List[int]]:
     """The shapes of the tensors of an earlier call, in the order of the arguments."""
-    leaves = outputs.flatten([list(rungs.materialise(args)), dict(rungs.materialise(kwargs))])
+    leaves = outputs.flatten([list(history.materialise(args)), dict(history.materialise(kwargs))])
     return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]

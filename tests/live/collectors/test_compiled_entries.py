@@ -15,7 +15,7 @@ from torch import nn
 
 from anonymizer.source.rewrite import rebuild
 from collectors.call import undefined_writes
-from collectors.call.rungs import forget
+from collectors.call.history import forget
 from collectors.source import ownership, source
 from collectors.source.kinds import find_original
 
