@@ -38,13 +38,13 @@ class ExportedModule(NamedTuple):
     changes_state: bool = False
     start: Optional[List[Tuple[int, int]]] = None
 
-    def part(self) -> ExportedModule:
+    def with_own_buffers(self) -> ExportedModule:
         """The same with buffers of its own from now on."""
         if not self.changes_state or self.start is not None:
             return self
         return self._replace(start=note_buffers(self.function))
 
-    def after(self, step: ExportStep, **options: Any) -> ExportedModule:
+    def add_step(self, step: ExportStep, **options: Any) -> ExportedModule:
         """The same module, one step further."""
         steps = [*self.options["steps"], step]
         return self._replace(options={**self.options, "steps": steps, **options})
@@ -122,7 +122,7 @@ class Exports:
     def _make(self, exported: ExportedModule, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
         watched = WatchedCallable(exported.function, exported.options)
-        watched.makes = True
+        watched.is_export = True
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), exported.args, exported.kwargs)
 
@@ -132,7 +132,7 @@ class Exports:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return original(program, *given, **named)
-            after = exported.after("decompose")
+            after = exported.add_step("decompose")
             made = self._make(after, lambda: original(program, *given, **named))
             self._programs[made] = after
             return made
@@ -145,9 +145,9 @@ class Exports:
             exported = self._program(program)
             if exported is None:
                 return original(program, file, *given, **named)
-            after = exported.after("save")
+            after = exported.add_step("save")
             done = self._make(after, lambda: original(program, file, *given, **named))
-            self._files[_location(file)] = after.part()
+            self._files[_location(file)] = after.with_own_buffers()
             return done
 
         return save
@@ -169,9 +169,9 @@ class Exports:
             exported = self._program(program)
             if exported is None:
                 return original(program, *given, **named)
-            after = exported.after("unflatten")
+            after = exported.add_step("unflatten")
             made = self._make(after, lambda: original(program, *given, **named))
-            return self._watch_calls(made, _part_unless_shared(after, made))
+            return self._watch_calls(made, _own_buffers_unless_shared(after, made))
 
         return unflatten
 
@@ -182,7 +182,7 @@ class Exports:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return made
-            return self._watch_calls(made, _part_unless_shared(exported, made))
+            return self._watch_calls(made, _own_buffers_unless_shared(exported, made))
 
         return module
 
@@ -193,9 +193,9 @@ class Exports:
             if exported is None:
                 return original(program, *given, **named)
             configs = named.get("inductor_configs")
-            after = exported.after("package", compiler="aoti", inductor_configs=configs)
+            after = exported.add_step("package", compiler="aoti", inductor_configs=configs)
             path = self._make(after, lambda: original(program, *given, **named))
-            self._files[_location(path)] = after.part()
+            self._files[_location(path)] = after.with_own_buffers()
             return path
 
         return aoti_compile_and_package
@@ -225,7 +225,7 @@ class Exports:
                 return original(*given, **named)
             path = self._make(exported, lambda: original(*given, **named))
             if isinstance(path, str):
-                self._files[_location(path)] = exported.part()
+                self._files[_location(path)] = exported.with_own_buffers()
             return path
 
         return aot_compile
@@ -238,7 +238,7 @@ class Exports:
         args, kwargs = watched.example
         changes = _writes(values["gm"].graph)
         exported = ExportedModule(watched.function, args, kwargs, dict(watched.options), changes)
-        return exported.after("package", compiler="aoti", inductor_configs=values.get("options"))
+        return exported.add_step("package", compiler="aoti", inductor_configs=values.get("options"))
 
     def _load_library(self, original: _Function) -> _Function:
         @functools.wraps(original)
@@ -270,7 +270,7 @@ class Exports:
             if exported is None or _is_called_by_torch():
                 return original(*given, **named)
             made = self._make(exported, lambda: original(*given, **named))
-            return made if made is None else self._watch_calls(made, exported, makes=True)
+            return made if made is None else self._watch_calls(made, exported, is_export=True)
 
         return export
 
@@ -285,7 +285,7 @@ class Exports:
         known = self._program(model)
         if known is not None:
             options.pop("dynamic_shapes", None)
-            return known.after("onnx", compiler="onnx", **options)
+            return known.add_step("onnx", compiler="onnx", **options)
         if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
             return None
         args = args if isinstance(args, tuple) else (args,)
@@ -307,13 +307,13 @@ class Exports:
         watched.start = exported.start
         return watched
 
-    def _watch_calls(self, made: Any, exported: ExportedModule, makes: bool = False) -> Any:
+    def _watch_calls(self, made: Any, exported: ExportedModule, is_export: bool = False) -> Any:
         """The same object, whose calls are watched; a copy of it is not.
 
-        With `makes` a call is judged by another one, of a program that is made anew.
+        With `is_export` a call is judged by another one, of a program that is made anew.
         """
         watched = self._watched_calls(exported)
-        watched.makes = makes
+        watched.is_export = is_export
         recorder, base = self.recorder, type(made)
 
         def call(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -370,11 +370,11 @@ def _writes(graph: Any) -> bool:
     )
 
 
-def _part_unless_shared(exported: ExportedModule, made: Any) -> ExportedModule:
+def _own_buffers_unless_shared(exported: ExportedModule, made: Any) -> ExportedModule:
     """What a module that was made of a program is, whose buffers may be those of the original."""
     own = {id(buffer) for buffer in exported.function.buffers()}
     is_shared = any(id(buffer) in own for buffer in made.buffers())
-    return exported if is_shared else exported.part()
+    return exported if is_shared else exported.with_own_buffers()
 
 
 def _location(file: Any) -> Any:

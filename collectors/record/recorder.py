@@ -88,30 +88,32 @@ class Recorder(CallWatcher):
             return self._pass(call)
         with self.lock:
             started = time.time()
-            number, seen = self.calls, None
+            number, watched_call = self.calls, None
             self.calls += 1
             call.watched.calls += 1
             try:
                 self.flush_gradients()
-                seen = self._before(call, number)
+                watched_call = self._before(call, number)
             except Exception as error:  # the script must not fail by being watched
                 call.watched.earlier = None
                 self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             try:
                 result = call.compiled(*call.args, **call.kwargs)
-                if seen is not None and seen.checked:
-                    seen.synchronize()
+                if watched_call is not None and watched_call.checked:
+                    watched_call.synchronize()
             except BaseException as error:
                 try:
-                    self._tell_raised(number, error, seen is not None and seen.checked)
+                    self._tell_raised(
+                        number, error, watched_call is not None and watched_call.checked
+                    )
                 except Exception as problem:
                     self._tell_unchecked(number, problem)
                 raise
             started = time.time()
             try:
-                if seen is not None:
-                    self._tell_returned(seen, result)
+                if watched_call is not None:
+                    self._tell_returned(watched_call, result)
             except Exception as error:  # as above
                 self._tell_unchecked(number, error)
             self.overhead += time.time() - started
@@ -124,9 +126,9 @@ class Recorder(CallWatcher):
         count = watched.calls
         return bool(
             self.every
-            or watched.makes
+            or watched.is_export
             or count <= int(self.spec.get("check_first", 8))
-            or shapes not in watched.seen
+            or shapes not in watched.known_shapes
             or count & (count - 1) == 0
         )
 
@@ -147,8 +149,8 @@ class Recorder(CallWatcher):
             with self.lock:
                 try:
                     if self.watching and not self.pending:
-                        seen = self._before(call, number)
-                        self._tell_raised(number, error, seen.checked)
+                        watched_call = self._before(call, number)
+                        self._tell_raised(number, error, watched_call.checked)
                 except Exception as problem:  # the script must not fail by being watched
                     self._tell_unchecked(number, problem)
             raise
@@ -169,43 +171,47 @@ class Recorder(CallWatcher):
         """
         from .watched_call import WatchedCall  # it imports torch, as the program has by now
 
-        seen = WatchedCall(call, number)
-        is_wanted = self._worth_checking(call.watched, seen.shapes) and seen.can_start()
-        if is_wanted and not seen.is_transformed():
-            self._begin(seen)
+        watched_call = WatchedCall(call, number)
+        is_wanted = (
+            self._worth_checking(call.watched, watched_call.shapes) and watched_call.can_start()
+        )
+        if is_wanted and not watched_call.is_transformed():
+            self._begin(watched_call)
             if self.watching:
-                seen.stamp()
-        seen.note_earlier()
-        return seen
+                watched_call.stamp()
+        watched_call.note_earlier()
+        return watched_call
 
     def _tell_unchecked(self, number: int, error: Exception) -> None:
         """Tells the host that a call could not be looked at."""
         self.ask({"event": "unchecked", "call": number, "reason": type(error).__name__})
 
-    def _begin(self, seen: WatchedCall) -> None:
-        recorded = seen.record()
-        unsupported = seen.why_unsupported(self._is_forked, "child" in self.spec)
-        if unsupported is not None and not self._can_run_again(seen.number, unsupported):
+    def _begin(self, watched_call: WatchedCall) -> None:
+        recorded = watched_call.record()
+        obstacle = watched_call.find_obstacle(self._is_forked, "child" in self.spec)
+        if obstacle is not None and not self._can_run_again(watched_call.number, obstacle):
             self.watching = False  # no answer is better than a wrong one
             return
         if not self._is_forked:
-            seen.keep(recorded, os.path.join(self.spec["folder"], KEPT_FILE.format(seen.number)))
-        watched = seen.call.watched
+            watched_call.keep(
+                recorded, os.path.join(self.spec["folder"], KEPT_FILE.format(watched_call.number))
+            )
+        watched = watched_call.call.watched
         begin: BeginEvent = {
             "event": "begin",
-            "call": seen.number,
+            "call": watched_call.number,
             "options": convert_options_to_json(watched.options),
-            "context": seen.state,
+            "context": watched_call.state,
             "watched": watched.number,
             "history": len(recorded.history),
             "origin": starting.find_origin(),
-            "frames": seen.frames(),
-            "room": seen.room(),
+            "frames": watched_call.list_frames(),
+            "room": watched_call.count_room(),
         }
         self.ask(begin)
         self._reap()
         if self.watching and self._is_forked:
-            self.fork_servers.append(seen.fork(recorded, self.spec))
+            self.fork_servers.append(watched_call.fork(recorded, self.spec))
 
     @property
     def _is_forked(self) -> bool:
@@ -238,29 +244,29 @@ class Recorder(CallWatcher):
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _tell_returned(self, seen: WatchedCall, result: Any) -> None:
+    def _tell_returned(self, watched_call: WatchedCall, result: Any) -> None:
         """Hands over what a checked call left behind, and waits for its gradients if the host wants
         them.
         """
-        seen.remember()
-        if not seen.checked:
+        watched_call.remember()
+        if not watched_call.checked:
             return
-        if seen.call.watched.makes:
-            self.ask({"event": "made", "call": seen.number})
+        if watched_call.call.watched.is_export:
+            self.ask({"event": "made", "call": watched_call.number})
             return
-        path = self._file("returned", seen.number)
-        seen.save(result, path)
-        leaves = seen.differentiable(result)
+        path = self._file("returned", watched_call.number)
+        watched_call.save(result, path)
+        leaves = watched_call.list_differentiable(result)
         answer = self.ask(
             {
                 "event": "returned",
-                "call": seen.number,
+                "call": watched_call.number,
                 "path": path,
                 "differentiable": bool(leaves),
             }
         )
         if leaves and answer.get("keep"):
-            self.pending = (self.pending + [seen.hook(leaves)])[-_MAX_PENDING:]
+            self.pending = (self.pending + [watched_call.collect_gradients(leaves)])[-_MAX_PENDING:]
 
     def flush_gradients(self) -> None:
         """Hands over the gradients noted so far; called before the next call and at the end of the

@@ -39,18 +39,18 @@ class Rerun(CallWatcher):
     def watch(self, call: CompiledCall) -> Any:
         """Makes a call on the way to the one that is asked about, or serves that one."""
         with self.lock:
-            number, seen = self.calls, None
+            number, watched_call = self.calls, None
             self.calls += 1
             call.watched.calls += 1
             if number == self.spec["call"]:
                 self._end_with(self._server(call, number))
             with contextlib.suppress(Exception):  # the script must not fail by being watched
-                seen = self._look_at(call, number)
+                watched_call = self._look_at(call, number)
             result = call.compiled(*call.args, **call.kwargs)
-            if seen is not None:
-                seen.synchronize()
+            if watched_call is not None:
+                watched_call.synchronize()
                 with contextlib.suppress(Exception):
-                    seen.remember()
+                    watched_call.remember()
             return result
 
     def _look_at(self, call: CompiledCall, number: int) -> Any:
@@ -66,8 +66,8 @@ class Rerun(CallWatcher):
         from .rerun_server import RerunServer
 
         try:
-            seen = self._look_at(call, number)
-            return RerunServer(self.channel, self.spec, seen.record()).serve
+            watched_call = self._look_at(call, number)
+            return RerunServer(self.channel, self.spec, watched_call.record()).serve
         except Exception:  # whatever it is, the program must not get any further
             refusal: RerunGreeting = {"role": "rerun", "changed": traceback.format_exc()[-4000:]}
             return lambda: self.channel.send(refusal)

@@ -72,9 +72,7 @@ class WatchedCall:
         self._stamps: Dict[str, outputs.Stamp] = {}
         self._noted: side_effects.State = {}
 
-    def why_unsupported(
-        self, is_forked: bool, is_child: bool
-    ) -> Optional[Literal["CUDA", "ranks"]]:
+    def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[Literal["CUDA", "ranks"]]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
         parent has initialised, and only a program that was started for it can do without the other
         ranks.
@@ -90,14 +88,14 @@ class WatchedCall:
         level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
         return level is not None and level() is not None
 
-    def frames(self) -> List[OwnFrame]:
+    def list_frames(self) -> List[OwnFrame]:
         """The functions of the program that led to the call, outermost first."""
         return ownership.list_own_frames()
 
     def record(self) -> rungs.RecordedCall:
         """All that it takes to make the call again in a copy of this process."""
         watched, compiled, args, kwargs = self.call
-        if watched.makes:  # what is made has to be called to be compared
+        if watched.is_export:  # what is made has to be called to be compared
             compiled = exporting.export_afresh(watched.function, watched.options, {"how": "reused"})
         return rungs.RecordedCall(
             function=watched.function,
@@ -157,7 +155,7 @@ class WatchedCall:
         )
         return fork_from_fresh_thread(server.serve)
 
-    def room(self) -> Optional[int]:
+    def count_room(self) -> Optional[int]:
         """How many more of the program have room on the CUDA device that is fullest, one of them
         in float64; None if it uses none.
         """
@@ -188,8 +186,8 @@ class WatchedCall:
         new.
         """
         watched, _, args, kwargs = self.call
-        if self.shapes not in watched.seen:
-            watched.seen.add(self.shapes)
+        if self.shapes not in watched.known_shapes:
+            watched.known_shapes.add(self.shapes)
             made = (history.forget(args), history.forget(kwargs))
             watched.history = (watched.history + [made])[-_MAX_HISTORY:]
 
@@ -212,7 +210,7 @@ class WatchedCall:
     def _parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
         return self.call.watched.function, self.call.args, self.call.kwargs
 
-    def differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
+    def list_differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
         """(number, tensor) of each output that gradients can flow into; of an exported program,
         whose parameters are not the module's, only where its arguments take some.
         """
@@ -225,8 +223,8 @@ class WatchedCall:
             if isinstance(leaf, torch.Tensor) and leaf.requires_grad and not leaf.is_leaf
         ]
 
-    def hook(self, leaves: List[Tuple[int, torch.Tensor]]) -> OutputGradients:
-        """Collects what flows into these outputs (see `differentiable`) from now on."""
+    def collect_gradients(self, leaves: List[Tuple[int, torch.Tensor]]) -> OutputGradients:
+        """Collects what flows into these outputs (see `list_differentiable`) from now on."""
         gradients = OutputGradients(self.number)
         for index, leaf in leaves:
             leaf.register_hook(gradients.note(index))

@@ -21,14 +21,14 @@ class WatchedCallable:
         self.function = function
         self.options = options
         self.history: List[Tuple[Any, Any]] = []
-        self.seen: set[str] = set()
+        self.known_shapes: set[str] = set()
         self.number = next(_NUMBERS)
         self.calls = 0
         self.watcher: Any = None
         #: What a program was exported for, as (args, kwargs).
         self.example: Optional[Tuple[Any, Any]] = None
         #: Whether a call makes the program, and not what it computes.
-        self.makes = False
+        self.is_export = False
         #: Of a program that keeps state of its own from call to call: the calls so far, with copies
         #: of their arguments; None once they cannot be made again.
         self.earlier: Optional[List[Tuple[Any, Any]]] = []
@@ -43,21 +43,16 @@ class WatchedCallable:
         if self.watcher is not recorder:
             self.watcher = recorder
             self.calls = 0
-            self.seen.clear()
+            self.known_shapes.clear()
 
 
 def note_buffers(module: Any) -> List[Tuple[int, int]]:
     """Which tensors a module's buffers are, and how often each was written to: equal as long as
     nothing of it has changed.
     """
-    return [(id(buffer), _version(buffer)) for buffer in module.buffers()]
+    from ..call.outputs import read_version_counter  # it imports torch, as the program has by now
 
-
-def _version(tensor: Any) -> int:
-    try:
-        return int(tensor._version)
-    except RuntimeError:  # one that was made in inference mode does not count
-        return -1
+    return [(id(buffer), read_version_counter(buffer)) for buffer in module.buffers()]
 
 
 class CompiledCall(NamedTuple):
