@@ -170,7 +170,6 @@ class FunctionRecord(TypedDict):
     """A function."""
 
     name: str
-    qualname: str
     #: Of its file, from 1.
     line: int
     module: str
@@ -248,7 +247,6 @@ class SpecStatistics(TypedDict, total=False):
 
     numel: int
     has_nan: bool
-    has_inf: bool
     #: Of what is finite.
     min: float
     max: float

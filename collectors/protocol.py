@@ -638,8 +638,6 @@ class Overrides(CallVariation, total=False):
 
     fullgraph: bool
     options: JsonObject
-    #: Leaves the callable to Python.
-    disable: bool
     #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
     control: bool
     #: Memory that is handed out unwritten holds NaN.

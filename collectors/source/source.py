@@ -283,7 +283,6 @@ class _Gatherer:
         self.records.all_wanted = self.records.all_wanted or every
         record: FunctionRecord = {
             "name": value.__name__,
-            "qualname": value.__qualname__,
             "line": value.__code__.co_firstlineno,
             "module": value.__module__,
             "source": text.unparse(node, "" if owner == "<locals>" else owner),

@@ -73,7 +73,6 @@ def compute_statistics(value: torch.Tensor) -> SpecStatistics:
     wide = value.to("cpu").to(torch.float64)
     finite = wide[torch.isfinite(wide)]
     found["has_nan"] = bool(torch.isnan(wide).any())
-    found["has_inf"] = bool(torch.isinf(wide).any())
     if finite.numel():
         found["min"], found["max"] = float(finite.min()), float(finite.max())
         found["integral"] = bool((finite == finite.floor()).all())
