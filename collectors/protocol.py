@@ -46,6 +46,8 @@ torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 StartKind = Literal["script", "module", "notebook", "function", "text"]
 #: Why a program that runs already is watched: for one block, for a long run, for a test.
 WatchMode = Literal["capture", "watch", "test"]
+#: Why a fork cannot make a call again: its device, or the program's other ranks.
+UnsupportedReason = Literal["CUDA", "ranks"]
 #: How a worker makes the processes of its candidates (`worker_main.py serve --isolation`).
 Isolation = Literal["fork", "spawn"]
 #: What may be asked of a recorded call.
@@ -153,6 +155,10 @@ CHILD_COMPILED, CHILD_ENDED = "compiled-by-", "ended-"
 #: The file in the working folder with what call number N of a program can reach, where nothing is
 #: forked.
 KEPT_FILE = "kept-{}.pt"
+#: The file in `out` of a candidate's folder with its own `CandidateEnding`.
+ANSWER_FILE = "answer.json"
+#: The file beside it with a `MeasurementLine` in each line.
+MEASUREMENTS_FILE = "measurements.jsonl"
 #: The file of counted operators, for `struct`: the number of the last call that began, and of the
 #: last that raised; -1 for none.
 OPERATORS_LAYOUT = "qq"
@@ -443,7 +449,7 @@ class UnsupportedEvent(TypedDict):
 
     event: Literal["unsupported"]
     call: int
-    reason: Literal["CUDA", "ranks"]
+    reason: UnsupportedReason
 
 
 class ReachedEvent(TypedDict):
@@ -1499,7 +1505,7 @@ class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
     overrides: Overrides
-    #: Only in a fresh process: the findings are the lines of `measurements.jsonl`.
+    #: Only in a fresh process: the findings are the lines of MEASUREMENTS_FILE.
     measure: MeasurementRequest
     #: Only in a fresh process: with torch's debugging tools on, whose files go to `out/found`.
     tools: List[str]
@@ -1567,7 +1573,7 @@ class _CandidateEnding(TypedDict):
 
 
 class CandidateEnding(_CandidateEnding, total=False):
-    """How a candidate ended: the file `answer.json` that it writes itself, or what its exit status
+    """How a candidate ended: the ANSWER_FILE that it writes itself, or what its exit status
     says.
     """
 
@@ -1643,7 +1649,7 @@ class BreakLine(TypedDict):
 
 
 class MeasurementLine(TypedDict, total=False):
-    """A line of `measurements.jsonl`: a map, the graph breaks, a graph, or errors after one
+    """A line of MEASUREMENTS_FILE: a map, the graph breaks, a graph, or errors after one
     operation of it.
     """
 

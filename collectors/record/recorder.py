@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any, Callable, List, Literal, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..call import failure
 from ..dynamo import counters
@@ -25,6 +25,7 @@ from ..protocol import (
     ProgramEnding,
     RecorderSpec,
     ScriptGreeting,
+    UnsupportedReason,
 )
 from . import starting
 from .channel import Channel
@@ -217,7 +218,7 @@ class Recorder(CallWatcher):
     def _is_forked(self) -> bool:
         return self.spec.get("isolation") != "rerun"
 
-    def _can_run_again(self, number: int, why: Literal["CUDA", "ranks"]) -> bool:
+    def _can_run_again(self, number: int, why: UnsupportedReason) -> bool:
         """Whether the host has a program that cannot be forked run again for each question, from
         this call on.
         """

@@ -7,14 +7,14 @@ and not before: what a program sets before its `import torch` has to count.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
 from ..call import context, exporting, history, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
-from ..protocol import OwnFrame, RecorderSpec
+from ..protocol import OwnFrame, RecorderSpec, UnsupportedReason
 from ..source import ownership
 from . import call_state
 from .fork_server import ForkServer
@@ -72,7 +72,7 @@ class WatchedCall:
         self._stamps: Dict[str, outputs.Stamp] = {}
         self._noted: side_effects.State = {}
 
-    def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[Literal["CUDA", "ranks"]]:
+    def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[UnsupportedReason]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
         parent has initialised, and only a program that was started for it can do without the other
         ranks.

@@ -33,7 +33,9 @@ from ..dynamo import counters
 from ..machine.processes import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol import (
+    ANSWER_FILE,
     EXPORTS_AS_MODULES,
+    MEASUREMENTS_FILE,
     CallVariation,
     CandidateEnding,
     CandidateOutcome,
@@ -152,7 +154,7 @@ def run(request: CandidateRequest, folder: str) -> int:
         counter = _apply(overrides)
         if request.get("measure"):
             importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
-                request, path, os.path.join(out, "measurements.jsonl")
+                request, path, os.path.join(out, MEASUREMENTS_FILE)
             )
         else:
             with _fill_memory() if overrides.get("fill") else contextlib.nullcontext():
@@ -183,7 +185,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _find_undefined(request["text"])
     _flush()
-    write_json(os.path.join(out, "answer.json"), answer)
+    write_json(os.path.join(out, ANSWER_FILE), answer)
     return answer["exit"]
 
 

@@ -12,7 +12,13 @@ import threading
 import time
 
 from ..machine.processes import name_signal
-from ..protocol import CandidateAnswer, CandidateEnding, CandidateOutcome, CandidateRequest
+from ..protocol import (
+    ANSWER_FILE,
+    CandidateAnswer,
+    CandidateEnding,
+    CandidateOutcome,
+    CandidateRequest,
+)
 from . import candidate
 from .slot import Slot
 
@@ -102,7 +108,7 @@ def read_answer(job: Job) -> CandidateAnswer:
 def _read_written(out: str) -> CandidateEnding | None:
     """The candidate's own answer; None if it did not get that far."""
     try:
-        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
+        with open(os.path.join(out, ANSWER_FILE), encoding="utf-8") as file:
             ending: CandidateEnding = json.load(file)
     except (OSError, ValueError):
         return None
@@ -111,7 +117,11 @@ def _read_written(out: str) -> CandidateEnding | None:
 
 def _ending(job: Job) -> CandidateEnding:
     if "error" in job.request:
-        return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
+        return {
+            "outcome": "cannot_judge",
+            "exit": candidate.CANNOT_JUDGE,
+            "detail": job.request["error"],
+        }
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)
         return {"outcome": "died", "signal": name_signal(number), "exit": -number}

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from anonymizer.graph.emitter import Emitter, emit
 from anonymizer.graph.compilation import wrap_in_module
+from anonymizer.graph.emitter import Emitter, emit
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import ReproBody, ReproCheck

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from collectors.protocol import (
+    ANSWER_FILE,
     CandidateEnding,
     CandidateRequest,
     ExplainFacts,
@@ -166,7 +167,7 @@ def collect_evidence(
 def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, ToolFinding]:
     """The tools' findings by name; where the process wrote none, `missing` says why."""
     try:
-        answer: CandidateEnding = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+        answer: CandidateEnding = json.loads((folder / ANSWER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # what was written before the program died is there
         return {name: {"skipped": missing} for name in tools}
     return answer["found"]

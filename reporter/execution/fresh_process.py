@@ -19,7 +19,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CandidateRequest, MeasurementLine
+from collectors.protocol import (
+    ANSWER_FILE,
+    MEASUREMENTS_FILE,
+    CandidateRequest,
+    MeasurementLine,
+)
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
 from reporter.core.signals import name_signal
@@ -74,7 +79,7 @@ def run_fresh(
         if into is not None:
             (folder / "out" / "found").mkdir(exist_ok=True)
             into.mkdir(parents=True)
-            for path in (folder / "out" / "found", folder / "out" / "answer.json"):
+            for path in (folder / "out" / "found", folder / "out" / ANSWER_FILE):
                 if path.exists():
                     shutil.move(path, into / path.name)
         return FreshResult(answer, tuple(_read_measurements(folder / "out")))
@@ -195,7 +200,7 @@ def _answer(out: Path, code: int | None, started: float) -> Answer:
         ending = {"outcome": CandidateOutcome.DIED, "detail": stack, "exit": code}
         return Answer.from_json({**ending, "signal": name_signal(-code), **texts})
     try:
-        written = json.loads((out / "answer.json").read_text(encoding="utf-8"))
+        written = json.loads((out / ANSWER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         written = {"outcome": _ENDINGS.get(code, CandidateOutcome.FAILS), "exit": code}
     METER.add(compilations=written.get("compilations", 0))
@@ -204,6 +209,6 @@ def _answer(out: Path, code: int | None, started: float) -> Answer:
 
 def _read_measurements(out: Path) -> Iterator[MeasurementLine]:
     with contextlib.suppress(OSError):
-        for line in (out / "measurements.jsonl").read_text("utf-8").splitlines():
+        for line in (out / MEASUREMENTS_FILE).read_text("utf-8").splitlines():
             with contextlib.suppress(ValueError):  # the process ended while writing
                 yield json.loads(line)
