@@ -36,7 +36,7 @@ def list_columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """What the repro did in one variation."""
 
     outcome: str
@@ -48,31 +48,31 @@ class Cell(NamedTuple):
         return f"{self.outcome} {self.exception}".rstrip()
 
 
-def build_grid(report: Mapping[str, Any]) -> list[tuple[str, list[Cell]]]:
+def build_grid(report: Mapping[str, Any]) -> list[tuple[str, list[GridCell]]]:
     """The ablation table: variant and outcomes with dynamic=None, True, False; rows without
     `dynamic` have one outcome.
 
     Of a kernel target and outcome.
     """
     if kernel.is_kernel(report):
-        return [(rung["rung"], [Cell(rung["outcome"])]) for rung in report["ladder"]]
+        return [(rung["rung"], [GridCell(rung["outcome"])]) for rung in report["ladder"]]
     own = str(report["requires"]["dynamic"])
-    rows: dict[str, dict[str, Cell]] = {}
+    rows: dict[str, dict[str, GridCell]] = {}
     for rung in report["ladder"]:
         name, _, dynamic = rung["rung"].partition(DYNAMIC)
         rows.setdefault(name, {})[dynamic or own] = _build_cell(rung, report["verdict"])
     return [
-        (name, [row.get(dynamic, Cell(NOT_RUN)) for dynamic in ("None", "True", "False")])
+        (name, [row.get(dynamic, GridCell(NOT_RUN)) for dynamic in ("None", "True", "False")])
         for name, row in rows.items()
     ]
 
 
-def _build_cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> Cell:
+def _build_cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> GridCell:
     if rung["outcome"] == RungOutcome.TIMEOUT and verdict["kind"] != Kind.HANG:
-        return Cell(NO_END)
+        return GridCell(NO_END)
     raises = rung["outcome"] == RungOutcome.RAISES
     another = raises and rung["detail"] != verdict["exception"]
-    return Cell(rung["outcome"], rung["detail"] if another else "")
+    return GridCell(rung["outcome"], rung["detail"] if another else "")
 
 
 def write_variant(name: str) -> str:
@@ -83,12 +83,12 @@ def write_variant(name: str) -> str:
     return f'{key}="{value}"' if key == "mode" else name
 
 
-def write_grid(rows: Sequence[tuple[str, Sequence[Cell]]]) -> list[tuple[str, ...]]:
+def write_grid(rows: Sequence[tuple[str, Sequence[GridCell]]]) -> list[tuple[str, ...]]:
     """The rows of `build_grid` in Markdown, what fails in bold."""
     return [(f"`{write_variant(name)}`", *map(_write_cell, cells)) for name, cells in rows]
 
 
-def _write_cell(cell: Cell) -> str:
+def _write_cell(cell: GridCell) -> str:
     if cell.outcome in NO_FAILURE:
         return cell.outcome
     return f"**{cell.outcome}** {cell.exception}".rstrip()

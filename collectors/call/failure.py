@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from typing import List
+from typing import Iterable, List
 
 from .. import FOLDER
 from ..protocol import Failure, FailureFrame
-from . import refused_kernels
 
 #: Exceptions that only forward another one; the class inside is the diagnosis.
 WRAPPERS = {
@@ -32,6 +31,11 @@ _MAX_MESSAGE = 20000
 #: here.
 _GENERATED = re.compile(r"c[a-z2-7]{50,52}\.py")
 GENERATED = "torch/_inductor/generated"
+#: A kernel in the wrapper that Inductor generates, and the lines of it that a C++ compiler quotes.
+_KERNEL = re.compile(r"^(\w+) = async_compile\.cpp\w*\(.*?'''(.*?)'''", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"\berror: .*\n +\d+ \|(.*)")
+#: Kernels that are told.
+_MOST_KERNELS = 3
 
 
 def find_torch_folder() -> str:
@@ -137,7 +141,7 @@ def describe(error: BaseException) -> Failure:
         "frames": frames[-40:],
         "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
         "traceback": _without_middle(_traceback_text(error)),
-        "kernels": refused_kernels.find_refused_kernels(chain, message),
+        "kernels": _find_refused_kernels(chain, message),
     }
 
 
@@ -166,3 +170,31 @@ def _text(error: BaseException) -> str:
         return str(error)
     except Exception:  # a broken __str__ must not hide the failure
         return "<message unavailable>"
+
+
+def _find_refused_kernels(errors: Iterable[BaseException], message: str) -> List[str]:
+    """The names that Inductor gave the kernels that a C++ compiler refused, which are made of those
+    of their operators: the error quotes their lines; empty if unknown.
+    """
+    quoted = {" ".join(line.split()) for line in _QUOTED.findall(message)}
+    if not quoted:
+        return []
+    for error in errors:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_name == "<module>" and "async_compile" in frame.f_globals:
+                found = [
+                    name
+                    for name, text in _KERNEL.findall(_read(frame.f_code.co_filename))
+                    if quoted & {" ".join(line.split()) for line in text.splitlines()}
+                ]
+                if found:
+                    return found[:_MOST_KERNELS]
+    return []
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

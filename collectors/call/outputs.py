@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict
 
 import torch
 
+from ..machine.tensors import read_version_counter
 from . import context, side_effects
 
 _VALUES = (type(None), bool, int, float, complex, str)
@@ -263,11 +264,3 @@ def take(
 def build_saved_tensor(tensor: torch.Tensor) -> SavedTensor:
     """A changed input as a snapshot has it."""
     return {"tensor": copy_for_saving(tensor), "meta": _meta(tensor, {})}
-
-
-def read_version_counter(tensor: torch.Tensor) -> int:
-    """The version counter; -1 for inference tensors, which have none."""
-    try:
-        return int(tensor._version)
-    except RuntimeError:
-        return -1

@@ -16,10 +16,12 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..machine import torch_settings
+from ..machine.compile_options import compile_unwatched, replace_backend
 from ..machine.processes import write_whole
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import (
     bisection,
+    circumstances,
     context,
     exporting,
     failure,
@@ -30,8 +32,7 @@ from . import (
     side_effects,
     undefined_writes,
 )
-from .compile_options import compile_unwatched, replace_backend
-from .variations import circumstances, kept_draws, precision
+from .variations import kept_draws, precision
 
 
 @dataclass

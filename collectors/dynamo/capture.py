@@ -14,10 +14,10 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
-from ..call.compile_options import compile_unwatched, select_for_graphs
 from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import build_operator_graph
 from ..captured import GraphJson
+from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.public_names import NotInGraphError, collect_public_names
 from ..protocol import CaptureAnswer, CaptureRequest
 from .bodies import Body

@@ -17,11 +17,12 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 import torch
 
 from ..call import context, outputs, rungs, tolerance
-from ..call.compile_options import compile_unwatched, replace_backend, select_for_graphs
 from ..call.variations import precision
 from ..machine import torch_settings
+from ..machine.compile_options import compile_unwatched, replace_backend, select_for_graphs
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
+from ..machine.tensors import read_version_counter
 from ..protocol import (
     ContextState,
     DivergenceAnswer,
@@ -271,7 +272,7 @@ class PrefixRun:
         self, function: Run, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
     ) -> List[Optional[torch.Tensor]]:
         torch.set_rng_state(self.rng)
-        before = [outputs.read_version_counter(tensor) for tensor in tensors]
+        before = [read_version_counter(tensor) for tensor in tensors]
         try:
             with context.apply_state(state):
                 made = function(*inputs)
@@ -282,7 +283,7 @@ class PrefixRun:
                 self.changed = [
                     i
                     for i, tensor in enumerate(tensors)
-                    if outputs.read_version_counter(tensor) != before[i]
+                    if read_version_counter(tensor) != before[i]
                 ]
             return [outputs.copy_for_saving(leaf) for leaf in leaves] + [
                 outputs.copy_for_saving(tensors[i]) for i in self.changed

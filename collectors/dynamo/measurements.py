@@ -18,8 +18,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import rungs
-from ..call.compile_options import compile_unwatched, select_for_graphs
 from ..call.tolerance import ASSERT_CLOSE, widen_values
+from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..protocol import (

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from ..machine.tensors import read_version_counter
 from ..protocol import CompileOptions
 
 _NUMBERS = itertools.count()
@@ -50,8 +51,6 @@ def note_buffers(module: Any) -> List[Tuple[int, int]]:
     """Which tensors a module's buffers are, and how often each was written to: equal as long as
     nothing of it has changed.
     """
-    from ..call.outputs import read_version_counter  # it imports torch, as the program has by now
-
     return [(id(buffer), read_version_counter(buffer)) for buffer in module.buffers()]
 
 

@@ -27,9 +27,9 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
-from ..call.compile_options import replace_backend
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
+from ..machine.compile_options import replace_backend
 from ..machine.processes import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol import (

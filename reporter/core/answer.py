@@ -1,4 +1,4 @@
-"""What one run of a candidate, or of a stranger's program, did, as data."""
+"""What one run of a candidate did, as data."""
 
 from __future__ import annotations
 
@@ -115,22 +115,6 @@ class Answer:
             bisect=data.get("bisect"),
             undefined=tuple(data.get("undefined") or ()),
         )
-
-
-@dataclass(frozen=True)
-class ProgramAccount:
-    """How the watched run of a stranger's program ended.
-
-    `exit` is the code that its supervisor saw, negative for a signal, None where a limit ended it;
-    `said` the program's own. `reached` is what of its recorder it reached for.
-    """
-
-    exit: int | None = None
-    said: int | None = None
-    exception: str = ""
-    calls: int = 0
-    compared: int = 0
-    reached: tuple[str, ...] = ()
 
 
 def is_about_memory(text: str) -> bool:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reporter.core import setting_readers
+from reporter.core.plain import ProgramAccount
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation
-    from reporter.core.answer import ProgramAccount
 
 
 @dataclass(frozen=True)

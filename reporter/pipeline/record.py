@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from reporter.core.answer import ProgramAccount
 from reporter.core.kinds import Backend
+from reporter.core.plain import ProgramAccount
 from reporter.core.progress import Progress
 from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.diagnose.eager_faults import (

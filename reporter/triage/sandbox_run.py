@@ -14,9 +14,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from reporter.core.answer import ProgramAccount
 from reporter.core.errors import BugreportError
-from reporter.core.plain import Json
+from reporter.core.plain import Json, ProgramAccount
 from reporter.core.settings import Options
 from reporter.execution.compiler_cache import name_warm_folder
 from reporter.pipeline import create

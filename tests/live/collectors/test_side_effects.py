@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call import effect_comparison, outputs, restoring, side_effects
+from collectors.call import circumstances, effect_comparison, outputs, restoring, side_effects
 from collectors.call.outputs import Snapshot
-from collectors.call.variations import circumstances
 
 X = torch.ones(2)
 

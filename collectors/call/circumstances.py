@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
 
-from .. import side_effects
+from . import side_effects
 
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 #: Seconds that pass between two looks at a clock: long enough for whatever is done now and then.
