@@ -252,7 +252,8 @@ def _svg(figure: Figure, name: str, label: str) -> str:
     text = re.sub(r'\s+(?:xmlns(?::\w+)?|version|width|height)="[^"]*"', "", text, count=5)
     text = _own_ids(text, name)
     text = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found.group()), text)
-    text = re.sub(r"(font: [\d.]+px) [^;\"]+", r"\1 var(--type)", text)
+    # matplotlib writes `font: 10px 'DejaVu Sans', …`, or since 3.11 the family by itself
+    text = re.sub(r"(font: [\d.]+px|font-family:) [^;\"]+", r"\1 var(--type)", text)
     for colour, variable in _COLOURS.items():
         text = text.replace(colour, f"var(--{variable})")
     for level, colour in enumerate(_HEAT):

@@ -106,7 +106,9 @@ _PARTS_OF_TERMS = tuple(Terms.__dataclass_fields__)
 def _words_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
     """The identifiers, their words and the prose of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
-    parts = frozenset(part for token in tokens for part in split_identifier(token))
+    parts = frozenset(
+        part for token in tokens for part in (*split_identifier(token), token.lower())
+    )
     return tokens, parts, " ".join(split_prose(text))
 
 

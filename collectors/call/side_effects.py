@@ -22,6 +22,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Set, Tuple
 import torch
 
 from .. import FOLDER
+from ..machine.installed import is_installed
 
 #: The value of one field, in a form that can be compared and saved: its kind, then what counts.
 Leaf = Tuple[Any, ...]
@@ -403,8 +404,7 @@ def _is_own_name(module: Any) -> bool:
     if not isinstance(path, str):
         return False
     real = os.path.realpath(path)
-    installed = "site-packages" in real or "dist-packages" in real
-    return not (installed or real.startswith((FOLDER, _STDLIB)))
+    return not (is_installed(real) or real.startswith((FOLDER, _STDLIB)))
 
 
 def _is_ordinary(kind: type) -> bool:

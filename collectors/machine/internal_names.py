@@ -20,13 +20,14 @@ _INTERNALS = (
     "torch._ops",
     "torch._export",
     "torch.export",
+    "torch.testing",
 )
 _ADDRESS = re.compile(r"https?://[^\s\"'<>)\]`]+")
 
 
 def collect_internal_names(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
-    """Names a traceback through a compiler shows: functions, classes and variables of its modules
-    that are loaded now. With them the addresses of documents that its messages point to.
+    """Names a traceback through a compiler shows: functions, classes, variables and settings of its
+    modules that are loaded now. With them the addresses of documents that its messages point to.
     """
     words: Set[str] = set()
     addresses: Set[str] = set()
@@ -34,6 +35,8 @@ def collect_internal_names(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
         if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):
             continue
         words.update(module_name.split("."))
+        for setting in list(getattr(module, "_config", None) or ()):  # of a configuration module
+            words.update(str(setting).split("."))
         for name, value in list(vars(module).items()):
             words.add(name)
             if getattr(value, "__module__", None) != module_name:

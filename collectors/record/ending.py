@@ -10,6 +10,7 @@ from typing import List, Tuple
 
 from .. import FOLDER
 from ..call import failure
+from ..machine.installed import is_installed
 from ..protocol import Failure, ScriptException
 
 
@@ -46,7 +47,6 @@ def _location(frames: List[Tuple[str, int]]) -> str:
     own = FOLDER
     roots = [os.path.dirname(os.__file__) + os.sep, own, "<"]
     for path, line in reversed(frames):
-        installed = "site-packages" in path or "dist-packages" in path
-        if not installed and not any(path.startswith(root) for root in roots):
+        if not is_installed(path) and not any(path.startswith(root) for root in roots):
             return "{}, line {}".format(os.path.basename(path), line)
     return ""

@@ -19,6 +19,7 @@ import torch.nn.functional
 
 from .. import FOLDER
 from ..gathered import NamedReference
+from ..machine.installed import is_installed
 from ..machine.public_names import NAMESPACES
 from ..protocol import OwnFrame
 
@@ -91,8 +92,7 @@ def list_own_files() -> List[str]:
         if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):
             continue
         real = os.path.realpath(path)
-        installed = "site-packages" in real or "dist-packages" in real
-        if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
             found.add(os.path.abspath(path))
     return sorted(found)
 
@@ -105,8 +105,7 @@ def list_own_frames() -> List[OwnFrame]:
     while frame is not None:
         code = frame.f_code
         real = os.path.realpath(code.co_filename)
-        installed = "site-packages" in real or "dist-packages" in real
-        if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
             own: OwnFrame = {
                 "file": os.path.abspath(code.co_filename),
                 "function": code.co_name,

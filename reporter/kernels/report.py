@@ -22,7 +22,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
 from reporter.publish.form import choose_form
-from reporter.publish.leak_check import AllowList, list_public_values
+from reporter.publish.leak_check import AllowList
 from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
@@ -142,7 +142,6 @@ def check_kernel_report(
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
-    public = list_public_values(environment, environment.get("git"), to.info.torch_git)
     form = choose_form(to.issue, Layer.TRITON)
     texts = finished.texts
     report = replace(
@@ -155,10 +154,11 @@ def check_kernel_report(
         issue=make_issue(to, form, texts.repro, environment, texts.log),
     )
     internals = _strings(finished.compiled.get("internals"))
+    revisions = (environment.get("git"), to.info.torch_git)
     return build_outgoing(
         to,
         form,
-        AllowList(terms, internals, public),
+        AllowList.build(terms, internals, environment, *revisions),
         [Draft(report, texts.repro, texts.test)],
         finished.private,
         note,

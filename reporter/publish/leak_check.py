@@ -9,9 +9,9 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -27,15 +27,27 @@ from anonymizer.leakcheck.audit import (
 from anonymizer.leakcheck.vocabulary import collect_fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
+from reporter.lint.rule import Weight
 from reporter.lint.run import RULES
 from reporter.report import sections
-from reporter.report.folder import PRIVATE, write_private
+from reporter.report.folder import (
+    ISSUE,
+    PAGE,
+    PRIVATE,
+    REPORT,
+    REPRO,
+    TEST,
+    TRACE,
+    write_private,
+)
 from templates import collect_own_text
 from templates.wording import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
+#: Words of each picture.
+_DRAWN = ("viewBox", "clipPath")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
 
@@ -51,6 +63,24 @@ def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -
     )
     found = (*revisions, *filter(_FOUR_PARTS.fullmatch, releases))
     return tuple(dict.fromkeys(str(item) for item in found if item))
+
+
+def list_machine_words(environment: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the Versions block says of the kind of machine, which is everybody's: a program that
+    asks for `x86_64` would otherwise keep each of its reports from being written.
+
+    Not the kernel's name, which its owner can choose.
+    """
+    system = str(environment.get("os") or "").partition(" (Linux ")[0]
+    processor = environment.get("processor") or {}
+    found = (
+        system,
+        *(environment.get(name) for name in ("machine", "implementation", "libc", "cpu")),
+        environment.get("cpu_capability"),
+        *(processor.get(name) for name in ("vendor", "flags")),
+        *(environment.get("gpus") or ()),
+    )
+    return tuple(str(name) for name in found if name)
 
 
 def check_outgoing(
@@ -75,8 +105,11 @@ def check_outgoing(
     ours = OwnText(
         code="\n".join(
             (collect_own_text(code=True), collect_fixed_text(), *Kind, *Layer, *ALL_SUMMARIES)
+            + (ISSUE, PAGE, REPORT, REPRO, TEST, TRACE)
         ),
-        prose="\n".join((collect_own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
+        prose="\n".join(
+            (collect_own_text(), *(rule.text for rule in RULES), *_words_of_report(), *internals)
+        ),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
     # of it
@@ -90,12 +123,13 @@ def check_outgoing(
 
 
 @functools.lru_cache(maxsize=1)
-def _keys() -> frozenset[str]:
-    """The keys of report.json."""
+def _words_of_report() -> frozenset[str]:
+    """The keys of report.json, what a finding of the lint weighs, and what the pictures are drawn
+    with.
+    """
     kinds = [kind for kind in vars(sections).values() if isinstance(kind, type)]
-    return frozenset(
-        name for kind in kinds if issubclass(kind, Struct) for name in kind.__struct_fields__
-    )
+    keys = (name for kind in kinds if issubclass(kind, Struct) for name in kind.__struct_fields__)
+    return frozenset((*keys, *get_args(Weight), *_DRAWN))
 
 
 def refuse_leaks(findings: Sequence[Leak], lost: str, folder: Path | None = None) -> None:
@@ -145,6 +179,22 @@ class AllowList:
     terms: Terms
     internals: tuple[str, ...]
     allowed: tuple[str, ...]
+
+    @classmethod
+    def build(
+        cls,
+        terms: Terms,
+        internals: Iterable[str],
+        environment: Mapping[str, Any],
+        *revisions: str | None,
+    ) -> AllowList:
+        """What a report with this Versions block, on these revisions of torch, is held against."""
+        words = (*internals, *list_machine_words(environment))
+        return cls(terms, words, list_public_values(environment, *revisions))
+
+    def add_words(self, words: Iterable[str]) -> AllowList:
+        """The same with more words that say nothing of the program."""
+        return replace(self, internals=(*self.internals, *words))
 
     def dumps(self) -> str:
         """The text of `private/gate.json`."""

@@ -142,6 +142,7 @@ def build_outgoing(
         LeakError: there is something private in each of them; no outgoing file is written.
         UsageError: a form of the user's own cannot be filled in.
     """
+    allowing = allowing.add_words(to.timing)
     report, files = _render_clean_draft(to.output, form, allowing, drafts, note)
     assert report.issue is not None
     summary = Summary(

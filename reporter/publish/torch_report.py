@@ -22,7 +22,7 @@ from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import find_checksums
 from reporter.execution import control
 from reporter.publish.form import choose_form
-from reporter.publish.leak_check import AllowList, list_public_values
+from reporter.publish.leak_check import AllowList
 from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
 from reporter.publish.result import BuiltRepro
@@ -84,16 +84,14 @@ def check_torch_report(
     """
     around = captured.surroundings
     terms = collect_terms(to.issue, captured, built, to.cwd)
-    public = list_public_values(
-        around.environment, around.environment.get("git"), to.info.torch_git
-    )
+    revisions = (around.environment.get("git"), to.info.torch_git)
     form = choose_form(to.issue, captured.verdict.layer, captured.verdict.is_request)
     plain = _build_draft(captured, built, to, form)
     evidence = found.list_fallbacks() if found else ()
     return build_outgoing(
         to,
         form,
-        AllowList(terms, around.internals, public),
+        AllowList.build(terms, around.internals, around.environment, *revisions),
         (*(_add_evidence(plain, each) for each in evidence), plain),
         _build_private_files(captured, built),
         note,

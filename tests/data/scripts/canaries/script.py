@@ -1,4 +1,5 @@
 import os
+import platform
 import sys
 import torch
 from canary_module import canary_helper_class
@@ -12,6 +13,9 @@ class canary_exec_class(canary_helper_class):
     def forward(self, x):
         return super().forward(x)
 """
+# words of the report's own, which a program may have as well: machine, os, stages
+if platform.machine() not in ("x86_64", "aarch64"):
+    raise SystemExit("can't diagnose, verify or record on Debian GNU/Linux 12 (bookworm)")
 names = {"canary_helper_class": canary_helper_class}
 exec(SOURCE, names)
 import torch._dynamo.config

@@ -11,7 +11,7 @@ import pytest
 
 from anonymizer.leakcheck.audit import Identity, collect_private_terms
 from reporter.core.errors import LeakError
-from reporter.publish.leak_check import check_outgoing, refuse_leaks
+from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
 from templates import charts
 from tests.support import outgoing_data as data
 from tests.support.leaks import SOMEBODY, run, terms_of
@@ -57,6 +57,29 @@ def test_the_private_program_itself_is_refused(private: str) -> None:
 def test_everyday_names_are_no_evidence() -> None:
     for honest in (data.CRASH, data.GRADIENT):
         assert run(data.honest_files(honest), terms_of(text("leaks/everyday"))).findings == ()
+
+
+def test_words_of_the_report_itself_are_no_evidence() -> None:
+    environment = {
+        "os": "Debian GNU/Linux 12 (bookworm) (Linux 6.1.0-marlowe)",
+        "machine": "x86_64",
+        "cpu": "Intel(R) Xeon(R) Platinum 8488C",
+        "cpu_capability": "AVX512",
+        "processor": {"vendor": "GenuineIntel", "flags": "avx512_bf16 amx_tile"},
+        "gpus": ["NVIDIA H100 80GB HBM3"],
+    }
+    files = {"report.json": json.dumps({"diagnose": environment, "weight": "advice"})}
+    program = (
+        'machine, capability, gpu = "x86_64", "AVX512", "NVIDIA H100 80GB HBM3"\n'
+        'vendors, amx = {"GenuineIntel"}, "amx_tile"\n'
+        "# diagnose: an advice for Debian GNU/Linux 12 (bookworm) with avx512_bf16\n"
+    )
+    assert not check_outgoing(files, terms_of(program), identity=Identity()).passed
+    allowing = AllowList.build(terms_of(program), (), environment).add_words(["diagnose"])
+    given = {"internals": allowing.internals, "identity": Identity()}
+    assert check_outgoing(files, allowing.terms, **given).findings == ()
+    own_kernel = check_outgoing(files, terms_of('"6.1.0-marlowe"'), **given)
+    assert "6.1.0-marlowe" in {finding.term for finding in own_kernel.findings}
 
 
 def test_an_address_leaves_only_where_torchs_own_messages_have_it() -> None:
