@@ -8,7 +8,9 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 
+_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _INDUCTOR = "torch._inductor.compile_fx"
 #: Where releases of Triton have `triton_key`.
 _TRITON = ("triton.compiler.compiler", "triton.runtime.cache")
@@ -24,12 +26,28 @@ def import_compiler(inductor: bool) -> None:
             for them: each check starts several processes, and takes ten seconds where it has to be
             compiled.
     """
-    importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
-    with contextlib.suppress(Exception):
-        _import_local_map()
-    if inductor:
-        with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
-            _import_inductor()
+    with _ask_driver_alone():
+        importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
+        with contextlib.suppress(Exception):
+            _import_local_map()
+        if inductor:
+            with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
+                _import_inductor()
+
+
+@contextlib.contextmanager
+def _ask_driver_alone() -> Iterator[None]:
+    """Whether there is a GPU is asked of the driver: a process that has asked CUDA's runtime cannot
+    use it in its forks (torch/cuda/__init__.py, `_nvml_based_avail`).
+    """
+    before = os.environ.get(_NVML)
+    os.environ[_NVML] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NVML)
+        if before is not None:
+            os.environ[_NVML] = before
 
 
 def _import_local_map() -> None:

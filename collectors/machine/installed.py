@@ -11,7 +11,7 @@ import csv
 import glob
 import os
 import sys
-from typing import Dict, FrozenSet
+from typing import Dict, FrozenSet, Set
 
 _RECORDED: Dict[str, FrozenSet[str]] = {}
 
@@ -32,7 +32,7 @@ def _list_recorded(entry: str) -> FrozenSet[str]:
     """The files that the distributions of a folder on `sys.path` say are theirs."""
     if entry not in _RECORDED:
         folder = os.path.realpath(entry)
-        found = set()
+        found: Set[str] = set()
         for record in glob.glob(os.path.join(glob.escape(folder), "*.dist-info", "RECORD")):
             try:
                 with open(record, encoding="utf-8", newline="") as file:

@@ -11,8 +11,11 @@ import warnings
 from typing import Any
 
 from ..call import bisection
+from ..dynamo.compiler_modules import import_compiler
 from . import candidate, cpp_prefix
 
+#: What has been done where no backend has compiled anything.
+IMPORT = "import"
 _SEED = 0
 #: torch's caches of what was compiled, by the module that switches them.
 _CACHES = (
@@ -27,6 +30,9 @@ _CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 def warm_up(backend: str) -> str:
     """Import torch and compile something small; returns the backend that worked, or `import`.
 
+    With `import` nothing is compiled: a compile uses the GPU of a machine that has one, and forks
+    of a process that did so cannot.
+
     Nothing that requires a gradient: even tracing a backward pass starts threads in some releases
     (2.15), and autograd refuses to work in the forks of a process that has them.
     """
@@ -34,7 +40,10 @@ def warm_up(backend: str) -> str:
     import torch._dynamo
 
     if not hasattr(torch, "compile"):
-        return "import"
+        return IMPORT
+    if backend == IMPORT:
+        import_compiler(inductor=True)
+        return IMPORT
     torch.manual_seed(_SEED)
     _keep_headers()
     order = [backend] if shutil.which("g++") or backend != "inductor" else []
@@ -53,7 +62,7 @@ def warm_up(backend: str) -> str:
             break
         except Exception:
             torch._dynamo.reset()
-            name = "import"
+            name = IMPORT
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     bisection.forget_decompositions()
@@ -95,6 +104,14 @@ def _attend(x: Any, index: Any) -> Any:
 def _resize(x: Any) -> Any:
     """Sizes that are symbols."""
     return x.reshape(x.size(1), x.size(0))[1:].mean(0).expand(x.size(1) // 2, -1) + x.size(0)
+
+
+def begin_device() -> None:
+    """Use the GPU for the first time in this process, if there is one."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.zeros(1, device="cuda")
 
 
 def _keep_headers() -> None:

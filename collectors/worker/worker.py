@@ -8,7 +8,10 @@ that were not copied, and keeps the full number of threads, on which some bugs d
 but speed is shared between candidates: each of the places ("slots") in which they run has a
 compiler cache of its own, from which everything an aborted candidate touched is deleted.
 
-Where fork is unsafe (CUDA, macOS) each candidate gets a fresh process of the same interpreter,
+A process that has used a GPU cannot use it in its forks. Where candidates compute on one, the warm
+process has imported everything and compiled nothing, and each fork uses the GPU for itself.
+
+Where fork is unsafe (macOS) each candidate gets a fresh process of the same interpreter,
 started in advance so that it is as warm by the time it is needed: the same time limits hold.
 
 One JSON line per message: requests and `{"cancel": id}` come in; `{"ready": …}`, `{"id",
@@ -43,7 +46,7 @@ from ..protocol import (
 from . import candidate, preloaded
 from .job import Job, kill_group, read_answer
 from .slot import Slot
-from .warm_up import settle, warm_up
+from .warm_up import IMPORT, begin_device, settle, warm_up
 
 
 class Worker:
@@ -178,6 +181,8 @@ class Worker:
                     os.close(number)
                 candidate.die_with_parent(parent)
                 candidate.enter_cache(job.slot.cache)
+                if self.options.warm == IMPORT:
+                    begin_device()  # what it maps is no memory of the candidate
                 candidate.isolate(job.slot.folder, self.options.memory)
                 settle(job.request["text"])
                 code = candidate.run(job.request, job.slot.folder)
@@ -250,11 +255,9 @@ def run_once(options: argparse.Namespace) -> int:
     """
     candidate.die_with_parent(os.getppid())
     if options.warm:
-        import torch
-        import torch._inductor.compile_fx  # the slow half of a first compilation
+        import torch._inductor.compile_fx  # noqa: F401 - the slow half of a first compilation
 
-        if torch.cuda.is_available():
-            torch.zeros(1, device="cuda")
+        begin_device()
     os.write(1, b".")
     line = sys.stdin.readline()
     if not line:

@@ -103,11 +103,12 @@ class WorkerSettings:
     `memory_limit` is in bytes per candidate beyond what the warm process has; `warm_backend` is
     compiled once at the start, with `warm_cache` as its compiler cache, which may outlive the
     pool and be shared with others (it saves ten seconds at the next start; no candidate uses it).
+    Without a `warm_backend` the compiler is imported and compiles nothing.
     With `remembers` a question that has been answered before (the same bytes, the same overrides)
     is not asked again.
     """
 
-    warm_backend: Backend = Backend.INDUCTOR
+    warm_backend: Backend | None = Backend.INDUCTOR
     memory_limit: int | None = None
     isolation: Isolation = "fork"
     warm_cache: Path | None = None
@@ -144,7 +145,8 @@ class WorkerPool:
         self._workdir = workdir.resolve()
         self._warm_cache = WarmCache(settings.warm_cache or self._workdir / "warm-cache")
         self._grace = _GRACE[settings.isolation]
-        self._options = ["--isolation", settings.isolation, "--warm", settings.warm_backend]
+        self._options = ["--isolation", settings.isolation]
+        self._options += ["--warm", settings.warm_backend or "import"]
         self._options += ["--memory", str(settings.memory_limit or 0)]
         self._remembers = settings.remembers
         self._answers: dict[str, Answer] = {}

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from reporter.core.kinds import Backend
 from reporter.core.settings import WorkOptions
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import prepare_warm_folder
@@ -36,6 +37,7 @@ class WorkerSet:
         self._options = options
         self._others = others
         self._isolation = options.workers
+        self._warm_backend: Backend | None = Backend.INDUCTOR
         self.warm = self._warm(python)
         self._set_up()
 
@@ -49,7 +51,6 @@ class WorkerSet:
                 warm = self._warm(info.path)
                 pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
                 self.contrasts.append(ContrastInterpreter(info, pool, warm))
-            # a fork of a process that knows a GPU cannot use it
             preloaded = (
                 stack.enter_context(PreloadedProcess(self.python, self.warm))
                 if kind == "fork"
@@ -60,11 +61,11 @@ class WorkerSet:
 
     def suit(self, device: str) -> None:
         """Sees to it that candidates can compute on `device`: the fork of a process that has used a
-        GPU cannot.
+        GPU cannot, and a warm-up that compiles uses it.
         """
-        if device != "cpu" and self._isolation == "fork":
+        if device != "cpu" and self._warm_backend is not None:
             self._pools.close()
-            self._isolation = "spawn"
+            self._warm_backend = None
             self._set_up()
 
     def _warm(self, python: Path) -> Path:
@@ -85,6 +86,7 @@ class WorkerSet:
             WorkerSettings(
                 memory_limit=int(options.memory * 2**30),
                 isolation=self._isolation,
+                warm_backend=self._warm_backend,
                 warm_cache=warm,
                 remembers=True,
             ),

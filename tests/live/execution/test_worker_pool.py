@@ -278,6 +278,27 @@ def test_a_fresh_process_can_describe_the_failure() -> None:
     assert answer.failure is not None and answer.failure["exception"] == "ValueError"
 
 
+USES_A_DEVICE = """
+import torch
+assert not torch.cuda.is_initialized() or torch.cuda.is_available()
+x = torch.arange(4.0, device="cuda" if torch.cuda.is_available() else "cpu")
+assert torch.compile(torch.relu)(x).sum() == 6
+"""
+
+
+def test_forks_of_a_process_that_compiled_nothing_answer_the_same(tmp_path: Path) -> None:
+    """What runs candidates that compute on a GPU, which the warm process must not have used."""
+    settings = WorkerSettings(None)
+    with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
+        asked = {name: pool.submit(ENDINGS[name][0]) for name in SPAWNED}
+        device = pool.submit(USES_A_DEVICE).result(PATIENCE)
+        for name, answer in asked.items():
+            _, outcome, signal_name, code, _ = ENDINGS[name]
+            found = answer.result(PATIENCE)
+            assert (found.outcome, found.signal, found.exit) == (outcome, signal_name, code), found
+    assert device.outcome == "passes", device
+
+
 SPAWNED = ("segfault", "own error", "cannot judge", "syntax", "main module")
 
 
