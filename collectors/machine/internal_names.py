@@ -35,8 +35,9 @@ def collect_internal_names(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
         if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):
             continue
         words.update(module_name.split("."))
-        for setting in list(getattr(module, "_config", None) or ()):  # of a configuration module
-            words.update(str(setting).split("."))
+        settings = vars(module).get("_config")
+        if isinstance(settings, dict):  # of a module of torch's configuration
+            words.update(part for name in settings for part in str(name).split("."))
         for name, value in list(vars(module).items()):
             words.add(name)
             if getattr(value, "__module__", None) != module_name:

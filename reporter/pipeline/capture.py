@@ -74,6 +74,7 @@ def _build_verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> Captu
         remarks=(*_list_remarks(found.diagnosis), *found.details.lines),
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,
+        device=diagnosis.ladder.device if diagnosis.ladder else "cpu",
     )
 
 

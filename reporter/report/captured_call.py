@@ -66,7 +66,8 @@ class CapturedVerdict:
     `ladder` are the rungs that were measured, `reproduced` how many repetitions of the call showed
     the failure, of how many. `remarks` are lines for the end of the terminal's output. With
     `is_request` it is a limit that torch states, which is reported as if it were a bug; with
-    `is_from_cache` a reused graph came out of the compiler's cache.
+    `is_from_cache` a reused graph came out of the compiler's cache. `device` is where eager mode
+    computed the call.
     """
 
     kind: Kind
@@ -81,6 +82,7 @@ class CapturedVerdict:
     remarks: tuple[str, ...] = ()
     is_request: bool = False
     is_from_cache: bool = False
+    device: str = "cpu"
 
     @property
     def reported_kind(self) -> Kind:
@@ -157,7 +159,12 @@ class CapturedCall:
 
     @property
     def device(self) -> str:
-        """The device that the failing program computes on: cuda if any of its tensors is there."""
+        """The device that the failing program computes on: cuda if any of its tensors is there.
+
+        Where there are no graphs it is that of the call in eager mode.
+        """
+        if not self.material.captures:
+            return self.verdict.device
         text = json.dumps([graph for graph, _ in self.material.captures])
         return "cuda" if '"device": "cuda"' in text else "cpu"
 

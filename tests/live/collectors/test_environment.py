@@ -83,6 +83,13 @@ def test_what_a_program_hangs_into_torch_has_no_public_texts(
     assert not {"zorblax", "quorum"} & set(vocabulary.collect_vocabulary())
 
 
+def test_names_of_settings_are_public() -> None:
+    importlib.import_module("torch._inductor.config")
+    assert {"max_fusion_size", "inject_relu_bug_TESTING_ONLY"} <= set(
+        internal_names.collect_internal_names()
+    )
+
+
 def test_addresses_in_the_messages_of_torch_are_public_and_no_others() -> None:
     words = internal_names.collect_internal_names()
     addresses = [word for word in words if "://" in word]
