@@ -44,6 +44,10 @@ _SAID = re.compile(
     r"|(Assertion `[^\n]+' failed)",
     re.MULTILINE,
 )
+#: What Dynamo says of a graph break below its name, since torch 2.7.
+_EXPLANATION = re.compile(r"^ *Explanation: (.+)$", re.MULTILINE)
+#: What `torch.testing.assert_close` says of two numbers of Python.
+_SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: Frames nearest to the error that are kept, of each traceback in the log.
 LAST = 8
 #: Lines of the text after the frames of one traceback: a message may hold a compiler's whole
@@ -65,6 +69,20 @@ def find_last_words(text: str) -> str:
     """
     found = _SAID.search(text)
     return next((part.strip() for part in found.groups() if part), "") if found else ""
+
+
+def find_explanation(text: str) -> str:
+    """Why Dynamo breaks the graph, in its own words on one line; empty where no log says so."""
+    found = _EXPLANATION.search(text)
+    return found.group(1) if found else ""
+
+
+def find_scalars(text: str) -> tuple[str, str] | None:
+    """The two numbers of Python that an assertion of torch compares: the expected one and the other
+    one.
+    """
+    found = _SCALARS.search(text)
+    return (found[1], found[2]) if found else None
 
 
 def _without_other_threads(text: str) -> str:

@@ -21,7 +21,7 @@ from anonymizer.kinds import (
     RungOutcome,
 )
 from templates import kernel
-from templates.log import find_raising_frame
+from templates.log import find_explanation, find_raising_frame, find_scalars
 from templates.releases import find_regressions, is_earlier
 from templates.text import fit_on_line, format_number, render_code
 
@@ -38,8 +38,6 @@ LAYER_NAMES = {
     Layer.ONNX: "the exporter to ONNX",
     Layer.EAGER: "eager mode",
 }
-#: What `torch.testing.assert_close` says of two numbers of Python.
-_SCALARS = re.compile(r"Scalars are not (?:close|equal)!\s+Expected (\S+) but got (\S+)\.\s")
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 #: Characters of a title, at most.
@@ -63,6 +61,9 @@ WHAT = {
     Kind.UNSUPPORTED: "`{compiler}` raises {exception} on a program that runs in eager mode",
     Kind.RECOMPILES: "`{compiler}` compiles the same program again and again",
 }
+#: What differs, by its word in a signature, where an issue has another one.
+_PROPERTIES = {"alias": "aliasing", "python value": "Python value"}
+_SIDE_EFFECT = "side effect"
 #: By what was changed beside a repro: the values with which it fails, and with which it passes.
 _Changes = dict[str, tuple[list[str], list[str]]]
 #: What makes the callable, as an issue calls it.
@@ -73,8 +74,6 @@ COMPILERS = {
     Compiler.ONNX: "torch.onnx.export",
     Compiler.EAGER: "eager mode",
 }
-#: What Dynamo says of a graph break below its name, since torch 2.7.
-_EXPLANATION = re.compile(r"^ *Explanation: (.+)$", re.MULTILINE)
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
     Kind.CRASH: "Compiling raises {exception}; eager runs.",
@@ -182,7 +181,7 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     pattern = titles.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
     if _is_effect(verdict):
         pattern = _EFFECT_TITLE
-    if verdict["summary"] == CACHE_SUMMARY:
+    if verdict.get("is_from_cache"):
         pattern = _CACHE_TITLE
     said = verdict["message"] or ""
     if _raises(verdict) and (not said or _PLACEHOLDER.fullmatch(said)):
@@ -190,28 +189,25 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
         where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
     message = _message(verdict).removeprefix("error: ")
-    explained = _EXPLANATION.search(log) if verdict["kind"] == Kind.UNSUPPORTED else None
-    changes = read_changes(report)
+    explained = find_explanation(log) if verdict["kind"] == Kind.UNSUPPORTED else None
+    changes, detail = read_changes(report), _read_detail(verdict)
     values = {
         "compiler": name_compiler(report),
         "exception": _exception(verdict).strip("`"),
-        "property": _name_property(verdict),
+        "property": _PROPERTIES.get(detail, detail) or "metadata",
         "operators": _operators_in_title(report, changes) + _condition(changes),
     }
     layer = f"[{verdict['layer']}] "
     room = _TITLE - len(layer + pattern.format(**values, message=""))
-    said = _shorten(explained.group(1) if explained else message, room)
+    said = _shorten(explained or message, room)
     return fit_on_line((layer + pattern.format(**values, message=said)).rstrip(": "), _TITLE)
 
 
-def _name_property(verdict: Mapping[str, object]) -> str:
-    """What of an output differs where its values do not, as the signature names it."""
-    named = str(verdict["signature"] or "").split(" · ")[2:]
-    return (
-        {"alias": "aliasing", "python value": "Python value"}.get(named[0], named[0])
-        if named
-        else "metadata"
-    )
+def _read_detail(verdict: Mapping[str, object]) -> str:
+    """What follows kind and layer in the signature: the property that differs, or the exception;
+    empty where there is none.
+    """
+    return next(iter(str(verdict["signature"]).split(" · ")[2:]), "")
 
 
 def _shorten(said: str, room: int) -> str:
@@ -254,7 +250,7 @@ def _raises(verdict: Mapping[str, object]) -> bool:
 
 def _is_effect(verdict: Mapping[str, object]) -> bool:
     """Whether the property that differs is Python's state after the call, and no output's."""
-    return verdict["summary"] == EFFECT_SUMMARY
+    return verdict["kind"] == Kind.WRONG_METADATA and _read_detail(verdict) == _SIDE_EFFECT
 
 
 def read_changes(report: Mapping[str, Any]) -> _Changes:
@@ -341,7 +337,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     said = words.get(verdict["kind"], fit_on_line(verdict["summary"]).rstrip("."))
     if _is_effect(verdict):
         said = _EFFECT_WHAT
-    if verdict["summary"] == CACHE_SUMMARY:
+    if verdict.get("is_from_cache"):
         said = _CACHE_WHAT
     what = said.format(compiler=name_compiler(report), exception=_exception(verdict) + where)
     operators = report["repro"]["operators"]
@@ -440,15 +436,13 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
     if kind == Kind.ACCEPTS_INVALID:
-        rejected = (report.get("repro") or {}).get("eager_error")
+        rejected = report["repro"].get("eager_error")
         if rejected:
-            return (
-                f"{render_code(fit_on_line(rejected, 300))}, as in eager mode",
-                "no error, and a result",
-            )
-        raised = re.search(r"refuses the call with (\w+);", verdict["summary"])
-        error = render_code(raised.group(1)) if raised else "error"
-        return f"the {error} that eager mode raises", "no error, and a result"
+            expected = f"{render_code(rejected)}, as in eager mode"
+        else:  # as in reports that are older than this key
+            error = render_code(_read_detail(verdict)) or "error"
+            expected = f"the {error} that eager mode raises"
+        return expected, "no error, and a result"
     if kind == Kind.PROCESS_DEATH:
         said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
         raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
@@ -510,9 +504,9 @@ def describe_elements(report: Mapping[str, Any]) -> str:
 
     Of a large output the worst elements with their index; empty where nothing was measured.
     """
-    scalars = _SCALARS.search(report["verdict"]["message"] or "")
+    scalars = find_scalars(report["verdict"]["message"] or "")
     if scalars:
-        eager, compiled = map(render_code, scalars.groups())
+        eager, compiled = map(render_code, scalars)
         return f"eager {eager}, compiled {compiled}"
     found = ((report.get("pictures") or {}).get("error_map")) or {}
     worst = found.get("worst") or ()

@@ -313,6 +313,7 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
         reproduced=captured.verdict.reproduced,
         explanation=explain_verdict(captured.verdict),
         command=captured.script.command,
+        is_from_cache=captured.verdict.is_from_cache or msgspec.UNSET,
     )
     return Report(
         verdict,

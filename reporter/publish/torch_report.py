@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
@@ -244,6 +244,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         reproduced=built.cold.reproduced,
         explanation=explain_verdict(captured.verdict),
         command="python repro.py",
+        is_from_cache=captured.verdict.is_from_cache or UNSET,
     )
 
 

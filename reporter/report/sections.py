@@ -47,7 +47,10 @@ class Verdict(Section, frozen=True):
     """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run).
 
     With a repro the runs are fresh processes; without one they are the script's call and its
-    repetitions. `explanation` says what the kind means, `command` repeats the measurement.
+    repetitions. `signature` has the kind, the layer, and what tells it from others of these: the
+    exception, the property that differs or the signal. `explanation` says what the kind means,
+    `command` repeats the measurement. With `is_from_cache` a reused graph came out of the
+    compiler's cache, and no guard is missing.
     """
 
     kind: Kind
@@ -60,6 +63,7 @@ class Verdict(Section, frozen=True):
     reproduced: tuple[int, int] = (0, 0)
     explanation: str = ""
     command: str = ""
+    is_from_cache: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class RungRow(Section, frozen=True):

@@ -8,7 +8,9 @@ import jinja2
 import pytest
 from msgspec import structs
 
-from reporter.core.kinds import Kind, RungOutcome
+from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT
+from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.signature import Signature
 from reporter.report.sections import NeighbourRow, Report, RungRow
 from templates import collect_own_text, render
 from templates.issue import BODY_LIMIT, render_issue
@@ -27,6 +29,12 @@ def issue(report: Report | None = None, repro: str = REPRO, **said: Any) -> str:
     return render_issue(
         data.with_issue(document, **{"error_log": "RuntimeError: no", **said}), repro
     )
+
+
+def crash_with(**facts: Any) -> Report:
+    """The report of the crash with other facts in its verdict."""
+    report = data.crash_report()
+    return structs.replace(report, verdict=structs.replace(report.verdict, **facts))
 
 
 def test_issue_has_a_title_and_exactly_three_sections() -> None:
@@ -127,9 +135,7 @@ def test_cells_stay_in_their_cell() -> None:
     "kind", ["wrong_result", "process_death", "hang", "stale_graph", "accepts_invalid", "other"]
 )
 def test_every_kind_has_a_title_and_renders(kind: str) -> None:
-    report = data.crash_report()
-    verdict = structs.replace(report.verdict, kind=kind, message="long {} " * 60)
-    report = structs.replace(report, verdict=verdict)
+    report = crash_with(kind=kind, message="long {} " * 60)
     assert 10 < len(render_title(report.to_json())) <= 150
     assert "None" not in issue(report).split("### Error logs")[0].replace("(None)", "")
 
@@ -152,21 +158,45 @@ def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     ],
 )
 def test_a_title_has_the_point_of_a_long_message(said: str, point: str) -> None:
-    report = data.crash_report()
-    verdict = structs.replace(report.verdict, exception="RuntimeError", message=said)
-    title = render_title(structs.replace(report, verdict=verdict).to_json())
+    title = render_title(crash_with(exception="RuntimeError", message=said).to_json())
     assert point in title and len(title) <= 150
     assert not title.partition(point)[2].startswith(".")
 
 
 def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
-    report = data.crash_report()
-    verdict = structs.replace(report.verdict, kind="accepts_invalid", message=None)
+    report = crash_with(kind="accepts_invalid", message=None)
     assert report.repro is not None
     said = structs.replace(report.repro, eager_error="RuntimeError: sizes must match")
-    report = structs.replace(report, verdict=verdict, repro=said)
-    text = issue(report)
+    text = issue(structs.replace(report, repro=said))
     assert "- **Expected**: `RuntimeError: sizes must match`, as in eager mode\n" in text
+
+
+def test_of_an_older_report_the_signature_says_what_eager_raises() -> None:
+    signature = Signature(Kind.ACCEPTS_INVALID, Layer.INDUCTOR, exception="IndexError").text()
+    text = issue(crash_with(kind=Kind.ACCEPTS_INVALID, signature=signature))
+    assert "- **Expected**: the `IndexError` that eager mode raises\n" in text
+
+
+@pytest.mark.parametrize(
+    ("differs", "title"),
+    [
+        ("stride", "output stride differs from eager with"),
+        ("alias", "output aliasing differs from eager with"),
+        (PYTHON_VALUE, "output Python value differs from eager with"),
+        (SIDE_EFFECT, "Python's state after the call differs from eager with"),
+    ],
+)
+def test_a_title_names_what_differs(differs: str, title: str) -> None:
+    signature = Signature(Kind.WRONG_METADATA, Layer.INDUCTOR, property=differs).text()
+    text = issue(crash_with(kind=Kind.WRONG_METADATA, signature=signature))
+    assert text.startswith(f"[inductor] torch.compile: {title} ")
+    assert ("the same state as eager mode leaves" in text) == (differs == SIDE_EFFECT)
+
+
+def test_code_from_the_cache_is_no_missing_guard() -> None:
+    text = issue(crash_with(kind=Kind.STALE_GRAPH, is_from_cache=True))
+    assert text.startswith("[inductor] torch.compile: the cache gives code compiled for other")
+    assert "takes code from its cache" in text and "missing" not in text.partition("###")[0]
 
 
 def test_a_title_says_what_the_failure_needs() -> None:
