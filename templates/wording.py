@@ -435,19 +435,16 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"
         return expected, f"{_exception(verdict)}{said}"
+    rejected = report["repro"].get("eager_error")
+    if rejected:
+        expected = f"{render_code(rejected)}, as in eager mode"
     if kind == Kind.ACCEPTS_INVALID:
-        rejected = report["repro"].get("eager_error")
-        if rejected:
-            expected = f"{render_code(rejected)}, as in eager mode"
-        else:  # as in reports that are older than this key
+        if not rejected:  # as in reports that are older than this key
             error = render_code(_read_detail(verdict)) or "error"
             expected = f"the {error} that eager mode raises"
         return expected, "no error, and a result"
     if kind == Kind.PROCESS_DEATH:
         said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
-        raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
-        if raised:
-            expected = f"{render_code(raised.group(1))}, which eager mode raises"
         return expected, f"the process dies with {_exception(verdict)}{said}"
     if kind == Kind.HANG:
         return "the program comes to an end, as in eager mode", "it does not"

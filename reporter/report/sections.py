@@ -102,8 +102,8 @@ class ReproInfo(Section, frozen=True):
 
     `neighbours` are variants that run in eager mode; those that could not be judged are left out.
     `control` is the command of the control run, the interpreter first, where it is not the same
-    file with `TORCHDYNAMO_DISABLE=1`. `eager_error` is what eager mode says of the program, where
-    the bug is that the compiler does not: class and first line.
+    file with `TORCHDYNAMO_DISABLE=1`. `eager_error` is what eager mode says of a program that it
+    rejects, where the compiled one returns or the process dies: class and first line.
     """
 
     path: str

@@ -163,8 +163,9 @@ def test_a_title_has_the_point_of_a_long_message(said: str, point: str) -> None:
     assert not title.partition(point)[2].startswith(".")
 
 
-def test_what_eager_says_of_a_program_is_what_is_expected() -> None:
-    report = crash_with(kind="accepts_invalid", message=None)
+@pytest.mark.parametrize("kind", [Kind.ACCEPTS_INVALID, Kind.PROCESS_DEATH])
+def test_what_eager_says_of_a_program_is_what_is_expected(kind: Kind) -> None:
+    report = crash_with(kind=kind, message=None)
     assert report.repro is not None
     said = structs.replace(report.repro, eager_error="RuntimeError: sizes must match")
     text = issue(structs.replace(report, repro=said))
