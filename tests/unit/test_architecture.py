@@ -96,10 +96,11 @@ def test_a_room_says_what_lives_there_who_may_import_it_and_what_it_never_does(t
 
 
 @pytest.mark.parametrize("top", PACKAGES)
-def test_lines_of_modules_have_at_most_100_columns(top: str) -> None:
+def test_lines_of_modules_and_templates_have_at_most_100_columns(top: str) -> None:
     long = [
         f"{path.relative_to(ROOT)}:{number}"
-        for path in (ROOT / top).rglob("*.py")
+        for path in (ROOT / top).rglob("*.*")
+        if path.suffix in (".py", ".j2")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > 100
     ]
