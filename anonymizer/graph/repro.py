@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from anonymizer.graph.randomness import write_seed
 from anonymizer.kinds import SILENT, Compiler, Kind
 
 #: The setting without which a worker compiles each graph itself.
@@ -45,7 +46,7 @@ class ReproCheck:
     gradients are asked for (none, sum, randn, or a check of `DERIVATIVES`), `calls` the sizes of
     successive calls where one compiled object is called several times. `compiler` is what makes the
     callable, with the `steps` that an exported program goes through before it is called;
-    `arguments` are then those of torch.export.export.
+    `arguments` are then those of torch.export.export. Random numbers are those of the `seed`.
     """
 
     kind: Kind
@@ -62,6 +63,11 @@ class ReproCheck:
     prelude: str = ""
     compiler: Compiler = Compiler.COMPILE
     steps: tuple[str, ...] = ()
+    seed: int = 0
+
+    def seeds(self) -> tuple[int, int, int]:
+        """Its seed, and those of tangents and of further draws: all that a repro may set."""
+        return self.seed, self.seed + 1, self.seed + 2
 
     def compares_sides(self) -> bool:
         """Whether a compiled run is held against one in eager mode."""
@@ -106,6 +112,9 @@ class ReproBody:
     that are no tensors is compared, and the expression gives the callable alone. With `nested` the
     outputs may lie in containers of any sort. A script calls what it compiles itself: its callable
     is given what compiles, and returns the result with the arguments.
+
+    The seed that `inputs` set is 0 until the text is written (`with_seed`): no edit takes it for a
+    number of the program.
     """
 
     definitions: str
@@ -129,3 +138,8 @@ class ReproBody:
         """The program with another body of `inputs`."""
         texts = (ast.unparse(ast.fix_missing_locations(statement)) for statement in statements)
         return replace(self, inputs=tuple(line for text in texts for line in text.splitlines()))
+
+    def with_seed(self, seed: int) -> ReproBody:
+        """The program with inputs that start from the seed of a check."""
+        own, other = write_seed(0), write_seed(seed)
+        return replace(self, inputs=tuple(other if line == own else line for line in self.inputs))

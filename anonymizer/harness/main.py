@@ -8,6 +8,7 @@ back.
 from __future__ import annotations
 
 from anonymizer.graph.compilation import write_compilation
+from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproCheck, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from collectors.captured import PYTHON_VALUE, SIDE_EFFECT
@@ -137,7 +138,7 @@ def _compare_exact() -> list[str]:
 def _check_derivative(check: ReproCheck) -> list[str]:
     """Finite differences, at the inputs and beside them: at a kink nothing is wrong."""
     return [
-        "torch.manual_seed(0)",
+        write_seed(check.seed),
         "given = inputs()",
         "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
         "wide = (torch.float64, torch.complex128)",

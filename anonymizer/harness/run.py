@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproBody, ReproCheck, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
 
@@ -50,7 +51,7 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     """
     if check.backward in DERIVATIVES:
         returned = f"return {body.callable}(*args)"
-        return ["def run(*args):", *indent(["torch.manual_seed(0)", returned])]
+        return ["def run(*args):", *indent([write_seed(check.seed), returned])]
     if body.state_calls:
         return _run_for_state(body, check)
     if body.is_script:
@@ -80,7 +81,7 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     more = (", calls" if check.calls else "") + (", double=False" if is_widened else "")
     return [
         f"def run(compile{more}):",
-        *indent(["torch.manual_seed(0)", f"model = {made}", *steps, _return(body, check)]),
+        *indent([write_seed(check.seed), f"model = {made}", *steps, _return(body, check)]),
     ]
 
 
@@ -98,14 +99,14 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     steps = [*made, "function = compile(model)", *check.within_contexts(call)]
     return [
         "def run(compile):",
-        *indent(["torch.manual_seed(0)", *steps, f"return str({state})"]),
+        *indent([write_seed(check.seed), *steps, f"return str({state})"]),
     ]
 
 
 def _run_for_script(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile)` of a script, which compiles and calls by itself."""
     steps = [f"out, args = {body.callable}(compile)", *_backward(body, check), _return(body, check)]
-    return ["def run(compile):", *indent(["torch.manual_seed(0)", *steps])]
+    return ["def run(compile):", *indent([write_seed(check.seed), *steps])]
 
 
 # -- arguments in float64 --------------------------------------------------------------------------
@@ -179,7 +180,7 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
     if check.backward == "sum":
         return [outs, "sum(o.sum() for o in outs).backward()"]
     tangents = "[torch.randn(o.shape).to(o.dtype) for o in outs]"
-    return [outs, "torch.manual_seed(1)", f"torch.autograd.backward(outs, {tangents})"]
+    return [outs, write_seed(check.seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
 
 
 def _gradients(body: ReproBody, check: ReproCheck) -> str:

@@ -23,6 +23,7 @@ def render_harness(body: ReproBody, check: ReproCheck) -> str:
     Returns:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
+    body = body.with_seed(check.seed)
     run, main = write_run(body, check), write_main(check)
     run = [*write_helpers(run), *run]
     prelude_imports, prelude = check.split_prelude()

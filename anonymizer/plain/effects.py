@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from anonymizer.graph.containers import is_container, is_object
 from anonymizer.graph.imports import is_used, list_imports
+from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.script import Script, read_script, rename_program
@@ -56,7 +57,7 @@ def render_effect(
             "",
             definitions,
             "",
-            *(["torch.manual_seed(0)"] if re.search(r"\brand|nn\.(?!Module\b)", text) else []),
+            *([write_seed(check.seed)] if re.search(r"\brand|nn\.(?!Module\b)", text) else []),
             *end,
             "",
         ]
@@ -149,7 +150,7 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     read = ["expected, actual = vars(expected), vars(actual)"] if is_object(trees[own]) else []
     return [
         *([script.setup] if script.setup else []),
-        *(line for line in script.statements if not line.startswith("torch.manual_seed(")),
+        *(line for line in script.statements if not is_seed(line)),
         *others,
         *before,
         *check.within_contexts(calls),
@@ -168,5 +169,5 @@ def _inputs(body: ReproBody) -> tuple[list[str], str]:
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple):
         raise ValueError("the inputs are no tuple")
     lines = [ast.unparse(node) for node in made]
-    lines = [line for line in lines if not line.startswith("torch.manual_seed(")]
+    lines = [line for line in lines if not is_seed(line)]
     return lines, ", ".join(ast.unparse(item) for item in last.value.elts)

@@ -23,7 +23,8 @@ class PlainForm(enum.Flag):
     PLAINEST = 0
     #: Each side has inputs, and a module, of its own.
     APART = enum.auto()
-    #: Each side draws the same random numbers: those of seed 0, or of another of `_SEEDS`.
+    #: Each side draws the same random numbers: those of the check's seed, or of another
+    #: of `_SEEDS`.
     RESEED = enum.auto()
     SEED_1 = enum.auto()
     SEED_2 = enum.auto()
@@ -55,7 +56,7 @@ class PlainForm(enum.Flag):
     COUNTED = enum.auto()
 
 
-#: The seeds of a program that draws random numbers: 0, 1 and 2.
+#: The seeds of a program that draws random numbers: those of `ReproCheck.seeds`.
 _SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
 
 

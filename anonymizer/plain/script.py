@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.factory import unwrap_script
-from anonymizer.graph.randomness import draws_random_numbers
+from anonymizer.graph.randomness import draws_random_numbers, is_seed
 from anonymizer.graph.repro import COMPILE, FACTORY, ReproBody, ReproCheck
 from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.function import tidy_functions
@@ -340,7 +340,7 @@ def _in_line(
     plain = [f"{name} = {made.get(name)}" for name, text in arguments if not text]
     others = [text for text in statements if text not in plain]
     in_order = [text for text in statements if text in plain] == plain
-    if in_order and all(text.startswith("torch.manual_seed(") for text in others):
+    if in_order and all(map(is_seed, others)):
         return others, [(name, text or _by_hand(made[name])) for name, text in arguments]
     return statements, arguments
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from anonymizer.graph.compilation import write_compilation, write_export
 from anonymizer.graph.imports import is_used, list_imports
+from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import (
     CACHED,
     DERIVATIVES,
@@ -49,6 +50,7 @@ def render_plain(
     Raises:
         ValueError: the form does not fit the program.
     """
+    body = body.with_seed(check.seed)
     if not keeps_names:
         body = shorten_names(body, check)
     if body.state_calls:
@@ -75,10 +77,10 @@ class _Writer:
         prelude_imports, prelude = check.split_prelude()
         end = self._end()
         parts = [*check.settings(), *filter(None, (prelude, script.definitions))]
-        is_seeded = any(one.startswith("torch.manual_seed(") for one in script.statements)
+        is_seeded = any(map(is_seed, script.statements))
         draws = script.draws_weights or script.draws_inputs and not is_seeded
         if draws and PlainForm.UNSEEDED not in self.form:
-            end = ["torch.manual_seed(0)", *end]
+            end = [write_seed(check.seed), *end]
         text = "\n".join([*parts, *end])
         known = [one for one in (*script.imports, *prelude_imports) if is_used(one, text)]
         imports = list_imports(text, (*known, *check.setting_imports()))
@@ -324,8 +326,10 @@ class _Writer:
         return [*grads, self._close("actual", "expected")]
 
     def _seed(self) -> str:
-        number = 1 if PlainForm.SEED_1 in self.form else 2 if PlainForm.SEED_2 in self.form else 0
-        return f"torch.manual_seed({number})"
+        own, second, third = self.check.seeds()
+        if PlainForm.SEED_1 in self.form:
+            return write_seed(second)
+        return write_seed(third if PlainForm.SEED_2 in self.form else own)
 
     def _leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
@@ -345,14 +349,14 @@ class _Writer:
         elif PlainForm.SEVERAL in self.form:
             lines += [
                 f"    outs = [out for out in {call} if out.requires_grad]",
-                "    torch.manual_seed(1)",
+                f"    {write_seed(self.check.seeds()[1])}",
                 "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
                 f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents))",
             ]
         else:
             lines += [
                 f"    out = {call}",
-                "    torch.manual_seed(1)",
+                f"    {write_seed(self.check.seeds()[1])}",
                 f"    grads.append(torch.autograd.grad(out, {leaves}, torch.randn_like(out)))",
             ]
         return [*lines, "torch.testing.assert_close(*grads)"]

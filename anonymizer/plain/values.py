@@ -8,6 +8,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Iterator
 
+from anonymizer.graph.randomness import is_seed
 from anonymizer.graph.repro import ReproBody
 
 #: A plainer maker of a tensor, from the random one and the whole expression, in which that may be
@@ -58,7 +59,7 @@ def _without_idle_seed(body: ReproBody, function: ast.FunctionDef) -> ReproBody:
     return body.with_inputs(
         statement
         for statement in function.body
-        if still_random or not ast.unparse(statement).startswith("torch.manual_seed(")
+        if still_random or not is_seed(ast.unparse(statement))
     )
 
 

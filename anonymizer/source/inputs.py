@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, TypedDict
 
+from anonymizer.graph.randomness import write_seed
 from anonymizer.source.objects.syntax import parse_expression
 from anonymizer.source.objects.tensors import (
     write_flat_storage,
@@ -72,7 +73,7 @@ class InputsWriter:
         made = _Inputs(self, {**self.tensors, **(changed or {})}, frozenset(exact), lines)
         texts = [made.write(each) for each in args]
         listed = ", ".join(texts) + ("," if len(texts) == 1 else "")
-        seed = ["torch.manual_seed(0)"] if lines else []
+        seed = [write_seed(0)] if lines else []
         text = "\n".join([*seed, *lines, f"return ({listed})"])
         body = "\n".join("    " + line for line in text.splitlines())
         (function,) = ast.parse("def inputs():\n" + body).body

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation
 
+#: `torch.manual_seed` takes numbers below 2**64, and a repro may count on from its seed.
+_ABOVE_SEEDS = 2**63
+
 
 def read_nonempty_text(value: object) -> str:
     """A text that is not empty. Raises ValueError for anything else."""
@@ -86,8 +89,11 @@ def read_count(value: object) -> int:
 
 
 def read_seed(value: object) -> int:
-    """A whole number of at least 0. Raises ValueError for anything else."""
-    return _whole(value, 0)
+    """A whole number of at least 0 and below 2**63. Raises ValueError for anything else."""
+    seed = _whole(value, 0)
+    if seed >= _ABOVE_SEEDS:
+        raise ValueError("a whole number below 2**63")
+    return seed
 
 
 def _whole(value: object, least: int) -> int:

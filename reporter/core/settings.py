@@ -202,7 +202,7 @@ class WorkOptions:
         setting_readers.read_seed,
         "--seed",
         metavar="N",
-        help="Seed of everything random.  [default: 0]",
+        help="Seed that repros set before they draw random numbers.  [default: 0]",
     )
     quick: bool = _option(
         False,

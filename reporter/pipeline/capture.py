@@ -142,7 +142,7 @@ def _gather_material(
     _check_allowed(allowed, tensors.get("tensors", {}))
     captures = tuple(capture_graphs(diagnosis, run.work.timeout / 2, allowed))
     words = frozenset(answer.get("vocabulary", ()))
-    check = build_check(diagnosis, answer.get("environment"), words=words)
+    check = build_check(diagnosis, answer.get("environment"), words, run.work.seed)
     script = str(entry.script) if entry.script is not None else None
     return ProgramMaterial(
         check,

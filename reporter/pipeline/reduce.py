@@ -72,14 +72,15 @@ class ProgramSearch:
         journal: Journal | None,
         on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
-        assert captured.verdict.signature is not None and captured.material.check is not None
+        check = captured.material.check
+        assert captured.verdict.signature is not None and check is not None
         self.captured = captured
         self.run = run
         self.workers = workers
         self.progress = run.progress
         self.as_whole = captured.material.whole is not None
         shows = make_matcher(captured.verdict.signature)
-        self.others = OtherFailures(captured.verdict.signature)
+        self.others = OtherFailures(captured.verdict.signature, check.seeds())
         self.size = ""
         refusals = Refusals(workers.contrasts, shows)
         #: (candidates settled, tensor operations, lines), each time the program got smaller

@@ -27,10 +27,12 @@ def build_check(
     diagnosis: Diagnosis,
     environment: EnvironmentFacts | None,
     words: Collection[str] = (),
+    seed: int = 0,
 ) -> ReproCheck:
     """The check of a diagnosis: same kind, and the settings that the recorded call ran under.
 
-    `words` are those of torch's own interface, the only texts that arguments keep.
+    `words` are those of torch's own interface, the only texts that arguments keep; a repro starts
+    from the `seed`.
     """
     finding, ladder = diagnosis.finding, diagnosis.ladder
     assert finding is not None and ladder is not None
@@ -52,6 +54,7 @@ def build_check(
         ),
         eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
         prelude=write_settings(finding.context, environment),
+        seed=seed,
     )
 
 

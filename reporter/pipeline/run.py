@@ -95,6 +95,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     is_resumed = output is not None and options.resume
     resumed = CapturedCall.load(output / PRIVATE / RECORDING) if output and is_resumed else None
     others: tuple[interpreter.InterpreterInfo, ...] = ()
+    refuse_other_seed(options, resumed)
     if output is None:
         info = prepare(options)
     else:
@@ -135,6 +136,19 @@ def prepare(options: Options) -> interpreter.InterpreterInfo:
 def open_working_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder for working files that goes away with the run."""
     return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)
+
+
+def refuse_other_seed(options: WorkOptions, resumed: CapturedCall | None) -> None:
+    """Ends a resumed run, which keeps the seed that it began with, where it is asked for another.
+
+    Raises UsageError.
+    """
+    check = resumed.material.check if resumed is not None else None
+    if check is not None and options.seed not in (0, check.seed):
+        raise UsageError(
+            f"--seed is not that of the interrupted run ({check.seed}); give the same again, or"
+            " start anew without --resume"
+        )
 
 
 def resolve_interpreters(

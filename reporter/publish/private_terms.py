@@ -48,8 +48,10 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
     )
     whole = captured.material.whole
     traced = _allowed_values(whole["trace"]["tensors"] if whole and "trace" in whole else ())
+    check = captured.material.check
+    seeds = check.seeds() if check is not None else ()  # the user has chosen them for the repro
     return terms.without_numbers(
-        [*find_left_over(captured, built), *built.numbers_left, *named, *traced]
+        [*find_left_over(captured, built), *built.numbers_left, *named, *traced, *seeds]
     )
 
 

@@ -9,6 +9,7 @@ asked about.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,10 +52,14 @@ def _is_internal(answer: Answer) -> bool:
 
 
 class OtherFailures:
-    """Collects other failures than `wanted` while candidates run, as long as it is `listening`."""
+    """Collects other failures than `wanted` while candidates run, as long as it is `listening`.
+    `seeds` are those that candidates set.
+    """
 
-    def __init__(self, wanted: Signature) -> None:
+    def __init__(self, wanted: Signature, seeds: Collection[int] = ()) -> None:
         self.wanted = wanted
+        #: What every candidate has beside the numbers of its program.
+        self._of_the_text = {CannotJudgeError.exit_code, *seeds}
         self.listening = True
         self._found: dict[str, OtherFailure] = {}
 
@@ -98,7 +103,8 @@ class OtherFailures:
         One that still has numbers of the private program is left out: nothing has asked whether it
         needs them.
         """
-        public = (other for other in self._found.values() if _has_plain_numbers(other.text))
+        found = self._found.values()
+        public = [other for other in found if _has_plain_numbers(other.text, self._of_the_text)]
         smallest = sorted(public, key=lambda other: (len(other.text), other.text))
         kept = []
         for other in smallest[:MOST]:
@@ -115,11 +121,11 @@ class OtherFailures:
         return tuple(kept)
 
 
-def _has_plain_numbers(text: str) -> bool:
-    """Whether each number of a program is a small whole one or one of two digits."""
+def _has_plain_numbers(text: str, others: Collection[int]) -> bool:
+    """Whether each number of a program is a small whole one, one of two digits or of the others."""
     numbers = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
     return all(
-        is_simple(number) or number == CannotJudgeError.exit_code  # a harness has it
+        is_simple(number) or number in others
         for number in numbers
         if isinstance(number, (int, float))
     )

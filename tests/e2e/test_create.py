@@ -5,6 +5,7 @@ reader demands.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,17 @@ def test_what_used_to_end_without_a_repro_or_with_another_fault(
         assert "while it runs" in created.document["verdict"]["summary"]
     if name == "needs_its_indices":
         assert "which are yours" in created.talk
+
+
+@pytest.mark.slow
+def test_a_repro_that_draws_random_numbers_starts_from_the_seed_of_the_user(tmp_path: Path) -> None:
+    created = create("memory_budget_dropout_grad", tmp_path, None, "--quick", "--seed", "7")
+    check_report(created)
+    assert created.document["verdict"]["kind"] == "wrong_gradient"
+    assert created.document["repro"]["verified_cold"]
+    assert "torch.manual_seed(7)\nx = torch.rand" in created.repro
+    seeds = re.findall(r"manual_seed\((\d+)\)", "\n".join(created.outgoing().values()))
+    assert set(seeds) <= {"7", "8", "9"}
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -60,6 +62,34 @@ def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
     body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), False)
     text = render_harness(body, ReproCheck("wrong_metadata", property="is_leaf"))
     assert "torch.set_grad_enabled(True)\n    args = inputs()" in text
+
+
+def seeds_in(text: str) -> list[int]:
+    return [int(seed) for seed in re.findall(r"torch\.manual_seed\((\d+)\)", text)]
+
+
+SEEDED = ("torch.manual_seed(0)", "x = torch.randn(2)", "return (x,)")
+HARNESSES: list[tuple[dict[str, Any], dict[str, Any], list[int]]] = [
+    ({}, {}, [7, 7]),
+    ({}, {"kind": "wrong_gradient", "backward": "sum"}, [7, 7]),
+    ({}, {"kind": "wrong_gradient", "backward": "randn"}, [7, 7, 8]),  # the tangents are others
+    ({}, {"kind": "wrong_gradient", "backward": "gradcheck", "compiler": "eager"}, [7, 7, 7]),
+    ({"state_calls": 1}, {"kind": "wrong_metadata", "property": "side effect"}, [7, 7]),
+    ({"is_script": True}, {"backward": "randn"}, [7, 7, 8]),
+]
+
+
+@pytest.mark.parametrize(("more", "checked", "seeds"), HARNESSES)
+def test_a_harness_starts_from_the_seed_of_its_check(
+    more: dict[str, Any], checked: dict[str, Any], seeds: list[int]
+) -> None:
+    body = ReproBody("def repro(x):\n    return x + 1", "repro", SEEDED, False, **more)
+    check = ReproCheck(**{"kind": "wrong_result", **checked})
+    text = render_harness(body, replace(check, seed=7))
+    compile(text, "repro", "exec")
+    assert seeds_in(text) == seeds
+    # so no answer in a journal is that of another seed
+    assert seeds_in(render_harness(body, check)) == [seed - 7 for seed in seeds]
 
 
 def test_only_what_holds_two_sides_against_each_other_compares_them() -> None:

@@ -435,6 +435,50 @@ def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_s
     assert not any(PlainForm.RESEED in form for form in list_plain_forms(check, draws=False))
 
 
+RANDOM = ReproBody(
+    "def repro(x):\n    return F.dropout(x)",
+    "repro",
+    ("return (torch.randn(2).requires_grad_(),)",),
+    False,
+)
+SEEDED = replace(
+    RANDOM,
+    definitions="def repro(x):\n    return x + 1",
+    inputs=("torch.manual_seed(0)", "x = torch.randn(2)", "return (x,)"),
+)
+EFFECT = ReproBody(
+    "def program():\n    state = []\n\n    def repro(x):\n        state.append(torch.rand(2))\n\n"
+    "    return (repro, lambda: len(state))",
+    "program()",
+    ("torch.manual_seed(0)", "x = torch.ones(2)", "return (x,)"),
+    False,
+    state_calls=1,
+)
+SEEDS = [
+    (MODULE, "none", PlainForm.PLAINEST, [7]),
+    (MODULE, "none", PlainForm.UNSEEDED, []),
+    (RANDOM, "none", PlainForm.PLAINEST, [7]),
+    (SEEDED, "none", PlainForm.PLAINEST, [7]),
+    (RANDOM, "none", PlainForm.RESEED, [7, 7, 7]),
+    (RANDOM, "none", PlainForm.RESEED | PlainForm.SEED_1, [7, 8, 8]),
+    (RANDOM, "sum", PlainForm.RESEED | PlainForm.SEED_2, [7, 9, 9]),
+    (RANDOM, "sum", PlainForm.IN_TURN | PlainForm.RESEED, [7, 7]),
+    (RANDOM, "randn", PlainForm.IN_TURN, [7, 8]),  # the tangents are others
+    (RANDOM, "randn", PlainForm.IN_TURN | PlainForm.SEVERAL, [7, 8]),
+    (EFFECT, "none", PlainForm.PLAINEST, [7]),
+]
+
+
+@pytest.mark.parametrize(("body", "backward", "form", "seeds"), SEEDS)
+def test_a_plain_form_starts_from_the_seed_of_its_check(
+    body: ReproBody, backward: str, form: PlainForm, seeds: list[int]
+) -> None:
+    kind = "wrong_metadata" if body.state_calls else "wrong_result"
+    text = render_plain(body, ReproCheck(kind, backward=backward, seed=7), form)
+    found = re.findall(r"torch\.manual_seed\((\d+)\)", text)
+    assert [int(seed) for seed in found] == seeds
+
+
 @pytest.mark.parametrize("made", ["Repro()", "Repro().eval()"])
 def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
     body = ReproBody(

@@ -72,6 +72,7 @@ def test_the_script_and_what_is_meant_for_one_run_only_come_from_the_command_lin
 READS: list[tuple[str, object, object]] = [
     ("jobs", "3", 3),
     ("jobs", 3, 3),
+    ("seed", "7", 7),
     ("timeout", "0.5", 0.5),
     ("timeout", 60, 60.0),
     ("json", "yes", True),
@@ -99,6 +100,7 @@ REFUSALS: list[tuple[str, object]] = [
     ("jobs", True),
     ("jobs", "many"),
     ("seed", "-1"),
+    ("seed", str(2**63)),
     ("timeout", "0"),
     ("timeout", "nan"),
     ("timeout", "inf"),

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from anonymizer.graph.repro import ReproCheck
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import Options
 from reporter.execution import interpreter
-from reporter.pipeline.run import resolve_interpreters
+from reporter.pipeline.run import refuse_other_seed, resolve_interpreters
 from reporter.report.captured_call import (
     CapturedCall,
     CapturedVerdict,
@@ -223,6 +224,19 @@ def test_a_resumed_run_keeps_the_interpreters_it_began_with(
         assert (info.path, [item.path for item in others]) == (here, [old])
     message = refusal(lambda: resolve_interpreters(Options(differs_from=(new,)), begun))
     assert str(old) in message and "start anew without --resume" in message
+
+
+def test_a_resumed_run_keeps_the_seed_it_began_with() -> None:
+    begun = CapturedCall(
+        CapturedVerdict(Kind.CRASH, Layer.INDUCTOR, "", True),
+        ProgramMaterial(check=ReproCheck(Kind.CRASH, seed=7)),
+        Surroundings(""),
+    )
+    for seed in (0, 7):  # 0 is what the option is when it is not given
+        refuse_other_seed(Options(seed=seed), begun)
+    refuse_other_seed(Options(seed=8), None)
+    message = refusal(lambda: refuse_other_seed(Options(seed=8), begun))
+    assert "interrupted run (7)" in message and "start anew without --resume" in message
 
 
 SCRIPTS: list[tuple[bytes, str]] = [

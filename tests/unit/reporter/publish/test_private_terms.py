@@ -1,19 +1,30 @@
-"""Sizes of private tensors that a repro keeps are listed, however its text writes them."""
+"""Sizes of private tensors that a repro keeps are listed, however its text writes them; its
+seeds are the user's choice.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from reporter.publish.private_terms import find_left_over
+from anonymizer.graph.repro import ReproCheck
+from reporter.core.kinds import Kind
+from reporter.core.settings import IssueOptions
+from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.result import BuiltRepro
 from reporter.report.captured_call import CapturedCall
 from tests.support.places import DATA
 
 FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
+
+
+def built_of(text: str) -> BuiltRepro:
+    parts = {"program": SimpleNamespace(text=text), "search": SimpleNamespace(others=())}
+    return cast(BuiltRepro, SimpleNamespace(**parts, numbers_left=()))
 
 
 @pytest.mark.parametrize(
@@ -28,8 +39,14 @@ FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 def test_a_size_of_the_program_is_listed(text: str, left: list[int]) -> None:
     graph: Any = {"inputs": [{"shape": [2, 648]}]}
     material = replace(FOOBAR.material, captures=((graph, {"replay": False}),))
-    built = cast(
-        BuiltRepro,
-        SimpleNamespace(program=SimpleNamespace(text=text), search=SimpleNamespace(others=())),
-    )
-    assert find_left_over(replace(FOOBAR, material=material), built) == left
+    assert find_left_over(replace(FOOBAR, material=material), built_of(text)) == left
+
+
+@pytest.mark.parametrize("seed", [20_260_419, 0])
+def test_a_seed_is_no_private_number_where_the_user_asks_for_it(seed: int, tmp_path: Path) -> None:
+    check = ReproCheck(Kind.CRASH, seed=seed)
+    sources = {"train.py": "torch.manual_seed(20260419)\nsteps = 20260423"}
+    captured = replace(FOOBAR, material=replace(FOOBAR.material, check=check, sources=sources))
+    terms = collect_terms(IssueOptions(), captured, built_of("x = 1"), tmp_path)
+    assert (20_260_419 in terms.numbers) == (seed == 0)
+    assert 20_260_423 in terms.numbers
