@@ -132,11 +132,11 @@ class _Rewriter(ast.NodeTransformer):
         if name in self.done:
             return self.done[name]
         node = self.functions[name]
-        public = self.names.variable(name, prefix)
+        public = self.names.name_variable(name, prefix)
         self.done[name] = public
         outer, self.local = self.local, _find_assigned(node)
         for argument in _arguments(node):
-            self.names.variable(argument.arg, _role(argument))
+            self.names.name_variable(argument.arg, _role(argument))
         made = copy.deepcopy(node)
         made.name = public
         made.args = self.visit(made.args)
@@ -150,11 +150,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.arg:
         annotation = "constexpr" in ast.unparse(node.annotation) if node.annotation else False
         note = ast.parse("tl.constexpr", mode="eval").body if annotation else None
-        return ast.arg(arg=self.names.variable(node.arg, _role(node)), annotation=note)
+        return ast.arg(arg=self.names.name_variable(node.arg, _role(node)), annotation=note)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.local:
-            return ast.Name(self.names.variable(node.id, "value"), node.ctx)
+            return ast.Name(self.names.name_variable(node.id, "value"), node.ctx)
         if node.id in self.modules:
             return ast.parse(self.modules[node.id], mode="eval").body
         if node.id in self.functions:
@@ -174,7 +174,7 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(inner, ast.Constant):
             raise KernelNotPublicError("it uses a module's variable that is not a plain constant")
         if name not in self.done:
-            self.done[name] = self.names.variable(name, "CONSTANT")
+            self.done[name] = self.names.name_variable(name, "CONSTANT")
             literal = ast.unparse(self.visit(inner))
             self.texts.append(f"{self.done[name]} = tl.constexpr({literal})")
         return ast.Name(self.done[name], context)
@@ -186,7 +186,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
         known = node.arg is None or node.arg in self.vocabulary
-        arg = node.arg if known else self.names.variable(str(node.arg), "arg")
+        arg = node.arg if known else self.names.name_variable(str(node.arg), "arg")
         return ast.keyword(arg, self.visit(node.value))
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:

@@ -104,7 +104,7 @@ def drop_elements(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         found: list[Any] = []
-        roots = (each.definitions, *each.arguments())
+        roots = (each.definitions, *each.list_arguments())
         for node in (part for root in roots for part in ast.walk(root)):
             if (
                 isinstance(node, (ast.Tuple, ast.List))

@@ -52,22 +52,22 @@ def build_candidate(
         made = tidy(made)
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)  # `3[1]`, which no run would get past
-            compile(made.definitions_text(), "<candidate>", "exec")
+            compile(made.write_definitions(), "<candidate>", "exec")
     except (SyntaxError, ValueError, IndexError):
         return None
     if find_undefined(made) - find_undefined(program):
         return None
     same = (
-        made.definitions_text() == program.definitions_text()
-        and made.inputs_lines() == program.inputs_lines()
+        made.write_definitions() == program.write_definitions()
+        and made.write_inputs() == program.write_inputs()
     )
     return None if same and made.callable_expression == program.callable_expression else made
 
 
 def _key(program: SourceProgram) -> tuple[str, str, str]:
     return (
-        program.definitions_text(),
-        "\n".join(program.inputs_lines()),
+        program.write_definitions(),
+        "\n".join(program.write_inputs()),
         program.callable_expression,
     )
 
@@ -76,8 +76,8 @@ def _proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
         found = build_candidate(
             program,
-            made.definitions_text(),
-            "\n".join(made.inputs_lines()),
+            made.write_definitions(),
+            "\n".join(made.write_inputs()),
             made.callable_expression,
         )
         if found is not None:
@@ -95,16 +95,16 @@ def drop_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
         state_calls=body.state_calls,
         sizes=body.sizes,
     )
-    count = program.statements()
+    count = program.count_statements()
     for made in _proposals(program, _simplify_and_drop):
-        if made.statements() < count and made.arguments():
+        if made.count_statements() < count and made.list_arguments():
             smaller = replace(
                 body,
-                definitions=made.definitions_text(),
+                definitions=made.write_definitions(),
                 callable=made.callable_expression,
-                inputs=tuple(made.inputs_lines()),
+                inputs=tuple(made.write_inputs()),
             )
-            yield smaller, made.statements()
+            yield smaller, made.count_statements()
 
 
 def _simplify_and_drop(program: SourceProgram) -> Iterator[SourceProgram]:

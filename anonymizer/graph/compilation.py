@@ -39,7 +39,7 @@ def write_compilation(check: ReproCheck, model: str, args: str) -> str:
         args: the text of a tuple, the arguments that it is exported for.
     """
     if check.compiler == Compiler.COMPILE:
-        return f"torch.compile({model}{check.keywords()})"
+        return f"torch.compile({model}{check.write_arguments()})"
     if check.compiler == Compiler.EAGER:
         return model
     made = write_export(check, model, args)
@@ -54,7 +54,7 @@ def write_export(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
     of a package, or a model of Compiler.ONNX, which returns a tuple.
     """
-    options = check.keywords().replace(" in args]", f" in {args}]")
+    options = check.write_arguments().replace(" in args]", f" in {args}]")
     if check.compiler == Compiler.ONNX and check.steps == ("onnx",):
         return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
     export = "draft_export" if "draft" in check.steps else "export"

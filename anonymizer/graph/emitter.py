@@ -42,7 +42,7 @@ class Emitter:
         self.graph = graph
         self.text: dict[str, str] = {}
         self.expressions = ExpressionWriter(self.text.__getitem__)
-        self.users = graph.users()
+        self.users = graph.map_users()
         self.layers: Counter[str] = Counter()
         self.init: list[str] = []
         self.matches = {

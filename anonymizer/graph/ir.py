@@ -229,7 +229,7 @@ class Graph:
     def _by_name(self) -> Mapping[str, Node | Input]:
         return {**{node.name: node for node in self.nodes}, **{i.name: i for i in self.inputs}}
 
-    def names(self) -> tuple[str, ...]:
+    def list_names(self) -> tuple[str, ...]:
         """The names of all values, inputs first."""
         return (*(item.name for item in self.inputs), *(node.name for node in self.nodes))
 
@@ -243,7 +243,7 @@ class Graph:
         found = self._by_name.get(name)
         return found if isinstance(found, Input) else None
 
-    def users(self) -> dict[str, list[str]]:
+    def map_users(self) -> dict[str, list[str]]:
         """Name of a value -> names of the nodes that read it, in order.
 
         What nobody reads is not there.

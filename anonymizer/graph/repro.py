@@ -78,16 +78,16 @@ class ReproCheck:
         """The check with one torch.compile argument left at its default."""
         return replace(self, arguments=tuple(item for item in self.arguments if item[0] != name))
 
-    def keywords(self) -> str:
-        """The `arguments` as they stand behind another one: `, dynamic=True`."""
+    def write_arguments(self) -> str:
+        """The `arguments` as text behind another argument: `, dynamic=True`."""
         return "".join(f", {name}={value}" for name, value in self.arguments)
 
-    def settings(self) -> list[str]:
+    def write_config(self) -> list[str]:
         """The statements that set `config`."""
         return [f"{name} = {value}" for name, value in self.config]
 
-    def setting_imports(self) -> set[str]:
-        """The import statements that `settings` need."""
+    def write_config_imports(self) -> set[str]:
+        """The import statements that those of `write_config` need."""
         return {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.config}
 
     def split_prelude(self) -> tuple[list[str], str]:

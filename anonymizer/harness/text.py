@@ -28,11 +28,11 @@ def render_harness(body: ReproBody, check: ReproCheck) -> str:
     run = [*write_helpers(run), *run]
     prelude_imports, prelude = check.split_prelude()
     text = "\n".join([*run, *main, body.definitions, prelude, *body.inputs])
-    known = {*body.imports, *prelude_imports, *check.setting_imports()}
+    known = {*body.imports, *prelude_imports, *check.write_config_imports()}
     if any("assert same(" in line for line in main):
         known.add("from torch._dynamo.utils import same")
     parameters = ", ".join(f"{name}={size}" for name, size in body.sizes)
-    lines = [*list_imports(text, known), "", *check.settings(), "", ""]
+    lines = [*list_imports(text, known), "", *check.write_config(), "", ""]
     if prelude:
         lines += [prelude, "", ""]
     lines += [body.definitions, "", ""]

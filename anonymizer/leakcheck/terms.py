@@ -133,15 +133,15 @@ def collect_private_terms(
         sizes: of the private tensors, wherever the program has them from; evidence unless they are
             everybody's.
     """
-    collector = _Collector(vocabulary)
+    collector = _TermCollector(vocabulary)
     for path, text in sources.items():
-        collector.path(path)
-        collector.source(text)
+        collector.add_path(path)
+        collector.add_source(text)
     for term in extra:
-        collector.extra(term)
+        collector.add_extra(term)
     for size in sizes:
-        collector.number(size)
-    return collector.terms()
+        collector.add_number(size)
+    return collector.build()
 
 
 def collect_surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) -> Terms:
@@ -155,13 +155,13 @@ def collect_surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) 
         names: texts of any kind.
         public: words that may leave.
     """
-    collector = _Collector(frozenset(public))
+    collector = _TermCollector(frozenset(public))
     for name in names:
-        collector.surrounding(name)
-    return collector.terms()
+        collector.add_surrounding(name)
+    return collector.build()
 
 
-class _Collector:
+class _TermCollector:
     """Sorts what a program consists of into the kinds of `Terms`."""
 
     def __init__(self, vocabulary: frozenset[str]) -> None:
@@ -181,7 +181,7 @@ class _Collector:
         self.numbers: set[float] = set()
         self.code_numbers: set[float] = set()
 
-    def terms(self) -> Terms:
+    def build(self) -> Terms:
         return Terms(
             names=self.names,
             code_names=self.code_names,
@@ -196,7 +196,7 @@ class _Collector:
 
     # What counts as rare
 
-    def _rare(self, word: str, least: int = 5) -> bool:
+    def _is_rare(self, word: str, least: int = 5) -> bool:
         if len(word) < least or not word.isalpha() or word in self.folded:
             return False
         return not is_common(word, self.common)
@@ -219,83 +219,83 @@ class _Collector:
         ):
             return False
         parts = split_identifier(piece)
-        if any(self._rare(part, least=4) for part in parts) or _LONG_DIGITS.search(piece):
+        if any(self._is_rare(part, least=4) for part in parts) or _LONG_DIGITS.search(piece):
             return True
         odd = any(part.isalpha() and not is_common(part, self.common) for part in parts)
         return odd and bool(re.search(r"\d{2}", piece))
 
     # Sources
 
-    def path(self, path: str) -> None:
+    def add_path(self, path: str) -> None:
         """A file name and the folders above it, which are often named after the project."""
         pure = PurePath(path.replace("\\", "/"))
-        self._words([part for piece in pure.parts for part in split_identifier(piece)])
-        if any(self._rare(part, least=4) for part in split_identifier(pure.stem)):
+        self._add_words([part for piece in pure.parts for part in split_identifier(piece)])
+        if any(self._is_rare(part, least=4) for part in split_identifier(pure.stem)):
             self.strings[pure.name] = "file name"
-            self.name(pure.stem, defined=True, kind="file name")
+            self.add_name(pure.stem, defined=True, kind="file name")
 
-    def extra(self, term: str) -> None:
+    def add_extra(self, term: str) -> None:
         term = term.strip()
         if len(term) < 3:
             return
         (self.names if re.fullmatch(r"\w+", term) else self.strings)[term] = "extra"
-        self._words(split_identifier(term))
+        self._add_words(split_identifier(term))
 
-    def surrounding(self, text: str) -> None:
+    def add_surrounding(self, text: str) -> None:
         """A name or a value from around the program; see `collect_surrounding_terms`."""
         for piece in {text.strip(), *_pieces(text)}:
-            words = [part for part in split_identifier(piece) if self._rare(part)]
+            words = [part for part in split_identifier(piece) if self._is_rare(part)]
             if words and len(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
                 target = self.names if re.fullmatch(r"\w+", piece) else self.strings
                 target[piece] = "surroundings"
-            self._words(words)
+            self._add_words(words)
             if piece.isalpha():  # camel case in the name of a person or a product
-                self._words([piece.lower()])
+                self._add_words([piece.lower()])
 
-    def source(self, text: str) -> None:
+    def add_source(self, text: str) -> None:
         """A program's text.
 
         What cannot be parsed is read as prose, so nothing in it is passed over.
         """
         for comment in _comments(text):
-            self.text(comment)
+            self.add_text(comment)
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
-            self.text(text)
+            self.add_text(text)
             for name in set(re.findall(r"[^\W\d]\w+", text)):
-                self.name(name, defined=False)
+                self.add_name(name, defined=False)
             return
         for node in ast.walk(tree):
-            self._node(node)
+            self._add_node(node)
 
-    def _node(self, node: ast.AST) -> None:
+    def _add_node(self, node: ast.AST) -> None:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            self.name(node.name, defined=True)
+            self.add_name(node.name, defined=True)
         elif isinstance(node, ast.Attribute):
-            self.name(node.attr, defined=isinstance(node.ctx, ast.Store))
+            self.add_name(node.attr, defined=isinstance(node.ctx, ast.Store))
         elif isinstance(node, ast.Name):
-            self.name(node.id, defined=False)
+            self.add_name(node.id, defined=False)
         elif isinstance(node, ast.Call):
-            self._call(node)
+            self._add_call(node)
         elif isinstance(node, (ast.arg, ast.keyword)) and node.arg:
-            self.name(node.arg, defined=False)
+            self.add_name(node.arg, defined=False)
         elif isinstance(node, ast.ImportFrom) and not self._is_public_module(node.module or ""):
             for name in (*(node.module or "").split("."), *(alias.name for alias in node.names)):
-                self.name(name, defined=True)
+                self.add_name(name, defined=True)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if not self._is_public_module(alias.name):
                     for name in alias.name.split("."):
-                        self.name(name, defined=True)
+                        self.add_name(name, defined=True)
         elif isinstance(node, ast.alias) and node.asname:
-            self.name(node.asname, defined=False)
+            self.add_name(node.asname, defined=False)
         elif isinstance(node, ast.ExceptHandler) and node.name:
-            self.name(node.name, defined=False)
+            self.add_name(node.name, defined=False)
         elif isinstance(node, ast.Constant):
-            self._constant(node.value)
+            self._add_constant(node.value)
 
-    def _call(self, node: ast.Call) -> None:
+    def _add_call(self, node: ast.Call) -> None:
         """`register_buffer("slopes", …)` defines an attribute as much as an assignment does."""
         called = (
             node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -303,27 +303,28 @@ class _Collector:
         if called in _DEFINING_CALLS:
             for argument in node.args[:2]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    self.name(argument.value, defined=True)
+                    self.add_name(argument.value, defined=True)
 
     def _is_public_module(self, module: str) -> bool:
         root = module.split(".")[0]
         return root in public.PUBLIC_PACKAGES or root in public.load_python()
 
-    def _constant(self, value: object) -> None:
+    def _add_constant(self, value: object) -> None:
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if isinstance(value, str) and _is_program(value):
-            self.source(textwrap.dedent(value))  # for `exec`: its names tell, its grammar does not
+            # for `exec`: its names tell, its grammar does not
+            self.add_source(textwrap.dedent(value))
         elif isinstance(value, str):
-            self.text(value, constant=True)
+            self.add_text(value, constant=True)
         elif isinstance(value, complex):
-            self.number(value.imag)
+            self.add_number(value.imag)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            self.number(value)
+            self.add_number(value)
 
     # Terms
 
-    def name(self, name: str, defined: bool, kind: str = "name") -> None:
+    def add_name(self, name: str, defined: bool, kind: str = "name") -> None:
         """An identifier; `defined` when the program brought it into the world as a class, function
         or attribute.
         """
@@ -334,47 +335,47 @@ class _Collector:
         parts = split_identifier(name)
         plain = name.isalpha() and name.islower()
         compound = not plain and len([part for part in parts if len(part) > 1]) > 1
-        self._words(parts)
+        self._add_words(parts)
         if compound or (defined and not plain):
             self.names[name] = kind
-        elif defined or any(self._rare(part, least=4) for part in parts):
+        elif defined or any(self._is_rare(part, least=4) for part in parts):
             self.code_names[name] = kind
 
-    def _words(self, words: Iterable[str]) -> None:
-        self.words.update(word for word in words if self._rare(word))
+    def _add_words(self, words: Iterable[str]) -> None:
+        self.words.update(word for word in words if self._is_rare(word))
 
-    def text(self, text: str, constant: bool = False) -> None:
+    def add_text(self, text: str, constant: bool = False) -> None:
         """A string constant, a comment or a docstring: the whole, its pieces, its rare words, its
         phrases.
         """
         if public.is_canonical_einsum(text.replace(" ", "")):
             return
         if constant:
-            self._whole(text.strip())
+            self._add_whole(text.strip())
         for piece in _pieces(text):
             if len(piece) >= 5 and self._identifies(piece):
                 (self.names if re.fullmatch(r"\w+", piece) else self.strings)[piece] = "text"
         words = split_prose(text)
-        self._words(
+        self._add_words(
             part
             for word in re.findall(r"[^\W\d_]+", text)
             for part in (*split_identifier(word), word.lower())
         )
         for index in range(len(words) - PHRASE + 1):
             phrase = tuple(words[index : index + PHRASE])
-            if any(self._telling(word) for word in phrase):
+            if any(self._is_telling(word) for word in phrase):
                 self.phrases.add(phrase)
         for index in range(len(words) - PLAIN_PHRASE + 1):
             self.code_phrases.add(tuple(words[index : index + PLAIN_PHRASE]))
 
-    def _telling(self, word: str) -> bool:
+    def _is_telling(self, word: str) -> bool:
         if self._is_known(word) or _PUBLIC_TOKEN.fullmatch(word):
             return bool(re.fullmatch(r"v\d+", word))
         if word.isalpha():
-            return self._rare(word, least=4)
+            return self._is_rare(word, least=4)
         return bool(re.search(r"[a-z]", word)) and bool(re.search(r"\d", word))
 
-    def _whole(self, text: str) -> None:
+    def _add_whole(self, text: str) -> None:
         """A string constant as one term, in code from eight characters on."""
         if not 8 <= len(text) <= 200 or self._is_known(text) or text in public.GENERIC_NAMES:
             return
@@ -383,14 +384,14 @@ class _Collector:
         if len(re.findall(r"[^\W_]", text)) < 5:
             return
         if re.fullmatch(r"\w+", text):
-            self.name(text, defined=False, kind="string")
+            self.add_name(text, defined=False, kind="string")
             self.code_names.setdefault(text, "string")
         elif self._identifies(text) or len(text.split()) >= 3:
             self.strings[text] = "string"
         else:
             self.code_strings[text] = "string"
 
-    def number(self, value: float) -> None:
+    def add_number(self, value: float) -> None:
         """A numeric constant, unless it is of the everyday kind."""
         value = abs(value)
         digits = _significant_digits(value)

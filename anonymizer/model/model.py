@@ -94,16 +94,17 @@ def write(program: TracedProgram, weights: str = "", registered: bool = False) -
 class Writer:
     """Writes one program.
 
-    `own`: which block what lies in; `blocks`: those that are written, by module; `classes`: name of
-    a class -> its lines; `made`: module -> the expression that makes it; `which`: id of a call ->
-    the number of the method that it is, in its block; `operators`: text of a stand-in -> what it
-    stands for; `functions`: text of an `autograd.Function` -> the numbers of those behind it.
+    `ownership`: which block what lies in; `blocks`: those that are written, by module; `classes`:
+    name of a class -> its lines; `made`: module -> the expression that makes it; `which`: id of a
+    call -> the number of the method that it is, in its block; `operators`: text of a stand-in ->
+    what it stands for; `functions`: text of an `autograd.Function` -> the numbers of those behind
+    it.
     """
 
     def __init__(self, program: TracedProgram, weights: str = "", registered: bool = False) -> None:
         self.program = program
         self.weights = weights
-        self.own = Ownership(program)
+        self.ownership = Ownership(program)
         self.blocks: dict[int, _Block] = {}
         self.classes: dict[str, list[str]] = {}
         self.made: dict[int, str] = {}
@@ -144,7 +145,7 @@ class Writer:
             self._share(level)
         root = self.blocks[ROOT]
         is_module = bool(root.attributes.order)
-        names = self.own.arguments(self.program.root)
+        names = self.ownership.list_arguments(self.program.root)
         sizes, calls = name_varying_sizes([self.program.given[name] for name in names])
         inputs = Inputs(self.program.given, sizes)
         body = ReproBody(
@@ -155,7 +156,7 @@ class Writer:
             sizes=tuple(sizes.values()),
         )
         attributes = {module: block.attributes for module, block in self.blocks.items()}
-        paths = Paths(self.program, self.own, attributes, self.made)
+        paths = Paths(self.program, self.ownership, attributes, self.made)
         counterparts = Counterparts(
             tensors=dict(paths.state(ROOT, "")),
             modules=dict(paths.modules(ROOT, "")),
@@ -193,14 +194,18 @@ class Writer:
         def height(module: int) -> int:
             if module not in heights:
                 heights[module] = 0  # should blocks call each other in a circle
-                inner = [m for m in self.own.calls if m != module and self.own.parent(m) == module]
+                inner = [
+                    m
+                    for m in self.ownership.calls
+                    if m != module and self.ownership.find_parent(m) == module
+                ]
                 heights[module] = 1 + max(map(height, inner), default=-1)
             return heights[module]
 
-        for module in self.own.calls:
+        for module in self.ownership.calls:
             height(module)
         levels: list[list[int]] = [[] for _ in range(max(heights.values()) + 1)]
-        for module in self.own.calls:
+        for module in self.ownership.calls:
             levels[heights[module]].append(module)
         return levels
 
@@ -209,8 +214,10 @@ class Writer:
     def _block(self, module: int) -> _Block:
         attributes = Attributes()
         methods: list[Method] = []
-        for call in self.own.calls[module]:
-            method = write_method(BlockContext(self.program, self.own, call, attributes, self))
+        for call in self.ownership.calls[module]:
+            method = write_method(
+                BlockContext(self.program, self.ownership, call, attributes, self)
+            )
             texts = [other.text for other in methods]
             if method.text not in texts:
                 methods.append(method)
@@ -334,14 +341,16 @@ class Writer:
                 lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
             elif name in tensors:
                 lines.append(write_attribute(name, self.program.given[tensors[name]]))
-        for _label, attribute, other in self.own.ties():
+        for _label, attribute, other in self.ownership.find_ties():
             paths = [self._path_from(block.module, at) for at in (attribute, other)]
             if None not in paths and self._innermost(block.module, attribute[0], other[0]):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
 
     def _innermost(self, block: int, one: int, other: int) -> bool:
-        common = self.own.innermost([self.own.parent(one), self.own.parent(other)])
+        common = self.ownership.find_innermost(
+            [self.ownership.find_parent(one), self.ownership.find_parent(other)]
+        )
         return common == block
 
     def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
@@ -352,7 +361,7 @@ class Writer:
         """The public path of a module as seen from a block that it lies in."""
         if module == block:
             return ""
-        parent = self.own.parent(module)
+        parent = self.ownership.find_parent(module)
         above = self.path(block, parent) if parent != ROOT or block == ROOT else None
         if above is None or parent not in self.blocks:
             return None
@@ -362,7 +371,7 @@ class Writer:
     def _within(self, parent: int, module: int) -> str | None:
         """The path of a module from its parent; in a sequence the modules are numbered."""
         if self.made.get(parent, "").startswith("nn.Sequential"):
-            order = [item.module for item in self.own.calls[parent][0].items]
+            order = [item.module for item in self.ownership.calls[parent][0].items]
             return str(order.index(module))
         return self.blocks[parent].attributes.path(module)
 
@@ -383,17 +392,17 @@ class Writer:
         found = self.program.modules[block.module]
         if not found.sequential or len(block.methods) > 1 or block.attributes.tensors:
             return None
-        call = self.own.calls[block.module][0]
-        given = self.own.arguments(call)
+        call = self.ownership.calls[block.module][0]
+        given = self.ownership.list_arguments(call)
         modules = [item.module for item in call.items]
         if len(given) != 1 or not modules or len(set(modules)) != len(modules):
             return None
         value = given[0]
         for item in call.items:
-            if item.module is None or self.own.parent(item.module) != block.module:
+            if item.module is None or self.ownership.find_parent(item.module) != block.module:
                 return None
             if isinstance(item, ModuleCall):
-                reads = self.own.arguments(item)
+                reads = self.ownership.list_arguments(item)
             else:
                 reads = tuple(item.refs())
             if reads != (value,):

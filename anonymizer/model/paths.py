@@ -19,7 +19,7 @@ class Paths:
     """
 
     program: TracedProgram
-    own: Ownership
+    ownership: Ownership
     attributes: Mapping[int, Attributes]
     made: Mapping[int, str]
 
@@ -50,7 +50,7 @@ class Paths:
 
     def _members(self, block: int) -> list[tuple[str, int]]:
         if self.made.get(block, "").startswith("nn.Sequential"):
-            items = self.own.calls[block][0].items
+            items = self.ownership.calls[block][0].items
             return [
                 (str(i), item.module) for i, item in enumerate(items) if item.module is not None
             ]

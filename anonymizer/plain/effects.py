@@ -51,9 +51,9 @@ def render_effect(
     return "\n".join(
         [
             *list_imports(text, known),
-            *sorted(check.setting_imports()),
+            *sorted(check.write_config_imports()),
             "",
-            *check.settings(),
+            *check.write_config(),
             "",
             definitions,
             "",
@@ -74,7 +74,7 @@ def _by_hand(body: ReproBody) -> ReproBody:
 def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
     """The program made twice, each with a function that reads its state."""
     made, given = _inputs(body)
-    compiled = f"torch.compile(compiled{check.keywords()})"
+    compiled = f"torch.compile(compiled{check.write_arguments()})"
     calls = [f"model({given})", f"{compiled}({given})"]
     if body.state_calls > 1:
         calls = [
@@ -113,7 +113,7 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     callee = callee if callee.isidentifier() else "model"
     # the compiled call first: what an eager one leaves may be what the compiler takes up
     calls = [
-        f"torch.compile({callee}{check.keywords()})({given})",
+        f"torch.compile({callee}{check.write_arguments()})({given})",
         f"actual = {length}",
         f"{callee}({given})",
     ]
@@ -139,7 +139,7 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     given = [
         ", ".join(side if name == own else name for name, _ in script.arguments) for side in _SIDES
     ]
-    compiled = f"torch.compile({script.callee}{check.keywords()})"
+    compiled = f"torch.compile({script.callee}{check.write_arguments()})"
     calls = [f"{script.callee}({given[0]})", f"{compiled}({given[1]})"]
     before = [f"expected, actual = {text}, {text}"]
     if len(text) > _WIDTH:

@@ -76,14 +76,14 @@ class _Writer:
         script, check = self.script, self.check
         prelude_imports, prelude = check.split_prelude()
         end = self._end()
-        parts = [*check.settings(), *filter(None, (prelude, script.definitions))]
+        parts = [*check.write_config(), *filter(None, (prelude, script.definitions))]
         is_seeded = any(map(is_seed, script.statements))
         draws = script.draws_weights or script.draws_inputs and not is_seeded
         if draws and PlainForm.UNSEEDED not in self.form:
             end = [write_seed(check.seed), *end]
         text = "\n".join([*parts, *end])
         known = [one for one in (*script.imports, *prelude_imports) if is_used(one, text)]
-        imports = list_imports(text, (*known, *check.setting_imports()))
+        imports = list_imports(text, (*known, *check.write_config_imports()))
         return "\n".join([*imports, "", *parts, "", *end, ""])
 
     def _end(self) -> list[str]:

@@ -169,7 +169,7 @@ def renumber(program: SourceProgram) -> SourceProgram:
     Its mappings to private words follow.
     """
     text = "\n".join(
-        [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
+        [program.write_definitions(), *program.write_inputs(), program.callable_expression]
     )
     private = set(program.mapping)
     counts: dict[str, int] = {}
@@ -188,8 +188,8 @@ def renumber(program: SourceProgram) -> SourceProgram:
 
     return dataclasses.replace(
         program,
-        definitions=ast.parse(rename(program.definitions_text())),
-        inputs=ast.parse(rename("\n".join(program.inputs_lines()))),
+        definitions=ast.parse(rename(program.write_definitions())),
+        inputs=ast.parse(rename("\n".join(program.write_inputs()))),
         callable_expression=rename(program.callable_expression),
         mapping={
             key: new.get(value, value)

@@ -101,7 +101,7 @@ class _Walk:
             yield from ((f".args[{index}]", each) for index, each in enumerate(ref["args"]))
             for name, each in ref["kwargs"].items():
                 own = ref["function"]["kind"] in ("torch", "builtin", "stdlib")
-                public = name if own else self.context.names.variable(name, "arg")
+                public = name if own else self.context.names.name_variable(name, "arg")
                 yield f".keywords[{public!r}]", each
 
     def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
@@ -111,7 +111,7 @@ class _Walk:
             yield path, key
         mapped = str(record["class"].get("name")).endswith("Dict")
         for index, (name, each) in enumerate(record.get("items") or ()):
-            step = f"[{names.attribute(name)!r}]" if mapped else f"[{index}]"
+            step = f"[{names.name_attribute(name)!r}]" if mapped else f"[{index}]"
             yield from self.below(path + step, each)
         for name, each in record["state"].items():
             yield from self.below(f"{path}.{self.context.decisions.name_state(name)}", each)

@@ -38,18 +38,24 @@ class CallSequence:
 
 @dataclass(frozen=True)
 class SourceProgram:
-    """Definitions, the expression of the callable, and the body of `inputs()`.
+    """A program as syntax trees, which the methods `write_…` write as text.
 
-    `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
-    `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
-    public word → private one) stay on the machine; `problems` say what could not be rebuilt.
-    `tensors` are those of `find_tensor_paths`, for the program as it was first written. Where
-    `state_calls` is not 0, Python's state is looked at after so many calls: by the lambda that the
-    definitions call `STATE`, or, where the program `observes_arguments`, as what its own arguments
-    hold. With `has_own_state` each run makes the definitions anew (`source.state.wrap`). `sizes`
-    are the parameters of `inputs()`, and `sequences` what several calls may be, likeliest first.
-    Where it `is_script`, the definitions are statements that compile and call by themselves, and
-    the expression is their result with the arguments.
+    Attributes:
+        definitions: functions and classes, without imports, which `write_imports` derives. Where
+            the program `is_script`, statements that compile and call by themselves.
+        callable_expression: the callable; for a script its result with the arguments.
+        inputs: the body of `inputs()`, which ends in `return (…,)`.
+        backend: the name of a rebuilt custom backend.
+        mapping: private word → public one. It stays on the machine, as `reverse` does.
+        reverse: every public word → private one.
+        problems: what could not be rebuilt.
+        tensors: those of `find_tensor_paths`, for the program as it was first written.
+        state_calls: after how many calls Python's state is looked at; 0 if it never is.
+        observes_arguments: whether the state is what the program's own arguments hold, and not
+            what the lambda returns that the definitions call `STATE`.
+        has_own_state: whether each run makes the definitions anew (`source.state.wrap`).
+        sizes: the parameters of `inputs()`.
+        sequences: what several calls may be, likeliest first.
     """
 
     definitions: ast.Module
@@ -67,16 +73,16 @@ class SourceProgram:
     sequences: tuple[CallSequence, ...] = ()
     is_script: bool = False
 
-    def definitions_text(self) -> str:
-        """The definitions without imports."""
+    def write_definitions(self) -> str:
+        """The text of the definitions, without imports."""
         return ast.unparse(ast.fix_missing_locations(self.definitions))
 
-    def inputs_lines(self) -> list[str]:
+    def write_inputs(self) -> list[str]:
         """The lines of the body of `def inputs()`, without indentation of the first level."""
         return ast.unparse(ast.fix_missing_locations(self.inputs)).splitlines()
 
-    def arguments(self) -> list[ast.expr]:
-        """The expressions of the call's arguments."""
+    def list_arguments(self) -> list[ast.expr]:
+        """The expressions of the call's arguments, as `inputs` returns them."""
         last = self.inputs.body[-1] if self.inputs.body else None
         given = last.value if isinstance(last, ast.Return) else None
         return given.elts if isinstance(given, ast.Tuple) else []
@@ -97,13 +103,13 @@ class SourceProgram:
         """Whether its outputs may lie in something else than a tuple or a list of tensors."""
         return any(_may_nest(node) for node in ast.walk(self.definitions))
 
-    def imports(self) -> list[str]:
-        """The import statements that definitions and inputs need."""
+    def write_imports(self) -> list[str]:
+        """The lines of import statements that definitions and inputs need; "" between groups."""
         return write_imports(self.definitions, self.inputs)
 
-    def statements(self) -> int:
-        """Tensor operations in function bodies, constructors left out; Python's own are none where
-        they can be told.
+    def count_statements(self) -> int:
+        """The number of tensor operations in function bodies, constructors left out; Python's own
+        are none where they can be told.
         """
         own = {node.name for node in ast.walk(self.definitions) if isinstance(node, _NAMED)}
         return sum(

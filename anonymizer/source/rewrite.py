@@ -197,7 +197,7 @@ def _public_keywords(context: ProgramContext) -> list[str]:
     """The words by which the call gives arguments; none where one has no public form."""
     variables, vocabulary = context.names.tables["variables"], context.names.vocabulary
     words = [
-        variables.get(name) or (name if name in vocabulary else context.names.text(name))
+        variables.get(name) or (name if name in vocabulary else context.names.rewrite_text(name))
         for name in context.symbols.gathered["kwargs"]
     ]
     return words if all(word.isidentifier() for word in words) else []

@@ -28,7 +28,7 @@ def observe(program: SourceProgram) -> Iterator[SourceProgram]:
     seen.
     """
     if program.backend is None and any(
-        is_container(given) or is_object(given) for given in program.arguments()
+        is_container(given) or is_object(given) for given in program.list_arguments()
     ):
         yield from (
             replace(program, state_calls=calls, observes_arguments=True) for calls in (1, 2)

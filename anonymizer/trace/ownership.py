@@ -9,6 +9,7 @@ inside it, it is given.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 
@@ -25,9 +26,23 @@ def parse_module_name(name: str) -> int | None:
     return int(name[len(_MODULE) :]) if name.startswith(_MODULE) else None
 
 
+class Home(NamedTuple):
+    """Where a given tensor is: the block, and the module with the attribute that hold it.
+
+    The module is the block itself where the attribute is made for the rewritten model ("").
+    """
+
+    block: int
+    module: int
+    attribute: str
+
+
 class Ownership:
     """The tree of blocks (by module number; `ROOT` is the traced function) and what each of them
     holds.
+
+    `callers`: number of a module -> those that call it, in order; `calls`: number of a block -> its
+    calls; `homes`: label of a given tensor that is read -> where it is.
     """
 
     def __init__(self, program: TracedProgram) -> None:
@@ -40,28 +55,28 @@ class Ownership:
                 if item.module is not None:
                     self.callers.setdefault(item.module, {})[call.module] = None
         self._parents: dict[int, int] = {}
-        self.homes = self._homes()
+        self.homes = self._find_homes()
 
-    def parent(self, module: int) -> int:
+    def find_parent(self, module: int) -> int:
         """The block, by its module number, that a module is an attribute of."""
         if module == ROOT:
             return ROOT
         if module not in self._parents:
             self._parents[module] = ROOT  # should modules call each other in a circle
             callers = [caller for caller in self.callers.get(module, ()) if caller != module]
-            self._parents[module] = self.innermost(callers)
+            self._parents[module] = self.find_innermost(callers)
         return self._parents[module]
 
-    def chain(self, module: int) -> list[int]:
+    def list_enclosing(self, module: int) -> list[int]:
         """A block and those around it, outermost last."""
         found = [module]
         while found[-1] != ROOT:
-            found.append(self.parent(found[-1]))
+            found.append(self.find_parent(found[-1]))
         return found
 
-    def innermost(self, modules: list[int]) -> int:
+    def find_innermost(self, modules: list[int]) -> int:
         """The innermost block around all of these modules."""
-        chains = [list(reversed(self.chain(module))) for module in modules]
+        chains = [list(reversed(self.list_enclosing(module))) for module in modules]
         common = ROOT
         for level in zip(*chains):
             if len(set(level)) > 1:
@@ -69,11 +84,7 @@ class Ownership:
             common = level[0]
         return common
 
-    def _homes(self) -> dict[str, tuple[int, int, str]]:
-        """For each given tensor that is read: the block, and the module and attribute that hold it.
-
-        The module is the block itself where the attribute is made for the rewritten model ("").
-        """
+    def _find_homes(self) -> dict[str, Home]:
         registered: dict[str, list[tuple[int, str]]] = {}
         for module in self.program.modules.values():
             if module.number in self.callers:
@@ -87,20 +98,20 @@ class Ownership:
                         users.setdefault(name, {})[call.module] = None
         for name in self.program.outputs:
             users.setdefault(name, {})[ROOT] = None
-        homes = {}
+        homes: dict[str, Home] = {}
         for label, given in self.program.given.items():
             if given.kind == "input":
-                homes[label] = (ROOT, ROOT, "")
+                homes[label] = Home(ROOT, ROOT, "")
                 continue
             stock = [name for name in registered.get(label, ()) if name[0] not in self.calls]
             if stock:
-                homes[label] = (self.parent(stock[0][0]), *stock[0])
+                homes[label] = Home(self.find_parent(stock[0][0]), *stock[0])
             elif label in users:
-                block = self.innermost(list(users[label]))
-                homes[label] = (block, block, "")
+                block = self.find_innermost(list(users[label]))
+                homes[label] = Home(block, block, "")
         return homes
 
-    def ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
+    def find_ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
         """(label, place, other place) of parameters that are registered with several stock
         layers.
         """
@@ -118,13 +129,13 @@ class Ownership:
         """
         number = parse_module_name(name)
         if number is not None:
-            return self.parent(number) == block
+            return self.find_parent(number) == block
         home = self.homes.get(name)
         if home is None or self.program.given[name].kind == "input":
             return False
-        return block in self.chain(home[0])
+        return block in self.list_enclosing(home.block)
 
-    def arguments(self, call: ModuleCall) -> tuple[str, ...]:
+    def list_arguments(self, call: ModuleCall) -> tuple[str, ...]:
         """What a call is given: the values, tensors and modules from outside that it cannot write
         as its own.
 
@@ -139,7 +150,7 @@ class Ownership:
     def _modules(self, call: ModuleCall) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for item in call.items:
-            if item.module is not None and self.parent(item.module) != call.module:
+            if item.module is not None and self.find_parent(item.module) != call.module:
                 found[name_module(item.module)] = None
             if isinstance(item, ModuleCall):
                 for name in self._modules(item):

@@ -177,7 +177,7 @@ class Nodes:
         if node.op == "exit":
             return
         rest = tuple(n for n in graph.nodes if n.name != node.name)
-        users = graph.users().get(node.name, [])
+        users = graph.map_users().get(node.name, [])
         if is_impure(node) and not users and node.name not in {ref.name for ref in graph.outputs}:
             yield prune(replace(graph, nodes=rest))
         for other in dict.fromkeys(node.refs()):

@@ -40,7 +40,7 @@ class Cutter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.position = {node.name: index for index, node in enumerate(graph.nodes)}
-        self.users = graph.users()
+        self.users = graph.map_users()
         self.returned = {ref.name for ref in graph.outputs}
         self.regions: dict[str, tuple[str, ...]] = {}
         self.exits: dict[str, str] = {}
@@ -181,7 +181,7 @@ def merge_pieces(pieces: Sequence[Graph]) -> Graph:
     parts = [
         _rename(
             piece,
-            {name: f"{name}q{number}" for name in piece.names()},
+            {name: f"{name}q{number}" for name in piece.list_names()},
         )
         for number, piece in enumerate(pieces)
     ]

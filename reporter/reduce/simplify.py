@@ -131,7 +131,7 @@ def convert_to_arguments(candidate: Candidate, with_layers: bool = False) -> Can
 
 
 def _owns_memory(graph: Graph, item: Input) -> bool:
-    users = graph.users()
+    users = graph.map_users()
     matches = (stock_layers.match(graph, node, users) for node in graph.nodes)
     return any(match is not None and item.name in match.owns for match in matches)
 

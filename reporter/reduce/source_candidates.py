@@ -36,11 +36,11 @@ class RewrittenProgram:
         """Definitions without imports, inputs, and the callable."""
         program = rebuild.wrap(state.wrap(self.program))
         return ReproBody(
-            definitions=program.definitions_text(),
+            definitions=program.write_definitions(),
             callable=program.callable_expression,
-            inputs=tuple(program.inputs_lines()),
+            inputs=tuple(program.write_inputs()),
             is_module=program.makes_module(),
-            imports=tuple(line for line in program.imports() if line),
+            imports=tuple(line for line in program.write_imports() if line),
             sizes=program.sizes,
             state_calls=program.state_calls,
             observes_arguments=program.observes_arguments,
@@ -153,7 +153,7 @@ def rename_exception(captured: CapturedCall) -> CapturedCall:
 def write_backend(program: SourceProgram) -> str:
     """The definitions of a backend with the imports that a repro does not have anyway."""
     extra = [line for line in write_imports(program.definitions) if line and line != "import torch"]
-    return "\n".join([*extra, program.definitions_text()])
+    return "\n".join([*extra, program.write_definitions()])
 
 
 @dataclass(frozen=True)
@@ -269,5 +269,5 @@ def count_statements(candidate: Candidate) -> int:
     """Tensor operations of a rewritten source."""
     content = candidate.content
     if isinstance(content, RewrittenProgram):
-        return content.program.statements()
+        return content.program.count_statements()
     return int(getattr(content, "statements", 0))

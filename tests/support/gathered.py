@@ -25,9 +25,9 @@ def secret(x, unused):
 
 def module_text(program: SourceProgram) -> str:
     """A complete module in the manner of a repro, without its check."""
-    inputs = ["def inputs():", *("    " + line for line in program.inputs_lines())]
+    inputs = ["def inputs():", *("    " + line for line in program.write_inputs())]
     call = f"def CALLABLE():\n    return {program.callable_expression}"
-    return "\n".join([*program.imports(), program.definitions_text(), *inputs, call, ""])
+    return "\n".join([*program.write_imports(), program.write_definitions(), *inputs, call, ""])
 
 
 def program_of(name: str, callable_expression: str = "Repro()") -> SourceProgram:

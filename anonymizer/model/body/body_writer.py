@@ -43,7 +43,7 @@ def write_method(context: BlockContext) -> Method:
     Raises NotPublicError if it holds what may not leave.
     """
     body = BodyWriter(context)
-    names = context.own.arguments(context.call)
+    names = context.ownership.list_arguments(context.call)
     parameters = name_parameters(names)
     body.take(zip(names, parameters))
     body.write()
@@ -70,7 +70,7 @@ class BodyWriter:
 
     def __init__(self, context: BlockContext, counts: Mapping[str, int] | None = None) -> None:
         self._context = context
-        self._life = Lifetimes(context.program, context.own, context.call)
+        self._life = Lifetimes(context.program, context.ownership, context.call)
         self.variables = Variables(self._life, context.program.meta_of, counts)
         self._references = References(context, self.variables)
         self._lines = IndentedLines(context.program.states, context.call.state)

@@ -18,7 +18,7 @@ class BlockContext:
     """
 
     program: TracedProgram
-    own: Ownership
+    ownership: Ownership
     call: ModuleCall
     attributes: Attributes
     model: ModelNames

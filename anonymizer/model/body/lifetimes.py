@@ -21,9 +21,9 @@ class Lifetimes:
     follows, whose index they map to. `kept` overrides `last`.
     """
 
-    def __init__(self, program: TracedProgram, own: Ownership, call: ModuleCall) -> None:
+    def __init__(self, program: TracedProgram, ownership: Ownership, call: ModuleCall) -> None:
         self.program = program
-        self.own = own
+        self.ownership = ownership
         self.items = call.items
         self.results = program.outputs if call.module == ROOT else call.leaves
         self.reads = [self._reads(item) for item in self.items]
@@ -48,7 +48,11 @@ class Lifetimes:
         self.kept[name] = self.last[name] = index
 
     def _reads(self, item: Step | ModuleCall) -> tuple[str, ...]:
-        names = self.own.arguments(item) if isinstance(item, ModuleCall) else tuple(item.refs())
+        names = (
+            self.ownership.list_arguments(item)
+            if isinstance(item, ModuleCall)
+            else tuple(item.refs())
+        )
         return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
 
     def _find_inline(self) -> set[str]:

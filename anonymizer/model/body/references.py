@@ -36,7 +36,7 @@ class References:
         if given is not None:
             return given
         context, attributes = self._context, self._context.attributes
-        parent = context.own.parent(module)
+        parent = context.ownership.find_parent(module)
         if parent != context.call.module:
             path = context.model.path(parent, module)
             return f"{self.read_module(parent)}.{write_attribute_path(path or '')}"
@@ -56,7 +56,7 @@ class References:
     def _reach(self, name: str) -> str:
         """A given tensor as an attribute of this block or of what it holds."""
         context, attributes = self._context, self._context.attributes
-        block, module, attribute = context.own.homes[name]
+        block, module, attribute = context.ownership.homes[name]
         if module != block or attribute:
             return f"{self.read_module(module)}.{attribute}"
         if block == context.call.module:

@@ -45,10 +45,10 @@ def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
 
 
 def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall) -> Statement:
-    own, model, block = context.own, context.model, context.call.module
+    ownership, model, block = context.ownership, context.model, context.call.module
     # what may not differ between the readers of a loop: whether a thing is a tensor of this block
     # or a value
-    reached = tuple(own.reaches(block, name) for name in reads)
+    reached = tuple(ownership.reaches(block, name) for name in reads)
     if isinstance(item, ModuleCall):
         method = model.which[id(item)]
         shape: Any = ("call", method, item.wrap, reached, len(item.leaves), item.state)
@@ -63,7 +63,7 @@ def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | Modul
             model.name_operator(item) if item.stand_in is not None else "",
         )
     module = item.module
-    local = module is not None and own.parent(module) == block
+    local = module is not None and ownership.find_parent(module) == block
     key = model.find_list_key(module) if module is not None else None
     return Statement(shape, reads, tuple(flatten_names(item.outs)), module if local else None, key)
 

@@ -27,7 +27,7 @@ class ItemWriter:
     """Writes operations and calls of blocks as expressions."""
 
     def __init__(self, context: BlockContext, references: References) -> None:
-        self._own = context.own
+        self._ownership = context.ownership
         self._model = context.model
         self._references = references
         self._expressions = ExpressionWriter(references.read, write_square_root)
@@ -41,7 +41,7 @@ class ItemWriter:
         called = self._references.read_module(call.module)
         called += f".forward{method + 1}" if method else ""
         arguments = []
-        for name in self._own.arguments(call):
+        for name in self._ownership.list_arguments(call):
             number = parse_module_name(name)
             arguments.append(
                 self._references.read(name)

@@ -47,7 +47,7 @@ class ClassWriter:
         if key in made.public:
             return made.public[key]
         record = self._symbols.get_class(key)
-        name = name or names.fresh(self._prefix(record))
+        name = name or names.take_unused(self._prefix(record))
         made.public[key] = name
         names.tables["definitions"].setdefault(record["name"], name)
         made.statements[name] = []  # in its place, before what its methods need

@@ -124,7 +124,7 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def _local(self, name: str, prefix: str) -> str:
-        return self.fixed.get(name) or self.names.variable(name, prefix)
+        return self.fixed.get(name) or self.names.name_variable(name, prefix)
 
     def _body(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -163,7 +163,7 @@ class Rewriter(ast.NodeTransformer):
             return ast.Name(node.id, node.ctx)
         if not self.names.is_public_dunder(node.id):
             self.problems.append("a name that leads nowhere")
-        return ast.Name(self.names.variable(node.id), node.ctx)
+        return ast.Name(self.names.name_variable(node.id), node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         chain = self._chain(node)
@@ -204,20 +204,20 @@ class Rewriter(ast.NodeTransformer):
             return ast.Constant(self.decisions.name_state(value))
         if attribute and value in self.names.vocabulary:
             return ast.Constant(value)
-        return ast.Constant(self.names.text(value, einsum))
+        return ast.Constant(self.names.rewrite_text(value, einsum))
 
     def _keyword(self, name: str | None, node: ast.Call, kind: Type) -> str | None:
         if name is None:
             return None
         dotted = ast.unparse(node.func)
         if is_private(kind) or dotted in ("dict", "functools.partial", "partial"):
-            return self.names.variable(name, "arg")
+            return self.names.name_variable(name, "arg")
         if name in self.names.vocabulary or name in _KEYWORDS:
             return name
         chain = self.chains.get(dotted) or self.refs.get(dotted)
         if chain is not None and chain["kind"] in ("torch", "stdlib", "builtin"):
             return name
-        return self.names.variable(name, "arg")
+        return self.names.name_variable(name, "arg")
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return (
@@ -231,7 +231,7 @@ class Rewriter(ast.NodeTransformer):
                 spec = _format(each.format_spec)
                 values.append(ast.FormattedValue(self.visit(each.value), each.conversion, spec))
             elif isinstance(each, ast.Constant):
-                values.append(ast.Constant(self.names.text(str(each.value))))
+                values.append(ast.Constant(self.names.rewrite_text(str(each.value))))
         return ast.JoinedStr(values)
 
     def _import(self, node: ast.AST) -> None:

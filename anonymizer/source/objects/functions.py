@@ -23,7 +23,7 @@ class FunctionWriter:
         if key in context.owners and context.owners[key][2] == "static":
             owner, name, _ = context.owners[key]
             return f"{self._classes.refer(owner)}.{context.decisions.name_member(owner, name)}"
-        return self.define(key, context.names.fresh("helper"))
+        return self.define(key, context.names.take_unused("helper"))
 
     def define(self, key: str, name: str) -> str:
         """Defines a gathered function under a public name, which it returns."""

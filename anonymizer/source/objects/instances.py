@@ -86,7 +86,7 @@ class InstanceWriter:
         items = [(key, self._values.build(each)) for key, each in record["items"]]
         if name.endswith("Dict"):
             keys: list[ast.expr | None] = [
-                ast.Constant(self._context.names.attribute(key)) for key, _ in items
+                ast.Constant(self._context.names.name_attribute(key)) for key, _ in items
             ]
             return ast.Call(layer, [ast.Dict(keys, [each for _, each in items])], [])
         if not name.endswith("List"):
@@ -123,7 +123,7 @@ class InstanceWriter:
 
     def _bare(self, name: str, record: InstanceRecord, frozen: bool) -> ast.expr:
         """An object whose class keeps its own `__init__`, because gathered code calls it."""
-        maker = self._context.names.fresh("make")
+        maker = self._context.names.take_unused("make")
         lines = [f"def {maker}():", f"    made = {name}.__new__({name})"]
         if record["module"]:
             lines.append("    nn.Module.__init__(made)")

@@ -32,7 +32,7 @@ def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
             if tensor is not None:
                 visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)
         for name, each in record.get("items", ()):
-            inner = f"[{name}]" if name.isdecimal() else f"[{context.names.attribute(name)!r}]"
+            inner = f"[{name}]" if name.isdecimal() else f"[{context.names.name_attribute(name)!r}]"
             visit(path + inner, each, depth + 1)
         for name, each in record["state"].items():
             if record["module"]:

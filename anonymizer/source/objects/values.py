@@ -80,7 +80,7 @@ class ValueWriter:
 
     def _global(self, ref: Reference, key: str) -> ast.expr:
         if key not in self._globals:
-            name = self._names.fresh("state")
+            name = self._names.take_unused("state")
             self._globals[key] = ast.Name(name, ast.Load())
             self._definitions.roots[name] = ref
             statements = [build_assignment(name, self.build(ref))]
@@ -103,7 +103,7 @@ class ValueWriter:
 
     def _build_const(self, ref: ConstantReference) -> ast.expr:
         if ref["text"]:
-            return ast.Constant(self._names.text(ref["value"]))
+            return ast.Constant(self._names.rewrite_text(ref["value"]))
         if ref["value"] in ("inf", "-inf", "nan"):
             return parse_expression(f'float("{ref["value"]}")')
         is_bytes = ref["value"].startswith(("b'", 'b"'))
@@ -170,7 +170,7 @@ class ValueWriter:
 
     def _build_partial(self, ref: PartialReference) -> ast.expr:
         words = [
-            ast.keyword(self._names.variable(name, "arg"), self.build(each))
+            ast.keyword(self._names.name_variable(name, "arg"), self.build(each))
             for name, each in ref["kwargs"].items()
         ]
         if ref["function"]["kind"] in ("torch", "builtin", "stdlib"):
@@ -189,7 +189,7 @@ class ValueWriter:
             return ast.Constant(None)
         key = ref["function"]["id"]
         if key not in self._operators:
-            name = self._operators[key] = self._names.fresh("operator")
+            name = self._operators[key] = self._names.take_unused("operator")
             for word in SETUP if ref["setup"] else ():
                 self._names.tables["variables"][word] = word
                 self._names.used.add(word)

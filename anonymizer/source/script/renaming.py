@@ -82,13 +82,13 @@ class Renaming(ast.NodeTransformer):
         if name in self.bound or name == "self" or self.names.is_public_dunder(name):
             return
         known = self.names.tables[table]
-        known[name] = self.bound[name] = self.names.fresh(prefix)
+        known[name] = self.bound[name] = self.names.take_unused(prefix)
 
     def _bind_attribute(self, name: str) -> None:
         if name in self.attributes or self.names.is_public_dunder(name):
             return
         is_public = name in self.names.vocabulary
-        self.attributes[name] = name if is_public else self.names.attribute(name)
+        self.attributes[name] = name if is_public else self.names.name_attribute(name)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in _REFUSED and node.id not in self.bound:
@@ -167,7 +167,7 @@ class Renaming(ast.NodeTransformer):
         if isinstance(node.value, bool) or node.value is None:
             return node
         if isinstance(node.value, str):
-            return ast.Constant(self.names.text(node.value))
+            return ast.Constant(self.names.rewrite_text(node.value))
         if isinstance(node.value, (int, float)):
             return ast.Constant(_replace_number(node.value))
         if node.value is ...:

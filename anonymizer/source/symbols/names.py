@@ -49,7 +49,9 @@ class PublicNames:
     """Hands out public names.
 
     `vocabulary` is torch's own; `private` every identifier of the private program; `lead` goes
-    before names of definitions, for a program that will stand next to another.
+    before names of definitions, for a program that will stand next to another. `tables` have the
+    public word of each private one, by its role. `attributes` and `parameters` are the private
+    words that text may name; `used` the public names that are taken.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class PublicNames:
     ) -> None:
         self.lead = lead
         self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES | _OF_COLLECTIONS
-        self.parts = NameParts(vocabulary)
+        self._parts = NameParts(vocabulary)
         self.private = frozenset(private)
         self.tables: dict[str, dict[str, str]] = {
             "attributes": {},
@@ -77,7 +79,7 @@ class PublicNames:
             "nn",
             "F",
         }
-        self.counts: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
     def is_public_dunder(self, name: str) -> bool:
         """Whether Python or torch defines a name such as `__call__`; another one is the program's
@@ -85,21 +87,21 @@ class PublicNames:
         """
         return is_dunder(name) and (name in load_dunders() or name in self.vocabulary)
 
-    def fresh(self, prefix: str) -> str:
+    def take_unused(self, prefix: str) -> str:
         """An unused public name that is no private identifier either."""
         while True:
-            self.counts[prefix] = self.counts.get(prefix, 0) + 1
+            self._counts[prefix] = self._counts.get(prefix, 0) + 1
             lead = self.lead if prefix in _DEFINITIONS else ""
-            name = f"{lead}{prefix}{self.counts[prefix]}"
+            name = f"{lead}{prefix}{self._counts[prefix]}"
             if name not in self.private and name not in self.used and name not in _BUILTINS:
                 self.used.add(name)
                 return name
 
-    def attribute(self, private: str, prefix: str = "attr") -> str:
+    def name_attribute(self, private: str, prefix: str = "attr") -> str:
         """The public name of an attribute, a method or a key."""
         return self._public("attributes", private, prefix)
 
-    def variable(self, private: str, prefix: str = "value") -> str:
+    def name_variable(self, private: str, prefix: str = "value") -> str:
         """The public name of a parameter, a keyword or a local; the first role seen chooses the
         prefix.
         """
@@ -110,7 +112,7 @@ class PublicNames:
             return private
         known = self.tables[table]
         if private not in known:
-            known[private] = self.fresh(prefix)
+            known[private] = self.take_unused(prefix)
         return known[private]
 
     def mapping(self) -> dict[str, str]:
@@ -128,7 +130,7 @@ class PublicNames:
             public: private for table in self.tables.values() for private, public in table.items()
         }
 
-    def text(self, value: str, einsum: bool = False) -> str:
+    def rewrite_text(self, value: str, einsum: bool = False) -> str:
         """The public form of a string constant.
 
         Args:
@@ -152,17 +154,19 @@ class PublicNames:
         if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):
             return _canonical(value)
         if value in self.parameters:
-            return self.variable(value, "arg")
+            return self.name_variable(value, "arg")
         parts = value.split(".")
         if (
             all(part in self.attributes or part.isdecimal() for part in parts)
             and not value.isdecimal()
         ):
-            return ".".join(part if part.isdecimal() else self.attribute(part) for part in parts)
-        if value in self.parts and value not in self.private:
+            return ".".join(
+                part if part.isdecimal() else self.name_attribute(part) for part in parts
+            )
+        if value in self._parts and value not in self.private:
             return value
         if value not in self.tables["texts"]:
-            self.tables["texts"][value] = self.fresh("text")
+            self.tables["texts"][value] = self.take_unused("text")
         return self.tables["texts"][value]
 
 

@@ -97,11 +97,11 @@ class NamingPolicy:
         if name in self.sticky and known:
             return name
         if any(self._owns(atom, name) for atom in kind):
-            return self.names.attribute(name)
+            return self.names.name_attribute(name)
         is_function = any(atom[0] == "fn" for atom in kind)
         if (kind == UNKNOWN or is_function) and name in self.private:
-            return self.names.attribute(name)
-        return name if known else self.names.attribute(name)
+            return self.names.name_attribute(name)
+        return name if known else self.names.name_attribute(name)
 
     def name_member(self, key: str, name: str) -> str:
         """The public form of a name that the class with the id `key` itself defines."""
@@ -111,7 +111,7 @@ class NamingPolicy:
             or name in self.sticky
         ):
             return name
-        return self.names.attribute(
+        return self.names.name_attribute(
             name, "method" if self.symbols.find_method(key, name) else "attr"
         )
 
@@ -119,4 +119,4 @@ class NamingPolicy:
         """The public form of a name in an instance's state."""
         if name in self.sticky or self.names.is_public_dunder(name):
             return name
-        return self.names.attribute(name)
+        return self.names.name_attribute(name)

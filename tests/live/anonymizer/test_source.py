@@ -75,7 +75,7 @@ def test_no_canary_is_left(name: str, programs: dict[str, SourceProgram]) -> Non
 def test_regions_stay_regions_however_they_were_marked(
     programs: dict[str, SourceProgram],
 ) -> None:
-    public = programs["regions"].definitions_text()
+    public = programs["regions"].write_definitions()
     assert public.count("@torch.compiler.nested_compile_region\n") == 2
     assert "= torch.compiler.nested_compile_region(helper" in public
 
@@ -88,7 +88,7 @@ def test_a_function_that_hides_its_own_module_has_a_name() -> None:
 def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(
     programs: dict[str, SourceProgram],
 ) -> None:
-    public = programs["stock_names"].definitions_text()
+    public = programs["stock_names"].write_definitions()
     assert "class Repro(nn.Module)" in public
     assert "class Linear" not in public
     assert (
@@ -119,7 +119,7 @@ def test_unused_parts_of_the_private_model_are_left_out(programs: dict[str, Sour
 
 
 def test_aliases_are_kept(programs: dict[str, SourceProgram]) -> None:
-    lines = "\n".join(programs["layouts"].inputs_lines())
+    lines = "\n".join(programs["layouts"].write_inputs())
     assert lines.count("storage0") == 3
     assert "channels_last" in lines
     assert "torch.arange(6)" in lines
@@ -139,7 +139,7 @@ def test_reverse_mapping_is_complete(programs: dict[str, SourceProgram]) -> None
 def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:
     made = rebuild_backend(gathered["backend"]["gathered"], words())
     assert made is not None
-    public = made.definitions_text()
+    public = made.write_definitions()
     assert "def custom_backend(gm, example_inputs):" in public
     assert "gm.graph.nodes" in public
     assert "'call_function'" in public
@@ -165,7 +165,7 @@ def test_a_library_that_leads_to_all_of_itself_is_not_followed_but_the_backend_i
     with pytest.raises(SourceError):
         rebuild(gathered, words())
     backend = rebuild_backend(gathered, words())
-    assert backend is not None and "return gm.forward" in backend.definitions_text()
+    assert backend is not None and "return gm.forward" in backend.write_definitions()
 
 
 def test_a_function_of_torch_is_called_by_the_name_that_people_write(

@@ -16,7 +16,7 @@ from tests.support.gathered import program_of
 
 def result(made: SourceProgram) -> Any:
     namespace: dict[str, Any] = {"torch": torch, "nn": torch.nn}
-    exec(made.definitions_text(), namespace)
+    exec(made.write_definitions(), namespace)
     return eval(made.callable_expression, namespace)(torch.linspace(-2, 2, 6).view(2, 3))
 
 
@@ -32,4 +32,4 @@ def test_a_program_of_five_definitions_becomes_one_that_computes_the_same() -> N
         assert torch.equal(result(smaller), expected)
         whole = smaller
     assert [getattr(node, "name", "") for node in whole.definitions.body] == ["Repro"]
-    assert "self.attr3(" in whole.definitions_text()
+    assert "self.attr3(" in whole.write_definitions()

@@ -35,7 +35,7 @@ class Kept(nn.Module):
 def text(entry: Any, *args: Any) -> str:
     program = rebuild(source.gather(find_original(entry), args, {}), WORDS)
     return "\n".join(
-        [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
+        [program.write_definitions(), *program.write_inputs(), program.callable_expression]
     )
 
 

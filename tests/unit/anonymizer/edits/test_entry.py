@@ -34,19 +34,19 @@ def program(text: str, made: str = "Repro()") -> SourceProgram:
 
 def test_a_tensor_that_the_entry_makes_and_keeps_is_an_argument() -> None:
     made = list(pass_tensors(program(STATEFUL)))
-    assert [ast.unparse(each.arguments()[1]) for each in made] == [
+    assert [ast.unparse(each.list_arguments()[1]) for each in made] == [
         "torch.randn(2)",
         "torch.ones(2).requires_grad_()",
         "torch.arange(2)",
     ]
-    text = made[0].definitions_text()
+    text = made[0].write_definitions()
     assert "forward(self, x, attr2)" in text and "x + attr2 * self.attr3" in text
     assert "torch.randn(2)" not in text.partition("self.attr3")[0]
 
 
 def test_an_attribute_of_a_class_is_a_variable() -> None:
     (made,) = free_class_attributes(program(STATEFUL))
-    text = made.definitions_text()
+    text = made.write_definitions()
     assert text.startswith("attr1 = []\nclass Repro") or "attr1 = []\n\nclass Repro" in text
     assert "    attr1.append(x)" in text and "[len(attr1)]" in text
 
@@ -68,7 +68,7 @@ def test_a_class_that_only_has_a_forward_is_a_function(made: str) -> None:
     own = replace(program(ALONE, made), has_own_state=True)
     (freed,) = free_entry(own)
     assert freed.callable_expression == "repro" and not freed.makes_module()
-    assert freed.definitions_text() == "def repro(x):\n    return x + 1"
+    assert freed.write_definitions() == "def repro(x):\n    return x + 1"
     reading = ast.parse(ALONE.replace("x + 1", "self.training"))
     assert not list(free_entry(replace(own, definitions=reading)))
     assert not list(free_entry(replace(own, definitions=ast.parse(STATEFUL))))

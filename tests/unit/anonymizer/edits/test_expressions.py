@@ -7,5 +7,5 @@ from tests.support.gathered import program_of
 
 
 def test_whether_a_module_is_in_training_is_written_out() -> None:
-    texts = [made.definitions_text() for made in insert_numbers(program_of("inline/training"))]
+    texts = [made.write_definitions() for made in insert_numbers(program_of("inline/training"))]
     assert [text.rpartition(", ")[2].rstrip(")\n") for text in texts] == ["False", "True"]

@@ -9,7 +9,7 @@ from tests.support.gathered import program_of
 
 
 def test_a_list_of_few_values_is_written_out() -> None:
-    texts = [made.definitions_text() for made in write_out(program_of("inline/comprehensions"))]
+    texts = [made.write_definitions() for made in write_out(program_of("inline/comprehensions"))]
     few, named = sorted(texts, key=lambda text: "in (1, 3)" not in text)
     assert "torch.tensor([0.5, 0.5])" in few and "for step in (1, 3)" in few
     assert "named = [x + 1, x + 3]" in named and "for step in range(2)]" in named
@@ -18,7 +18,7 @@ def test_a_list_of_few_values_is_written_out() -> None:
 
 def test_a_method_that_does_nothing_with_its_object_is_a_function() -> None:
     (made,) = free_methods(program_of("inline/methods"))
-    text = made.definitions_text()
+    text = made.write_definitions()
     assert text.startswith("def method1(x):\n    return x.sum()")
     assert "torch.func.grad(method1)(x) + self.method2(x)" in text
     assert "return method1(x) + x" in text

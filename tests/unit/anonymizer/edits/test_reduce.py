@@ -17,7 +17,7 @@ from tests.support.gathered import handmade, long_program, module_text, ones
 def find_text(is_interesting: Callable[[str], bool]) -> reduce.FindFirst:
     """The first candidate whose definitions are interesting."""
     return lambda candidates: next(
-        (at for at, each in enumerate(candidates) if is_interesting(each.definitions_text())), None
+        (at for at, each in enumerate(candidates) if is_interesting(each.write_definitions())), None
     )
 
 
@@ -42,12 +42,12 @@ def test_reduction_keeps_what_is_asked_for_and_nothing_else() -> None:
     program = long_program()
     before = module_text(program)
     small = reduce.reduce(program, find_first)
-    text = small.definitions_text()
+    text = small.write_definitions()
     assert module_text(program) == before, "the program given is left alone"
     assert "torch.add(" in text and "alpha" in text
     for gone in ("relu", "sin", "12345", "0.123456", "for ", "if ", "with "):
         assert gone not in text
-    assert small.statements() == 1
+    assert small.count_statements() == 1
     assert max(batches) <= reduce.BATCH
     again = reduce.reduce(long_program(), find_first)
     assert module_text(again) == module_text(small)
@@ -69,8 +69,8 @@ def test_edits_are_valid_python_and_distinct() -> None:
 
 def test_an_input_goes_with_its_parameter() -> None:
     program = rebuild(handmade("def f(x, y):\n    return torch.relu(x)", 2), {"relu"})
-    found = [each for each in edits(program) if len(each.inputs_lines()) == 3]
-    assert any("def repro(arg1):" in each.definitions_text() for each in found)
+    found = [each for each in edits(program) if len(each.write_inputs()) == 3]
+    assert any("def repro(arg1):" in each.write_definitions() for each in found)
 
 
 def test_a_variable_is_written_where_it_is_read() -> None:
@@ -78,7 +78,7 @@ def test_a_variable_is_written_where_it_is_read() -> None:
     program = rebuild(handmade(source), {"relu", "sin"})
 
     find_first = find_text(lambda text: "torch.sin" in text and "torch.relu(arg1)" in text)
-    text = reduce.reduce(program, find_first).definitions_text()
+    text = reduce.reduce(program, find_first).write_definitions()
     assert "torch.sin(torch.relu(arg1))" in text
     assert "value" not in text
 
@@ -108,10 +108,10 @@ def test_a_block_becomes_the_whole_and_its_constant_is_write_out() -> None:
     find_first = find_text(lambda text: "torch.take(arg1, torch.arange(" in text)
     small = reduce.reduce(program, find_first)
     assert small.callable_expression == "Repro().eval()"
-    assert "Block1" not in small.definitions_text()
-    assert "torch.take(arg1, torch.arange(2))" in small.definitions_text()
-    assert "attr" not in small.definitions_text()
-    assert "return (x,)" in small.inputs_lines()
+    assert "Block1" not in small.write_definitions()
+    assert "torch.take(arg1, torch.arange(2))" in small.write_definitions()
+    assert "attr" not in small.write_definitions()
+    assert "return (x,)" in small.write_inputs()
 
 
 def test_statements_beside_a_nested_function_go_and_so_does_that_function() -> None:
@@ -126,7 +126,7 @@ def repro(x):
     program = SourceProgram(ast.parse(source), "repro", ones())
 
     find_first = find_text(lambda text: "x.relu()" in text)
-    left = reduce.reduce(program, find_first).definitions_text()
+    left = reduce.reduce(program, find_first).write_definitions()
     assert "helper1" not in left and "cos" not in left and ".relu()" in left
 
 
@@ -144,7 +144,7 @@ def repro(x):
         and "= 'ab" not in text
         and re.search(r"(value[12]|cos\(\))\.add_\((value1\.shape\[1\]|2)\)", text) is not None
     )
-    left = reduce.reduce(program, find_first).definitions_text()
+    left = reduce.reduce(program, find_first).write_definitions()
     assert "einsum" not in left and "shape" not in left and "exp" not in left
     assert ".add_(2)" in left
 
@@ -178,10 +178,10 @@ def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> Non
         and "def backward" in text
     )
     small = reduce.reduce(program, find_first)
-    left = small.definitions_text()
+    left = small.write_definitions()
     assert "def forward(ctx, x):" in left and "apply(arg1.clone())" in left
     assert "y" not in left.split() and "None, None" not in left
-    assert "x = torch.ones(2, 2, dtype=torch.int64)" in small.inputs_lines()
+    assert "x = torch.ones(2, 2, dtype=torch.int64)" in small.write_inputs()
 
 
 def test_what_is_compared_of_an_object_stays_as_it_is() -> None:
@@ -193,7 +193,7 @@ class Repro(nn.Module):
 state = lambda model: [{k: v for k, v in vars(model).items() if k[0] != "_"}]
 """
     program = SourceProgram(ast.parse(source), "Repro()", ones(), state_calls=1, has_own_state=True)
-    texts = [each.definitions_text() for each in edits(program)]
+    texts = [each.write_definitions() for each in edits(program)]
     assert texts and all("if k[0] != '_'" in text or "vars" not in text for text in texts)
 
 
@@ -214,7 +214,7 @@ class Repro(nn.Module):
     program = SourceProgram(ast.parse(source), "Repro()", ones())
 
     find_first = find_text(lambda text: "arg1 * self.attr3.attr1" in text)
-    left = reduce.reduce(program, find_first).definitions_text()
+    left = reduce.reduce(program, find_first).write_definitions()
     assert "attr1: object" in left and "attr2" not in left and "0.7" not in left
 
 
@@ -235,7 +235,7 @@ def test_a_number_of_a_class_is_written_where_it_is_read_and_the_class_goes() ->
         None,
     )
     small = reduce.reduce(program, find_text(lambda text: "x * 0.5" in text))
-    assert "Thing1" not in small.definitions_text() and "attr2" not in small.definitions_text()
+    assert "Thing1" not in small.write_definitions() and "attr2" not in small.write_definitions()
 
 
 def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
@@ -276,5 +276,5 @@ def test_a_layer_gives_way_to_a_sum() -> None:
     find_first = find_text(
         lambda text: "move_to_end" in text and ("+ 1" in text or "attr1(" in text)
     )
-    text = reduce.reduce(program, find_first).definitions_text()
+    text = reduce.reduce(program, find_first).write_definitions()
     assert "nn.Linear" not in text and "return x + 1" in text

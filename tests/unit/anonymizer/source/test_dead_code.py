@@ -39,5 +39,5 @@ def test_definitions_that_nothing_mentions_go() -> None:
     program = rebuild(handmade("def f(x):\n    return torch.relu(x)"), {"relu"})
     extra = ast.parse("def helper9(a):\n    return helper8(a)\ndef helper8(a):\n    return a").body
     program.definitions.body[:0] = extra
-    assert "helper" in program.definitions_text()
-    assert "helper" not in tidy(program).definitions_text()
+    assert "helper" in program.write_definitions()
+    assert "helper" not in tidy(program).write_definitions()

@@ -23,7 +23,7 @@ from tests.support.gathered import function_of
     ],
 )
 def test_what_python_does_is_no_tensor_operation(function: str, count: int) -> None:
-    assert function_of("programs/operations", function).statements() == count
+    assert function_of("programs/operations", function).count_statements() == count
 
 
 def test_a_number_is_simple_if_it_is_small_or_has_two_digits() -> None:

@@ -15,7 +15,7 @@ def test_unknown_attribute_names_are_never_kept() -> None:
     made = rebuild(
         handmade("def f(x):\n    return x.secret_method(x.size(0)).real"), {"size", "real"}
     )
-    text = made.definitions_text()
+    text = made.write_definitions()
     assert "secret_method" not in text
     assert ".size(0)" in text and ".real" in text
 
@@ -25,7 +25,7 @@ def test_unknown_attribute_names_are_never_kept() -> None:
 )
 def test_of_a_format_the_letter_stays_that_an_object_may_not_know(spec: str, kept: str) -> None:
     source = 'def f(x):\n    return x + len(f"{x.size(0)' + spec + '}")'
-    text = rebuild(handmade(source), {"size"}).definitions_text()
+    text = rebuild(handmade(source), {"size"}).write_definitions()
     assert ".size(0)" + kept + "}" in text
 
 
@@ -44,10 +44,10 @@ def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
     gathered["entry"] = {"kind": "partial", "function": function, "args": [], "kwargs": {}}
     gathered["kwargs"] = {"secret_by": {"kind": "const", "value": "3", "text": False}}
     made = rebuild(gathered, {"relu"})
-    text = made.definitions_text()
+    text = made.write_definitions()
     public = made.mapping["secret_by"]
     assert "def repro(x, x1):" in text and f"(x, {public}=x1)" in text
-    assert made.inputs_lines()[-1] == "return (x, 3)" and made.problems == ()
+    assert made.write_inputs()[-1] == "return (x, 3)" and made.problems == ()
 
 
 def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
@@ -56,7 +56,7 @@ def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
     three = {"kind": "const", "value": "3", "text": False}
     gathered["kwargs"] = {"secret_by": three, "secret_flag": three}
     made = rebuild(gathered, {"relu"})
-    text = made.definitions_text()
+    text = made.write_definitions()
     assert "secret" not in text and "def repro(x, x1, x2, x3):" in text
     assert f"(x, x1, {made.mapping['secret_by']}=x2, " in text and text.rstrip().endswith("=x3)")
 
@@ -64,10 +64,19 @@ def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
 def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -> None:
     names = PublicNames(("__torch_only__",))
     for name in ("__call__", "__enter__", "__post_init__", "__torch_function__", "__torch_only__"):
-        assert names.attribute(name) == names.variable(name) == names.text(name) == name
+        assert (
+            names.name_attribute(name)
+            == names.name_variable(name)
+            == names.rewrite_text(name)
+            == name
+        )
     for name in ("__kestrel_tensor__", "__osterman_peek__"):
-        assert "kestrel" not in names.attribute(name) + names.variable(name) + names.text(name)
-        assert "osterman" not in names.attribute(name) + names.variable(name) + names.text(name)
+        assert "kestrel" not in names.name_attribute(name) + names.name_variable(
+            name
+        ) + names.rewrite_text(name)
+        assert "osterman" not in names.name_attribute(name) + names.name_variable(
+            name
+        ) + names.rewrite_text(name)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +95,7 @@ def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -
     ],
 )
 def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
-    assert PublicNames(()).text(text) == expected
+    assert PublicNames(()).rewrite_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,4 +111,4 @@ def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
 )
 def test_parts_of_the_names_of_operators_are_kept(text: str, expected: str) -> None:
     names = ("aten", "scaled_dot_product_attention", "log_softmax")
-    assert PublicNames(names).text(text) == expected
+    assert PublicNames(names).rewrite_text(text) == expected

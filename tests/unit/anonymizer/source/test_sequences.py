@@ -130,7 +130,7 @@ def test_the_texts_call_the_program_as_often() -> None:
     loops = ("for n in (3, 6):", "for _ in range(3):", "for y in (0.5, 1.5):")
     for sequence, loop in zip(sequences, loops):
         body = ReproBody(
-            program.definitions_text(),
+            program.write_definitions(),
             program.callable_expression,
             tuple(inputs_of(sequence)),
             False,

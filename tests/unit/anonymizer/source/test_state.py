@@ -45,9 +45,9 @@ def repro(x):
 def body_of(one: SourceProgram) -> ReproBody:
     one = wrap(one)
     return ReproBody(
-        one.definitions_text(),
+        one.write_definitions(),
         one.callable_expression,
-        tuple(one.inputs_lines()),
+        tuple(one.write_inputs()),
         is_module=False,
         state_calls=one.state_calls,
         observes_arguments=one.observes_arguments,
@@ -56,7 +56,7 @@ def body_of(one: SourceProgram) -> ReproBody:
 
 def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None:
     read = [
-        (one.state_calls, wrap(one).definitions_text().rpartition("lambda: ")[2])
+        (one.state_calls, wrap(one).write_definitions().rpartition("lambda: ")[2])
         for one in observe(program(STATE))
     ]
     lengths = "[len(state1), state2, vars(thing1), list(Thing1.items)])"
@@ -65,7 +65,7 @@ def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None
 
 
 def test_global_variables_are_those_of_the_factory() -> None:
-    text = wrap(next(observe(program(STATE)))).definitions_text()
+    text = wrap(next(observe(program(STATE)))).write_definitions()
     namespace: dict[str, object] = {}
     exec(text, namespace)
     make = namespace["program"]
@@ -83,7 +83,7 @@ def test_a_module_shows_its_attributes() -> None:
         "class Net(nn.Module):\n    def forward(self, x):\n        self.n = 1\n        return x"
     )
     once, twice = map(wrap, observe(program(source, "Net()")))
-    assert "model = Net()" in once.definitions_text() and "vars(model)" in once.definitions_text()
+    assert "model = Net()" in once.write_definitions() and "vars(model)" in once.write_definitions()
     assert (once.state_calls, twice.state_calls) == (1, 2)
 
 
@@ -150,7 +150,7 @@ def test_what_the_inputs_are_made_of_stays_outside_of_the_factory() -> None:
     for one in map(wrap, wrapped):
         outside = [getattr(node, "name", "") for node in one.definitions.body]
         assert outside == ["Thing1", "make1", "program"]
-        assert "Thing1.log" not in one.definitions_text()
+        assert "Thing1.log" not in one.write_definitions()
     assert len(wrapped) == 5
 
 
@@ -177,7 +177,7 @@ class Net(nn.Module):
         return x
 """
     read = [
-        wrap(one).definitions_text().rpartition("lambda: ")[2]
+        wrap(one).write_definitions().rpartition("lambda: ")[2]
         for one in observe(program(source, "Net()"))
         if one.state_calls == 1
     ]
@@ -203,7 +203,7 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
     (made,) = map(wrap, renew(program(COUNTED)))
     assert made.callable_expression == "program()" and not made.makes_module()
     plain = render_plain(
-        ReproBody(made.definitions_text(), "program()", ("return (torch.ones(2),)",), False),
+        ReproBody(made.write_definitions(), "program()", ("return (torch.ones(2),)",), False),
         ReproCheck("wrong_result"),
         PlainForm.PLAINEST,
     )
@@ -214,4 +214,4 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
 def test_a_module_that_is_made_anew_is_a_module() -> None:
     source = COUNTED + "class Net(nn.Module):\n    def forward(self, x):\n        return repro(x)"
     (made,) = map(wrap, renew(program(source, "Net()")))
-    assert made.makes_module() and "return model" in made.definitions_text()
+    assert made.makes_module() and "return model" in made.write_definitions()

@@ -72,7 +72,7 @@ def test_a_batch_keeps_its_pieces_apart() -> None:
     )
     whole = merge_pieces([one, two])
     assert whole.statements == 2 and len(whole.inputs) == 2 and len(whole.outputs) == 2
-    assert len(set(whole.names())) == 4
+    assert len(set(whole.list_names())) == 4
 
 
 def test_pieces_of_a_graph_are_programs() -> None:

@@ -40,7 +40,7 @@ def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> R
 
 
 def definitions(text: str, **more: object) -> str:
-    return rebuild(text, **more).program.definitions_text()  # type: ignore[arg-type]
+    return rebuild(text, **more).program.write_definitions()  # type: ignore[arg-type]
 
 
 def plain(text: str, check: ReproCheck) -> str:
@@ -74,7 +74,7 @@ STALE = """
 
 def test_the_statements_up_to_the_call_in_public_words() -> None:
     program = rebuild(STALE).program
-    assert program.definitions_text() == textwrap.dedent("""\
+    assert program.write_definitions() == textwrap.dedent("""\
         class Thing1:
             attr1 = staticmethod(lambda arg1: arg1 * 2)
         value1 = Thing1()
@@ -149,7 +149,7 @@ def test_the_call_of_a_function_with_parameters_is_compared_as_a_whole() -> None
         found = step(torch.compile(double), torch.ones(2))  # step
         """
     program = rebuild(text, "# step's own", ["step"]).program
-    assert program.definitions_text().endswith("out = helper1(compile(fn), torch.ones(2))")
+    assert program.write_definitions().endswith("out = helper1(compile(fn), torch.ones(2))")
     assert program.callable_expression == "(out, ())"
 
 
@@ -279,7 +279,7 @@ def test_no_private_word_survives_where_the_rewriting_goes_on() -> None:
         torch.compile(velkor_half)(x)  # fails
         """
     found = rebuild(text).program
-    words = found.definitions_text() + found.callable_expression
+    words = found.write_definitions() + found.callable_expression
     assert "velkor" not in words.lower() and "config" not in words
     assert "torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]], dtype=" in words
     assert "torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0])" in words
