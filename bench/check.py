@@ -44,7 +44,8 @@ def repro(x):
 
 def main():
     x = torch.ones(8, {width})
-    assert torch.allclose(torch.compile(repro{backend})(x), repro(x) + {wrong}), "wrong result: output 0"
+    compiled = torch.compile(repro{backend})(x)
+    assert torch.allclose(compiled, repro(x) + {wrong}), "wrong result: output 0"
 
 if __name__ == "__main__":
     main()
@@ -91,7 +92,8 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
     """The first number of the plan: what a warm worker saves, release by release."""
     print(f"{jobs} at a time; seconds per check; starting the workers is counted apart")
     print(
-        f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}{'with start':>12}"
+        f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}"
+        f"{'with start':>12}"
     )
     with TaskRunner.make_local(jobs) as bench:
         for release in dict.fromkeys(task.release for task in work):
@@ -104,7 +106,8 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
                 cold += seconds_cold(block, bench, jobs)
             number = len(mine)
             ratios = f"{cold / warm:>7.1f}x{cold / (warm + start):>11.1f}x"
-            row = f"{release.label[-48:]:<50}{number:>8}{start:>9.1f}{warm / number:>8.2f}{cold / number:>8.2f}"
+            row = f"{release.label[-48:]:<50}{number:>8}{start:>9.1f}"
+            row += f"{warm / number:>8.2f}{cold / number:>8.2f}"
             print(row + ratios, flush=True)
 
 
@@ -147,7 +150,9 @@ def cluster(work: list[Task]) -> None:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [*tool, "--scheduler-file", str(contact), "--port", "0", "--no-dashboard"]
-        processes = [subprocess.Popen(command, env=environment, **quiet)]  # type: ignore[call-overload]
+        processes = [
+            subprocess.Popen(command, env=environment, **quiet)  # type: ignore[call-overload]
+        ]
         tool[-1] = "distributed.cli.dask_worker"
         command = [
             *tool,
@@ -161,7 +166,9 @@ def cluster(work: list[Task]) -> None:
         while not contact.exists():
             time.sleep(0.1)
         for _ in range(2):
-            processes.append(subprocess.Popen(command, env=environment, **quiet))  # type: ignore[call-overload]
+            processes.append(
+                subprocess.Popen(command, env=environment, **quiet)  # type: ignore[call-overload]
+            )
         address = json.loads(contact.read_text())["address"]
         found: list[CheckResult] = []
         killed: list[float] = []
@@ -183,10 +190,12 @@ def cluster(work: list[Task]) -> None:
         wanted = {task.cell: task.expected for task in work}
         wrong = sum(check.outcome != wanted[check.cell] for check in found)
         print(
-            f"{len(work)} checks on a cluster of two workers, one killed after {killed[0] - started:.0f} s: {seconds:.0f} s"
+            f"{len(work)} checks on a cluster of two workers, one killed after"
+            f" {killed[0] - started:.0f} s: {seconds:.0f} s"
         )
         print(
-            f"results {len(found)}, cells {len({check.cell for check in found})}, other than expected {wrong}",
+            f"results {len(found)}, cells {len({check.cell for check in found})},"
+            f" other than expected {wrong}",
             flush=True,
         )
 

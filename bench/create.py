@@ -57,7 +57,8 @@ class Created:
         return (
             f"{verdict['kind']:18.18} {repro.get('statements', 0):2} ops {repro.get('lines', 0):3}"
             f" lines  verdict {self.wall(*UNTIL_VERDICT):5.1f} s  whole {self.seconds:5.1f} s"
-            f" = {self.seconds / plain:4.1f} x plain, {self.seconds / self.recorded:4.1f} x recorded"
+            f" = {self.seconds / plain:4.1f} x plain,"
+            f" {self.seconds / self.recorded:4.1f} x recorded"
         )
 
 

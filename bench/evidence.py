@@ -79,8 +79,9 @@ def main() -> None:
         collect(python)
         environment = time.monotonic() - started
         print(
-            f"torch {release}, {backend}: {bare.seconds:.1f} s without tools, {full.seconds:.1f} s with all "
-            f"({full.seconds / bare.seconds:.2f} times); environment with its process {environment:.1f} s"
+            f"torch {release}, {backend}: {bare.seconds:.1f} s without tools,"
+            f" {full.seconds:.1f} s with all ({full.seconds / bare.seconds:.2f} times);"
+            f" environment with its process {environment:.1f} s"
         )
         for item in full.collected:
             found = f"{item.bytes / 1024:8.1f} KiB" if item.outcome == "ok" else item.reason

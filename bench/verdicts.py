@@ -126,7 +126,8 @@ def _summary(version: str, results: list[Result]) -> int:
     layers = sum(result.layer_right for result in counted)
     alarms = sum(result.false_alarm for result in results)
     print(
-        f"kinds {kinds}/{len(results)}, layers {layers}/{len(counted)}, false alarms called a bug {alarms}"
+        f"kinds {kinds}/{len(results)}, layers {layers}/{len(counted)},"
+        f" false alarms called a bug {alarms}"
     )
     ratios = sorted(result.seconds / result.script for result in results if result.script) or [
         float("nan")

@@ -38,7 +38,8 @@ for _ in range(600):
     before = time.perf_counter()
     step()
     longest = max(longest, time.perf_counter() - before)
-print(time.perf_counter() - started, longest, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+seconds = time.perf_counter() - started
+print(seconds, longest, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 WAYS = ("alone", "hooked", "100", "10")
 ROUNDS = 3
@@ -73,7 +74,8 @@ def main() -> None:
     for way, (seconds, longest, memory) in medians.items():
         label = way if not way.isdigit() else f"every {way}th"
         print(
-            f"{label:12} {seconds:6.2f} s  ratio {seconds / alone:.2f}  longest step {longest:.2f} s  {memory:.0f} MiB"
+            f"{label:12} {seconds:6.2f} s  ratio {seconds / alone:.2f}"
+            f"  longest step {longest:.2f} s  {memory:.0f} MiB"
         )
 
 

@@ -71,7 +71,7 @@ def _remove(folder: Path, owner: int) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker more than there are cores: a test that starts the tool waits a part of its time."""
+    """One worker more than there are cores: a test that starts the tool often waits."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux alone has it
     return (len(affinity(0)) if affinity else os.cpu_count() or 1) + 1
 

@@ -25,9 +25,12 @@ from tests.support.hidden import hides
 from tests.support.scripts import text
 
 #: `canary_` and the name of the place stand for its word in tests/data/scripts/canaries.
-PLACES = """module helper_class helper_function attribute buffer argument default closure docstring comment string fstring error
-printed exec_class exec_attribute key environment_name environment_value remote branch author folder script host_file dunder dunder_method
-job tag triton compiler setting installed""".split()
+PLACES = """
+    module helper_class helper_function attribute buffer argument default closure docstring comment
+    string fstring error printed exec_class exec_attribute key environment_name environment_value
+    remote branch author folder script host_file dunder dunder_method job tag triton compiler
+    setting installed
+    """.split()
 
 #: What fails in torch 2.13.0, by the layer that is at fault.
 FAILING = {
@@ -63,7 +66,8 @@ def project(folder: Path, canary: dict[str, str], failing: str, made: str) -> Pa
         ["init", "-q", "-b", canary["branch"]],
         ["remote", "add", "origin", f"git@{canary['remote']}.example:{canary['remote']}/x.git"],
         ["add", "-A"],
-        ["-c", f"user.name={canary['author']}", "-c", f"user.email={canary['author']}@x.org", "commit", "-qm", "first"],
+        ["-c", f"user.name={canary['author']}", "-c", f"user.email={canary['author']}@x.org",
+         "commit", "-qm", "first"],
     ):  # fmt: skip
         subprocess.run(["git", *command], cwd=home, check=True)
     return script
@@ -91,18 +95,21 @@ def test_no_canary_leaves(
     # what torch reads at its import costs a start of its own for each process, so only whole runs
     # have it
     for name, value in {
-        "CXX": compiler, "TORCH_COMPILE_JOB_ID": canary["job"], f"TORCHDYNAMO_{canary['tag'].upper()}": canary["tag"],
+        "CXX": compiler, "TORCH_COMPILE_JOB_ID": canary["job"],
+        f"TORCHDYNAMO_{canary['tag'].upper()}": canary["tag"],
         "TRITON_F32_DEFAULT": canary["triton"],
     }.items() if "--quick" not in verb else ():  # fmt: skip
         monkeypatch.setenv(name, str(value))
     installed = script.parent / f"{canary['installed']}_torch-1.2.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {canary['installed']}-torch\nVersion: 1.2+{canary['installed']}\n"
+        f"Metadata-Version: 2.1\nName: {canary['installed']}-torch\n"
+        f"Version: 1.2+{canary['installed']}\n"
     )
     report = tmp_path / "report"
     done = bugreport(
-        *verb.split(), "--json", "--no-input", "--python", interpreter.WARM, "-o", report, script, cwd=script.parent
+        *verb.split(), "--json", "--no-input", "--python", interpreter.WARM, "-o", report, script,
+        cwd=script.parent,
     )  # fmt: skip
     document = json.loads(done.stdout)
     if layer == "invalid":

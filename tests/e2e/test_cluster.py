@@ -69,7 +69,9 @@ class Dask:
     def _start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *words, "--no-dashboard"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(command, env=environment, cwd=ROOT, **QUIET)  # type: ignore[call-overload]
+        process = subprocess.Popen(  # type: ignore[call-overload]
+            command, env=environment, cwd=ROOT, **QUIET
+        )
         self.processes.append(process)
         return process
 

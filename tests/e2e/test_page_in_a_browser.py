@@ -19,13 +19,21 @@ from tests.support.pages import CHARTS, page
 _MEASURE = """<script>
 const found = [...document.querySelectorAll("svg.chart")].map(svg => {
   const box = svg.getBoundingClientRect();
-  const texts = [...svg.querySelectorAll("text")].map(t => [t.textContent.trim(), t.getBoundingClientRect()]);
+  const texts = [...svg.querySelectorAll("text")]
+    .map(t => [t.textContent.trim(), t.getBoundingClientRect()]);
+  const colours = [...svg.querySelectorAll("*")]
+    .flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]);
   return {name: svg.dataset.chart, width: box.width, height: box.height,
-    outside: texts.filter(([_, r]) => r.left < box.left - 2 || r.right > box.right + 2 || r.top < box.top - 2 || r.bottom > box.bottom + 2).map(([t]) => t),
-    colours: [...new Set([...svg.querySelectorAll("*")].flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]))].length};
+    outside: texts
+      .filter(([_, r]) => r.left < box.left - 2 || r.right > box.right + 2
+        || r.top < box.top - 2 || r.bottom > box.bottom + 2)
+      .map(([t]) => t),
+    colours: new Set(colours).size};
 });
-document.title = JSON.stringify({charts: found, wide: document.documentElement.scrollWidth - window.innerWidth,
-  page: getComputedStyle(document.body).backgroundColor, text: getComputedStyle(document.body).color});
+const body = getComputedStyle(document.body);
+document.title = JSON.stringify({
+  charts: found, wide: document.documentElement.scrollWidth - window.innerWidth,
+  page: body.backgroundColor, text: body.color});
 </script>"""
 
 

@@ -19,8 +19,8 @@ from tests.support.scripts import text
 def create(folder: Path, script: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "script.py").write_text(text(script))
     return bugreport(
-        "create", "--json", "--no-input", "--force", "--python", interpreter.WARM, "-o", folder / "report",
-        *options, folder / "script.py", cwd=folder,
+        "create", "--json", "--no-input", "--force", "--python", interpreter.WARM,
+        "-o", folder / "report", *options, folder / "script.py", cwd=folder,
     )  # fmt: skip
 
 

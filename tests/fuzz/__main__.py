@@ -1,6 +1,7 @@
 """`python -m tests.fuzz [SECONDS] [TARGET…]`: all targets in turn, for ten minutes by default.
 
-Prints for each target how often it was executed and what went wrong, with the input that shows it. What was found is kept in `.hypothesis` and tried first the next time.
+Prints for each target how often it was executed and what went wrong, with the input that shows it.
+What was found is kept in `.hypothesis` and tried first the next time.
 """
 
 from __future__ import annotations

@@ -102,7 +102,8 @@ def test_a_descriptor_is_passed_on_under_its_number() -> None:
 def test_a_second_program_sees_nothing_of_the_first() -> None:
     change = (
         "import torch, os; torch._dynamo.config.cache_size_limit = 1; torch.set_num_threads(1); "
-        "os.environ['LEFT'] = 'behind'; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
+        "os.environ['LEFT'] = 'behind'; "
+        "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
     )
     look = (
         "import torch, os; print(torch._dynamo.config.cache_size_limit, os.environ.get('LEFT'), "

@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         not os.environ.get("BUGREPORT_TEST_WHEEL"),
-        reason="installs five nightlies; set BUGREPORT_TEST_WHEEL to the path of a CPU wheel of torch",
+        reason="installs five nightlies; set BUGREPORT_TEST_WHEEL to the path of a CPU wheel",
     ),
 ]
 FILE = "torch/_decomp/decompositions.py"

@@ -44,7 +44,9 @@ def lines(path: Path) -> list[str]:
 def result(task: Task, outcome: str = "fixed") -> CheckResult:
     """What a task came to."""
     name, (key, release) = task.subject.name, task.cell
-    return CheckResult(name, key, release, release, "3.11", outcome, "", 0.1, (1, 1))  # type: ignore[arg-type]
+    return CheckResult(
+        name, key, release, release, "3.11", outcome, "", 0.1, (1, 1)  # type: ignore[arg-type]
+    )
 
 
 def plan(size: int = 60) -> Plan:

@@ -1,4 +1,4 @@
-"""An index of packages that misbehaves: it stalls, breaks off in a file, or serves another wheel."""
+"""An index of packages that misbehaves: it stalls, ends within a file, or serves another wheel."""
 
 from __future__ import annotations
 

@@ -99,7 +99,8 @@ class Answering:
         answers = self._answers.get(_key(ask))
         if not answers:
             raise NotRecordedError(
-                f"the recording {self._name} has no answer to {_key(ask)}; if the judgement is to ask this, "
+                f"the recording {self._name} has no answer to {_key(ask)}; "
+                "if the judgement is to ask this, "
                 "`make test-matrix` asks torch, checks every verdict and writes the recordings anew"
             )
         answer = answers.pop(0) if len(answers) > 1 else answers[0]

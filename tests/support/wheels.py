@@ -22,7 +22,9 @@ def make_wheel(folder: Path, name: str, version: str, code: str = "") -> Path:
         f"{name}/__init__.py": f"__version__ = {version!r}\n{code}",
         f"{name}/version.py": f"git_version = {COMMIT!r}\n",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/WHEEL": (
+            "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        ),
     }
     record = "".join(f"{file},,\n" for file in [*files, f"{info}/RECORD"])
     with zipfile.ZipFile(path, "w") as wheel:

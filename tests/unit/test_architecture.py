@@ -12,7 +12,8 @@ import pytest
 from tests.support.places import ROOT
 
 COLLECTORS = sorted((ROOT / "collectors").rglob("*.py"))
-#: What the collectors may import besides the standard library; all but torch only where the program has it.
+#: What the collectors may import besides the standard library; all but torch only where the
+#: program has it.
 THERE = {"torch", "triton", "IPython", "traitlets", "pytest", "bugreport"}
 
 

@@ -97,7 +97,7 @@ class Tree(nn.Module):
         return x
 
 
-_LEAVES = ("unary", "mix", "residual", "views", "positions", "update", "pad", "stopped", "linear", "norm", "wide")  # fmt: skip
+_LEAVES = tuple("unary mix residual views positions update pad stopped linear norm wide".split())
 _KINDS = (*_LEAVES, "child", "child", "repeat", "repeat", "again")
 
 

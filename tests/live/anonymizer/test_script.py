@@ -1,4 +1,4 @@
-"""Whole scripts, rewritten and run: they fail where the script does, and pass without the compiler."""
+"""Whole scripts, rewritten and run: they fail where the script does, not without the compiler."""
 
 from __future__ import annotations
 

@@ -255,7 +255,9 @@ CASES = {
     "recurrent": lambda: (Recurrent(), (torch.randn(2, 4, 6),)),
     "stock": lambda: (Stock(), (torch.randn(2, 5, 8), torch.randint(0, 20, (2, 4)))),
     "ranges": lambda: (Ranges(), (torch.randn(2, 3, 6),)),
-    "function": lambda: (lambda x, *, y: torch.where(x > 0, x, y).sum(), (torch.randn(4),), {"y": torch.zeros(4)}),
+    "function": lambda: (
+        lambda x, *, y: torch.where(x > 0, x, y).sum(), (torch.randn(4),), {"y": torch.zeros(4)}
+    ),
     "decisions": lambda: (Decisions(), (torch.randn(3, 4),)),
     "impostor": lambda: (nn.Sequential(FakeLinear(4, 4), nn.ReLU()), (torch.randn(3, 4),)),
     "half": lambda: (Ranges().bfloat16(), (torch.randn(2, 3, 6, dtype=torch.bfloat16),)),

@@ -51,8 +51,8 @@ def test_the_entry_is_the_module(way: str) -> None:
     elif way == "bound method":
         entry = torch.compile(module.forward, backend="eager")
     elif way == "method in its place":
-        module.forward = torch.compile(module.forward, backend="eager")  # type: ignore[method-assign]
-        entry = module.forward
+        entry = torch.compile(module.forward, backend="eager")
+        module.forward = entry  # type: ignore[method-assign]
     elif way == "call":
         entry = torch.compile(module.__call__, backend="eager")
     made = text(entry, torch.ones(2))

@@ -69,7 +69,9 @@ RIGHT: dict[str, Program] = {
     "equal largest values": lambda: F.max_pool1d(leaf(1, 1, 8, fill=0.0), 2).sum().backward(),
     "equal sorted values": lambda: leaf(8, fill=1.0).sort().values.sum().backward(),
     "a norm at zero": lambda: leaf(4, fill=0.0).norm().backward(),
-    "equal points": lambda: torch.cdist(leaf(3, 2, fill=1.0), leaf(3, 2, fill=1.0)).sum().backward(),
+    "equal points": lambda: (
+        torch.cdist(leaf(3, 2, fill=1.0), leaf(3, 2, fill=1.0)).sum().backward()
+    ),
     "a steep root": lambda: leaf(64, fill=0.0).sqrt().sum().backward(),
     "steps": lambda: leaf(8).round().sum().backward(),
     "random numbers": lambda: F.dropout(leaf(16), 0.5).sum().backward(),
@@ -78,7 +80,9 @@ RIGHT: dict[str, Program] = {
     "a batch norm": lambda: torch.nn.BatchNorm1d(3)(leaf(4, 3)).sum().backward(),
     "half precision": lambda: F.softmax(leaf(4, 4).half(), -1).sum().backward(),
     "a Hessian": lambda: torch.func.hessian(lambda x: x.sin().prod())(torch.randn(3)),
-    "a batch": lambda: torch.func.vmap(torch.func.grad(lambda x: x.squeeze().exp()))(torch.rand(3, 1)),
+    "a batch": lambda: (
+        torch.func.vmap(torch.func.grad(lambda x: x.squeeze().exp()))(torch.rand(3, 1))
+    ),
     "a triangle of a symmetric matrix": lambda: torch.linalg.cholesky(positive()).sum().backward(),
     "values of a symmetric matrix": lambda: torch.linalg.eigvalsh(positive()).sum().backward(),
     "a padding row": lambda: F.embedding(torch.tensor([0, 1]), leaf(2, 3), 0).sum().backward(),

@@ -40,11 +40,15 @@ RIGHT: dict[str, Program] = {
     "a view of a storage": strided,
     "random numbers": lambda: torch.nn.functional.dropout(torch.randn(64), 0.5),
     "unwritten memory": lambda: torch.empty_like(torch.randn(64)),
-    "below the smallest number": lambda: torch.full((4,), 1e-4).half() * torch.full((4,), 1e-4).half(),
+    "below the smallest number": lambda: (
+        torch.full((4,), 1e-4).half() * torch.full((4,), 1e-4).half()
+    ),
     "above the largest number": lambda: torch.full((4,), 6e4).half() * 2,
     "not a number": lambda: torch.tensor([-1.0, 2.0]).sqrt(),
     "eigenvectors": lambda: torch.linalg.eigh(torch.randn(4, 4)),
-    "products of complex numbers": lambda: (torch.full((2,), 1e30 + 1e30j) * (1e30 + 1e30j)).square(),
+    "products of complex numbers": lambda: (
+        (torch.full((2,), 1e30 + 1e30j) * (1e30 + 1e30j)).square()
+    ),
     "a training step": lambda: torch.nn.Linear(8, 4)(torch.randn(2, 8)).sum().backward(),
 }  # fmt: skip
 

@@ -33,7 +33,9 @@ PROGRAMS = {
     "assignment": (lambda y, i: y.__setitem__(i, ROWS), True),
     "assignment of one value": (lambda y, i: y.__setitem__(i, 7.0), False),
     "assignment to columns": (lambda y, i: y.__setitem__((slice(None), i), ROWS[:, :3]), True),
-    "assignment with a gap": (lambda y, i: y[None].__setitem__((0, slice(None), i), ROWS[:, :3].T), True),
+    "assignment with a gap": (
+        lambda y, i: y[None].__setitem__((0, slice(None), i), ROWS[:, :3].T), True
+    ),
     "accumulation": (lambda y, i: y.index_put_((i,), ROWS, accumulate=True), False),
     "index_put": (lambda y, i: y.copy_(y.index_put((i,), ROWS)), True),
     "index_copy": (lambda y, i: y.index_copy_(0, i, ROWS), True),
@@ -41,7 +43,9 @@ PROGRAMS = {
     "scatter": (lambda y, i: y.scatter_(0, i[:, None].expand(3, 4), ROWS), True),
     "scatter of one value": (lambda y, i: y.scatter_(0, i[:, None].expand(3, 4), 7.0), False),
     "scatter_add": (lambda y, i: y.scatter_add_(0, i[:, None].expand(3, 4), ROWS), False),
-    "scatter_reduce": (lambda y, i: y.scatter_reduce_(0, i[:, None].expand(3, 4), ROWS, "amax"), False),
+    "scatter_reduce": (
+        lambda y, i: y.scatter_reduce_(0, i[:, None].expand(3, 4), ROWS, "amax"), False
+    ),
     "put": (lambda y, i: y.put_(i, torch.arange(3.0)), True),
     "mask": (lambda y, i: y.__setitem__(y == 0, torch.arange(12.0)), False),
 }  # fmt: skip

@@ -62,7 +62,8 @@ def test_each_run_has_random_numbers_of_its_own(fresh: FreshRuns) -> None:
 def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
     leaves = "import builtins, os; builtins.left = 1; open('left', 'w'); os.environ['LEFT'] = '1'"
     finds = (
-        "import builtins, os; assert not (hasattr(builtins, 'left') or os.listdir() != ['repro.py'])"
+        "import builtins, os; "
+        "assert not (hasattr(builtins, 'left') or os.listdir() != ['repro.py'])"
         "; assert 'LEFT' not in os.environ"
     )
     assert fresh.run_again(leaves, PATIENCE).outcome == "passes"

@@ -106,8 +106,9 @@ def file_until(folder: str, moment: str) -> int:
         return wrapped
 
     delivery.set_state = dying(delivery.set_state, lambda args: args[3].value == step)
-    posts.IssuePost.send = dying(posts.IssuePost.send, lambda _: step == "request")  # type: ignore[method-assign]
-    posts.IssuePost.look = dying(posts.IssuePost.look, lambda _: step == "look")  # type: ignore[method-assign]
+    post: Any = posts.IssuePost
+    post.send = dying(post.send, lambda _: step == "request")
+    post.look = dying(post.look, lambda _: step == "look")
     words = ["file", folder, "-R", "pytorch/pytorch", "--yes", "--json", "--summary", WORDS]
     return int(run(words))
 

@@ -430,7 +430,8 @@ class Tracker(ThreadingHTTPServer):
 
     def _comment(self, repo: Repo, issue: Json, comment: Json) -> Json:
         data: Json = example("issues/create-comment", 201)
-        page = f"https://github.com/{repo.full_name}/issues/{issue['number']}#issuecomment-{comment['id']}"
+        page = f"https://github.com/{repo.full_name}/issues/{issue['number']}"
+        page += f"#issuecomment-{comment['id']}"
         data.update(id=comment["id"], body=comment["body"], html_url=page)
         data["created_at"] = data["updated_at"] = _written(comment).strftime("%Y-%m-%dT%H:%M:%SZ")
         data["user"]["login"] = comment["author"]

@@ -15,8 +15,8 @@ SCRIPTS = DATA / "kernels"
 
 #: What `triton.language` has, as far as these scripts use it.
 VOCABULARY = frozenset("""
-    jit language constexpr program_id arange load store sum mask other axis inline_asm_elementwise dtype is_pure pack
-    float32 dot max to float8e4nv
+    jit language constexpr program_id arange load store sum mask other axis
+    inline_asm_elementwise dtype is_pure pack float32 dot max to float8e4nv
     """.split())
 
 
@@ -36,7 +36,10 @@ def test_a_kernel_in_public_names_says_nothing_of_its_author() -> None:
     ["from acme import secret\n", "", "secret = open('x')\n"],
 )
 def test_what_has_no_public_form_stops_the_rewriting(body: str) -> None:
-    source = f"import triton\nimport triton.language as tl\n{body}@triton.jit\ndef k(p):\n    tl.store(p, secret)\n"
+    source = (
+        f"import triton\nimport triton.language as tl\n{body}"
+        "@triton.jit\ndef k(p):\n    tl.store(p, secret)\n"
+    )
     with pytest.raises(KernelNotPublicError):
         rebuild(source, "k", VOCABULARY)
 

@@ -1,4 +1,4 @@
-"""The documents keep their form: short lines, a short README, every link and name of a file true."""
+"""The documents keep their form: short lines, a short README, each link and name of a file true."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def test_the_step_that_creates_a_report(
     (tmp_path / "bin").mkdir()
     tool = tmp_path / "bin" / "bugreport"
     tool.write_text(
-        f"#!{sys.executable}\nimport json, os, sys\njson.dump(sys.argv[1:], open({str(tmp_path / 'argv')!r}, 'w'))\n"
+        f"#!{sys.executable}\nimport json, os, sys\n"
+        f"json.dump(sys.argv[1:], open({str(tmp_path / 'argv')!r}, 'w'))\n"
         f"print({json.dumps(document)!r})\nsys.exit({code})\n"
     )
     tool.chmod(0o755)

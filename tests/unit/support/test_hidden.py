@@ -16,7 +16,8 @@ WORD = "falconridge"
     b"x=falconridge.", b"FalconRidge", b"falcon_ridge", b"falcon-\nridge", b"f a l c o n r i d g e",
     quote("".join(f"%{ord(c):02x}" for c in WORD)).encode(), b"%66alcon%52idge",
     *(b"data:" + base64.b64encode(b"x" * lead + b"the falconridge job") for lead in range(3)),
-    base64.urlsafe_b64encode(b"??>>falconridge"), base64.b64encode(b"a falconridge")[:9] + b"\n" + base64.b64encode(b"a falconridge")[9:],
+    base64.urlsafe_b64encode(b"??>>falconridge"),
+    base64.b64encode(b"a falconridge")[:9] + b"\n" + base64.b64encode(b"a falconridge")[9:],
     WORD.encode().hex().encode(), b"0" + WORD.encode().hex().encode(),
 ])  # fmt: skip
 def test_a_word_is_found_in_each_disguise(content: bytes) -> None:

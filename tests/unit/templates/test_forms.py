@@ -93,8 +93,14 @@ def folder(tmp_path: Path, **files: str) -> Path:
 def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
     own = folder(
         tmp_path,
-        form='repository = "us/models"\nheadings = ["# Bug", "# Log"]\nlimit = 4000\nlabels = ["bug"]\n',
-        issue='# Bug\n{{ title }}\n{% include "parts/problem.md.j2" %}\n\n# Log\n{% include "parts/log.md.j2" %}\n',
+        form=(
+            'repository = "us/models"\nheadings = ["# Bug", "# Log"]\nlimit = 4000\n'
+            'labels = ["bug"]\n'
+        ),
+        issue=(
+            '# Bug\n{{ title }}\n{% include "parts/problem.md.j2" %}\n\n'
+            '# Log\n{% include "parts/log.md.j2" %}\n'
+        ),
     )
     form = forms.load(own)
     try_form(form)

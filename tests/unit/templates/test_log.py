@@ -56,7 +56,10 @@ def test_where_an_exception_was_raised() -> None:
 
 def test_hints_for_a_longer_log_are_left_out() -> None:
     hint = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace"
-    older = "You can suppress this exception and fall back to eager by setting:\n    import torch._dynamo\n    torch._dynamo.config.suppress_errors = True"
+    older = (
+        "You can suppress this exception and fall back to eager by setting:\n"
+        "    import torch._dynamo\n    torch._dynamo.config.suppress_errors = True"
+    )
     assert cut_log(f"{LOG}\n\n{hint}\n\n{older}\n") == cut_log(LOG)
     assert cut_log("error: x\n   3 | int y\n     | ^~~") == "error: x\n   3 | int y\n     | ^~~"
 
@@ -64,7 +67,8 @@ def test_hints_for_a_longer_log_are_left_out() -> None:
 def test_the_candidates_of_a_compiler_are_left_out() -> None:
     log = (
         "k.cpp:32:38: error: no match for operator*\n   32 |  auto y = a * b;\n      |  ~ ^ ~\n"
-        "In file included from vec.h:8:\nvec.h:64:41: note: candidate: operator*\n   64 | template\n      |   ^\n"
+        "In file included from vec.h:8:\nvec.h:64:41: note: candidate: operator*\n"
+        "   64 | template\n      |   ^\n"
         "vec.h:64:41: note:   deduction failed\nk.cpp:40:1: error: also wrong\n   40 | z\n"
     )
     assert cut_log(log).splitlines() == [

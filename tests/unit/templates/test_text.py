@@ -22,7 +22,8 @@ from templates.text import count_bytes, find_open_fence, render_cell, render_cod
         (r"see C:\Users\jo\x.py", "see x.py"),
         ("/usr/bin/ld failed at 0x7f12ab34cd56", "/usr/bin/ld failed at 0x…"),
         (
-            "Command:\n/opt/kestrel/falconridge-g++ a.cpp\n\nOutput:\nfalconridge-g++: fatal error: x",
+            "Command:\n/opt/kestrel/falconridge-g++ a.cpp\n\n"
+            "Output:\nfalconridge-g++: fatal error: x",
             "Command:\nc++ a.cpp\n\nOutput:\nc++: fatal error: x",
         ),
         ("Command:\nx86_64-linux-gnu-g++-12 a.cpp", "Command:\nx86_64-linux-gnu-g++-12 a.cpp"),

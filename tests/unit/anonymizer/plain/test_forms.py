@@ -53,7 +53,11 @@ def end(body: ReproBody, check: ReproCheck, form: PlainForm = PLAIN) -> list[str
     ("kind", "settings", "lines"),
     [
         ("crash", {}, ["torch.compile(fn)(torch.ones(4))"]),
-        ("hang", {"arguments": (("dynamic", "True"),)}, ["torch.compile(fn, dynamic=True)(torch.ones(4))"]),
+        (
+            "hang",
+            {"arguments": (("dynamic", "True"),)},
+            ["torch.compile(fn, dynamic=True)(torch.ones(4))"],
+        ),
         ("crash", {"backward": "sum"}, ["torch.compile(fn)(torch.ones(4)).sum().backward()"]),
         (
             "crash",
@@ -290,7 +294,8 @@ REDUCED = ReproBody(
     'def repro(x, y, z):\n    return x.index_reduce(0, y, z, "mean")',
     "repro",
     (
-        "return (torch.ones(1, dtype=torch.bfloat16), torch.full((512,), 0, dtype=torch.int32), torch.ones(512))",
+        "return (torch.ones(1, dtype=torch.bfloat16),"
+        " torch.full((512,), 0, dtype=torch.int32), torch.ones(512))",
     ),
     False,
 )
@@ -349,7 +354,11 @@ def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> Non
 @pytest.mark.parametrize(
     ("compiler", "steps", "made"),
     [
-        ("export", ("decompose",), "torch.export.export(model, (x,)).run_decompositions().module()"),
+        (
+            "export",
+            ("decompose",),
+            "torch.export.export(model, (x,)).run_decompositions().module()",
+        ),
         ("export", ("draft",), "torch.export.draft_export(model, (x,)).module()"),
         ("export", ("unflatten",), "torch.export.unflatten(torch.export.export(model, (x,)))"),
         (

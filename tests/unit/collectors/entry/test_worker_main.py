@@ -21,7 +21,10 @@ def test_modules_of_the_user_win_over_ours(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "out").mkdir()
     command = [sys.executable, str(FOLDER / "worker_main.py"), "once", "--folder", str(tmp_path)]
-    text = "import worker; print(worker.name)\ntry:\n    import slot\nexcept ImportError: print('no slot')"
+    text = (
+        "import worker; print(worker.name)\n"
+        "try:\n    import slot\nexcept ImportError: print('no slot')"
+    )
     request = json.dumps({"id": 0, "timeout": 300, "text": text}) + "\n"
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Processes that a program spawns: they begin as the spec says, and go on where the tool has gone."""
+"""Processes that a program spawns: they begin as the spec says, and outlive the tool."""
 
 from __future__ import annotations
 

@@ -347,7 +347,9 @@ def test_the_beginning_of_a_repros_message_says_the_kind(prefix: str) -> None:
     [
         *(
             (f"{name} is 1 in eager", name)
-            for name in "dtype shape stride requires_grad is_leaf alias device structure type".split()
+            for name in (
+                "dtype shape stride requires_grad is_leaf alias device structure type".split()
+            )
         ),
         ("python value is 1", "python value"),
         ("types differ", None),

@@ -90,8 +90,8 @@ PART = "ghp_x7QmZp2LrT9vKe4WnB8sYd3HcJ6uFgA1oRiX"
 
 
 @pytest.mark.parametrize("told", [
-    f"bad credentials: {PART}", f"{PART[:20]}\n{PART[20:]}", f"a {PART[10:22]} b", f"{PART[:8]}… is not valid",
-    f"…{PART[-8:]}", f"token '{PART[:15]}' (rest: '{PART[15:]}')",
+    f"bad credentials: {PART}", f"{PART[:20]}\n{PART[20:]}", f"a {PART[10:22]} b",
+    f"{PART[:8]}… is not valid", f"…{PART[-8:]}", f"token '{PART[:15]}' (rest: '{PART[15:]}')",
 ])  # fmt: skip
 def test_a_part_of_a_token_counts_as_the_token(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": PART})

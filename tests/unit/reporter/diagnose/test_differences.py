@@ -332,7 +332,8 @@ def test_what_only_the_scripts_own_call_returned_is_not_reproduced() -> None:
     found, _ = verdict({"script": WRONG})
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert found.summary == (
-        "The script's compiled call differed from eager (output 0: max abs error 1), but none of 7 repetitions did."
+        "The script's compiled call differed from eager (output 0: max abs error 1),"
+        " but none of 7 repetitions did."
     )
     assert found.cited == ("compiled",) and found.reproduced == (1, 8)
 
@@ -517,7 +518,8 @@ def test_metadata_is_excused_by_nothing_and_named() -> None:
     assert (found.kind, found.layer) == ("wrong_metadata", "inductor")
     assert found.signature is not None and found.signature.property == "dtype"
     assert found.summary == (
-        "The compiled result has other metadata than eager's (output 0: dtype a in eager, b compiled)."
+        "The compiled result has other metadata than eager's"
+        " (output 0: dtype a in eager, b compiled)."
     )
     assert not {PERTURBED, RECAST, REORDERED} & set(call_session.measured())
 

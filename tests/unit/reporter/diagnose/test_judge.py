@@ -153,7 +153,8 @@ def test_a_death_is_told_with_its_signal_and_its_place() -> None:
     found, _ = verdict(both({**DEADLY, "detail": log}), "died", signal="SIGABRT")
     assert (found.kind, found.layer, found.is_bug) == ("process_death", "inductor", True)
     assert found.summary == (
-        "The compiled call ends the process with SIGABRT while compiling in torch/_inductor/graph.py:run; eager returns."
+        "The compiled call ends the process with SIGABRT"
+        " while compiling in torch/_inductor/graph.py:run; eager returns."
     )
     assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
     assert found.torch_frame is not None and found.torch_frame.phase == "compiling"
@@ -199,7 +200,8 @@ def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
     found, _ = verdict(both(STUCK), "hang")
     assert (found.kind, found.layer, found.is_bug) == ("hang", "inductor", True)
     assert found.summary == (
-        "The compiled call does not end within 100 s; eager takes 2.0 s. It is stuck while running in torch/a.py:f."
+        "The compiled call does not end within 100 s; eager takes 2.0 s."
+        " It is stuck while running in torch/a.py:f."
     )
     assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
     assert found.signature is not None and found.signature.kind == "hang"
@@ -504,25 +506,27 @@ def test_rounding_is_no_excuse_for_a_script_that_eager_ends_too() -> None:
         ),
         (
             {"stopped": True, "exit": None},
-            "What 1 compiled call returned until the script was stopped after its time limit (--timeout) agrees with eager.",
+            "What 1 compiled call returned until the script was stopped after its time limit"
+            " (--timeout) agrees with eager.",
         ),
         (
             {"rejected": REJECTED},
-            "What 1 compiled call returned agrees with eager; where compiling raised, eager raises as well.",
+            "What 1 compiled call returned agrees with eager;"
+            " where compiling raised, eager raises as well.",
         ),
         (
             {"exit": 1, "exception": ended_by("A", "test_x")},
-            "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
-            "what fails is not the result of a compiled call."
-            " Of Python's state, the program's own attributes, containers, globals and closures that"
-            " these calls can reach were compared; what is printed was not.",
+            "The script fails in test_x, but what 1 compiled call returned agrees with eager"
+            " on the same inputs: what fails is not the result of a compiled call."
+            " Of Python's state, the program's own attributes, containers, globals and closures"
+            " that these calls can reach were compared; what is printed was not.",
         ),
         (
             {"exit": 1},
-            "The script fails, but what 1 compiled call returned agrees with eager on the same inputs: "
-            "what fails is not the result of a compiled call."
-            " Of Python's state, the program's own attributes, containers, globals and closures that"
-            " these calls can reach were compared; what is printed was not.",
+            "The script fails, but what 1 compiled call returned agrees with eager"
+            " on the same inputs: what fails is not the result of a compiled call."
+            " Of Python's state, the program's own attributes, containers, globals and closures"
+            " that these calls can reach were compared; what is printed was not.",
         ),
     ],
 )

@@ -37,7 +37,10 @@ def test_a_cold_run_that_does_not_end_is_stopped() -> None:
 
 
 def test_a_described_run_has_no_variable_of_the_warm_worker() -> None:
-    variables = "import os; print([n for n in os.environ if n.startswith(('TORCHINDUCTOR_F', 'PYTHONHASH'))])"
+    variables = (
+        "import os; print([n for n in os.environ"
+        " if n.startswith(('TORCHINDUCTOR_F', 'PYTHONHASH'))])"
+    )
     assert run_cold(PYTHON, variables, PATIENCE, describe=True).stdout == "[]\n"
 
 

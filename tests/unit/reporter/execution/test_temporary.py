@@ -1,4 +1,4 @@
-"""A process has its temporary files in one folder, and what a killed one left goes with the next."""
+"""A process has its temporary files in one folder, and what a killed one left goes with another."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def checked(folder: Path, torch: str, outcome: str, hits: int = 3) -> None:
     key = compute_key((folder / "repro.py").read_text("utf-8"))
     with open_store() as store:
         store.execute(
-            "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs)"
+            "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome,"
+            " detail, seconds, hits, runs)"
             " VALUES (?, '2026-01-01T00:00:00Z', 'r', ?, ?, ?, '3.11.7', ?, '', 1.0, ?, 3)",
             (torch, key, torch, torch, outcome, hits),
         )

@@ -30,8 +30,9 @@ def around(folder: Path, environment: dict[str, object] | None = None, *more: st
 
 
 @pytest.mark.parametrize("name, value", [
-    ("FALCONRIDGE_HOME", "1"), ("MY_JOB", "falconridge"), ("MY_JOB", "/data/Falconridge/x"), ("MY_JOB", "a:b,falconridge-7"),
-    ("TORCH_COMPILE_JOB_ID", "falconridge_job"), ("CXX", "/opt/falconridge-g++"),
+    ("FALCONRIDGE_HOME", "1"), ("MY_JOB", "falconridge"), ("MY_JOB", "/data/Falconridge/x"),
+    ("MY_JOB", "a:b,falconridge-7"), ("TORCH_COMPILE_JOB_ID", "falconridge_job"),
+    ("CXX", "/opt/falconridge-g++"),
 ])  # fmt: skip
 def test_names_and_values_of_variables_are_looked_for(
     name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -67,7 +68,8 @@ def test_a_git_checkout_is_read(tmp_path: Path) -> None:
     git.mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/kestrel-branch\n")
     (git / "config").write_text(
-        '[remote "origin"]\n\turl = git@falconridge.example:osterman/x.git\n[user]\n\tname = Ann Thistledown\n'
+        '[remote "origin"]\n\turl = git@falconridge.example:osterman/x.git\n'
+        "[user]\n\tname = Ann Thistledown\n"
     )
     (tmp_path / "checkout" / "models").mkdir()
     terms = around(tmp_path / "checkout" / "models")

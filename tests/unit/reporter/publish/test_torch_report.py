@@ -14,7 +14,8 @@ _LIST = (
 
 
 _FAKE_CALL = (
-    "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake"
+    "RuntimeError when making fake tensor call\n"
+    "  Explanation: Dynamo failed to run FX node with fake"
     " tensors: call_function mul(*(a, b), **{}): got RuntimeError('Attempting to broadcast a"
     " dimension of length 2 at -2!')\n  Hint: Your code may result in an error."
 )

@@ -226,7 +226,8 @@ def test_trusted_code_sees_places_of_its_own_and_nothing_of_the_environment(
     result = runs(
         "sh",
         "-c",
-        "pwd; ls; cat $SEED; printenv HOME TMPDIR TORCHINDUCTOR_CACHE_DIR SEEDS; printenv GH_TOKEN; ls -d $HOME",
+        "pwd; ls; cat $SEED; printenv HOME TMPDIR TORCHINDUCTOR_CACHE_DIR SEEDS;"
+        " printenv GH_TOKEN; ls -d $HOME",
         files={"repro.py": "x"},
         folders={"/seed": tmp_path / "seed"},
         environment={"SEED": "/seed", "SEEDS": "/seeds"},

@@ -16,7 +16,10 @@ from tests.support.waiting import until
 
 MIB = 2**20
 #: Two processes that share what the first one wrote.
-SHARES = "import os, sys; kept = bytearray(b'x' * (32 << 20)); os.fork(); print(end='.', flush=True); sys.stdin.read()"
+SHARES = (
+    "import os, sys; kept = bytearray(b'x' * (32 << 20)); os.fork();"
+    " print(end='.', flush=True); sys.stdin.read()"
+)
 THREADS = """
 import sys, threading
 for _ in range(3): threading.Thread(target=threading.Event().wait, daemon=True).start()

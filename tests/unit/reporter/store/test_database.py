@@ -88,8 +88,9 @@ def test_an_older_store_grows_and_keeps_what_it_knows(tmp_path: Path) -> None:
         columns = [row["name"] for row in store.execute("PRAGMA table_info(checks)")]
     old = sqlite3.connect(tmp_path / "old", isolation_level=None)
     old.execute(
-        "CREATE TABLE checks (id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, repro TEXT NOT NULL, "
-        "key TEXT NOT NULL, release TEXT NOT NULL, torch TEXT NOT NULL, python TEXT NOT NULL, outcome TEXT NOT NULL, "
+        "CREATE TABLE checks (id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, "
+        "repro TEXT NOT NULL, key TEXT NOT NULL, release TEXT NOT NULL, torch TEXT NOT NULL, "
+        "python TEXT NOT NULL, outcome TEXT NOT NULL, "
         "detail TEXT NOT NULL, seconds REAL NOT NULL, UNIQUE (run, key, release))"
     )
     old.execute("INSERT INTO checks VALUES (1, 'r', 't', 'x', 'k', 'v', '2', '3', 'fixed', '', 1)")

@@ -79,7 +79,9 @@ def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> N
     with open_store() as store:
         for time, outcome in (("2026-01-01", "reproduces"), ("2026-02-01", "fixed")):
             store.execute(
-                "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds) VALUES (?, ?, 'r', ?, '2.15.0', '2.15.0', '3.11', ?, '', 1)",
+                "INSERT INTO checks"
+                " (run, time, repro, key, release, torch, python, outcome, detail, seconds)"
+                " VALUES (?, ?, 'r', ?, '2.15.0', '2.15.0', '3.11', ?, '', 1)",
                 (time, time, key, outcome),
             )
     assert "2.15.0 fixed" in "\n".join(build_listing().summary_lines())

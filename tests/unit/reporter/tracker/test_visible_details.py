@@ -1,4 +1,4 @@
-"""What stays visible is shown: sizes, numbers, options, operators, and how common their chain is."""
+"""What stays visible is shown: sizes, numbers, options, operators, how common their chain is."""
 
 from __future__ import annotations
 
@@ -84,8 +84,10 @@ def test_the_screen_names_all_that_had_to_stay(report: Path) -> None:
     document["repro"]["operators"] = ["torch.frexp"]
     found = find_visible_details(report, read_report(document, "here"))
     shown = "\n".join(found.lines())
-    for words in ("1289 (the failure is not there with a generic one)", "numbers:   211 (", "backward",
-                  "mode=max-autotune", "torch._inductor.config.cpp.simdlen=1", "operators: torch.frexp"):  # fmt: skip
+    for words in (
+        "1289 (the failure is not there with a generic one)", "numbers:   211 (", "backward",
+        "mode=max-autotune", "torch._inductor.config.cpp.simdlen=1", "operators: torch.frexp",
+    ):  # fmt: skip
         assert words in shown
     assert len(found.lines()) <= 24
     told = found.to_json()

@@ -35,7 +35,8 @@ def test_no_pair_is_likely_for_its_form_alone() -> None:
 @pytest.mark.parametrize(
     ("says", "likely"),
     [
-        ("File \"torch/_inductor/lowering.py\", line 12, in pool\nLoweringException: AssertionError: dilation of 2 dims", True),
+        ("File \"torch/_inductor/lowering.py\", line 12, in pool\n"
+         "LoweringException: AssertionError: dilation of 2 dims", True),
         ("LoweringException: AssertionError: dilation of 7 dims\ntorch.fold(x)", True),
         ("LoweringException: NameError: name 'y'\ntorch.fold(x)", False),
         ("Segmentation fault (core dumped)\ntorch.fold(x)", False),
@@ -44,9 +45,9 @@ def test_no_pair_is_likely_for_its_form_alone() -> None:
 )  # fmt: skip
 def test_a_failure_of_another_sort_is_another_bug(says: str, likely: bool) -> None:
     row = {
-        "issue": 1, "title": "", "kind": "crash", "layer": "inductor", "exception": "LoweringException",
-        "message": "AssertionError: dilation of 2 dims", "frames": ["torch/_inductor/lowering.py:pool"],
-        "operators": ["torch.fold"],
+        "issue": 1, "title": "", "kind": "crash", "layer": "inductor",
+        "exception": "LoweringException", "message": "AssertionError: dilation of 2 dims",
+        "frames": ["torch/_inductor/lowering.py:pool"], "operators": ["torch.fold"],
     }  # fmt: skip
     score, reasons = weigh(reported(row), "it fails", says, [])
     assert (score >= LIKELY) is likely, (score, reasons)

@@ -45,7 +45,8 @@ WRONG, DIES, HANGS, UNKNOWN = (
 def runs(
     outcome: str, match: str | None, failure: str = "", torch: str = "2.13.0", *more: Attempt
 ) -> Attempts:
-    return Attempts(torch, "3.11.7", (Attempt(outcome, match, failure, "", "", 1.0), *more))  # type: ignore[arg-type]
+    first = Attempt(outcome, match, failure, "", "", 1.0)  # type: ignore[arg-type]
+    return Attempts(torch, "3.11.7", (first, *more))
 
 
 def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> CommandVerdict:
@@ -143,20 +144,27 @@ def test_the_newest_torch_in_which_it_fails_as_stated_is_gone_on_with(
 
 
 def test_what_a_compiler_complained_of_is_the_message() -> None:
-    log = "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\nOutput:\nx.cpp:3:4: error: no matching function\n"
+    log = (
+        "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\n"
+        "Output:\nx.cpp:3:4: error: no matching function\n"
+    )
     assert find_exceptions(log) == (
         StatedException("CppCompileError", "error: no matching function"),
     )
 
 
-TORCHS_FRAME = '  File "/x/site-packages/torch/_inductor/lowering.py", line 7, in pool\n    assert dilation == 1\n'
+TORCHS_FRAME = (
+    '  File "/x/site-packages/torch/_inductor/lowering.py", line 7, in pool\n'
+    "    assert dilation == 1\n"
+)
 OWN_FRAME = '  File "/x/mine.py", line 7, in <module>\n    assert same(a, b)\n'
 STATED = [
     ("Wrong result", f"```\n{OWN_FRAME}AssertionError\n```", "wrong"),
     ("Pooling fails", f"```\n{TORCHS_FRAME}AssertionError\n```", "raises"),
     (
         "Wrong",
-        '```\n  File "/x/torch/testing/_comparison.py", line 7, in f\nAssertionError: Tensor-likes are not close!\n```',
+        '```\n  File "/x/torch/testing/_comparison.py", line 7, in f\n'
+        "AssertionError: Tensor-likes are not close!\n```",
         "wrong",
     ),
     (
@@ -167,7 +175,8 @@ STATED = [
     ("cumsum fails: IndexError: tuple index out of range (again)", "", "raises"),
     (
         "index check is lost",
-        "Eager raises `IndexError: index out of range in self`, the compiled one returns a row instead of raising an error.",
+        "Eager raises `IndexError: index out of range in self`, the compiled one returns a row"
+        " instead of raising an error.",
         "wrong",
     ),
     ("compile skips the out-of-range check of select", "", "wrong"),
@@ -234,7 +243,10 @@ def test_labels_are_those_that_the_evidence_supports() -> None:
     assert all(label in ALLOWED for label in suggest_labels(triaged(runs=both)))
 
 
-EVIL = "```\n# Heading\n@everyone <img src=x onerror=alert(1)> [a](http://evil) |x| \\| `code` ``\n<!-- bugreport-key: 0 -->"
+EVIL = (
+    "```\n# Heading\n@everyone <img src=x onerror=alert(1)> [a](http://evil) |x| \\| `code` ``\n"
+    "<!-- bugreport-key: 0 -->"
+)
 
 
 def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:

@@ -1,4 +1,4 @@
-"""Where the recorder of a stranger's program and plain runs of it disagree, nothing is concluded."""
+"""Where the recorder and plain runs of a stranger's program disagree, nothing is concluded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def runs(*codes: int, failure: str = FAILURE) -> Attempts:
         outcome = "passes" if code == 0 else "fails" if code > 0 else "dies"
         match = "same" if code else None
         said = failure if code > 0 else "SIGSEGV" if code else ""
-        attempts.append(Attempt(outcome, match, said, "", "", 1.0, exit=code))  # type: ignore[arg-type]
+        attempts.append(
+            Attempt(outcome, match, said, "", "", 1.0, exit=code)  # type: ignore[arg-type]
+        )
     return Attempts("2.13.0", "3.11.7", tuple(attempts))
 
 
@@ -40,7 +42,8 @@ def judged(
     **account: object,
 ) -> CommandVerdict:
     given = {"exit": 1, "said": 1, "calls": 2, "compared": 2, **account}
-    return CommandVerdict(kind, layer, is_bug, account=ProgramAccount(**given))  # type: ignore[arg-type]
+    told = ProgramAccount(**given)  # type: ignore[arg-type]
+    return CommandVerdict(kind, layer, is_bug, account=told)
 
 
 ROUNDING = judged(Kind.ROUNDING)

@@ -21,7 +21,10 @@ from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
 
 ISSUES = DATA / "issues"
-PROGRAM = "import torch\n\ndef f(x):\n    return torch.special.zeta(x.t().cummax(0)[0], 2.0)\n\nprint(torch.compile(f)(torch.ones(3, 3)))\n"
+PROGRAM = (
+    "import torch\n\ndef f(x):\n    return torch.special.zeta(x.t().cummax(0)[0], 2.0)\n\n"
+    "print(torch.compile(f)(torch.ones(3, 3)))\n"
+)
 MARK = Fingerprint(("inductor", "LoweringException", "torch/_inductor/lowering.py:zeta"))
 CRASH = CommandVerdict(
     kind=Kind.CRASH,
@@ -62,9 +65,12 @@ def looked(result: Triage) -> Triage:
 @pytest.mark.parametrize(
     ("verdict", "title", "body", "because"),
     [
-        (CRASH, "another crash", f"text\n<!-- bugreport-fingerprint: {MARK.value} -->", "a report of the same failure"),
-        (CRASH, "crash", 'LoweringException: AssertionError: zeta of 7 dims expected\n  File "torch/_inductor/lowering.py", line 3, in zeta', "the error message"),
-        (WRONG, "wrong zeta", "torch.compile: torch.special.zeta(x.t().cummax(0)[0], 2.0)", "the operators zeta, cummax, t"),
+        (CRASH, "another crash", f"text\n<!-- bugreport-fingerprint: {MARK.value} -->",
+         "a report of the same failure"),
+        (CRASH, "crash", "LoweringException: AssertionError: zeta of 7 dims expected\n"
+         '  File "torch/_inductor/lowering.py", line 3, in zeta', "the error message"),
+        (WRONG, "wrong zeta", "torch.compile: torch.special.zeta(x.t().cummax(0)[0], 2.0)",
+         "the operators zeta, cummax, t"),
     ],
     ids=["mark", "exception", "operators"],
 )  # fmt: skip
@@ -92,7 +98,12 @@ def test_a_search_that_fails_costs_the_list_and_is_told(tracker: Tracker) -> Non
 
 def test_a_posted_program_tells_its_operators_before_it_is_reduced() -> None:
     assert list_called_operators(PROGRAM) == ("torch.special.zeta", "cummax", "t")
-    text = "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return self.helper(x).sin()\n    def helper(self, x):\n        return torch.fft.rfft(x)\nprint(M()(torch.ones(2)).shape)\n"
+    text = (
+        "import torch\nclass M(torch.nn.Module):\n"
+        "    def forward(self, x):\n        return self.helper(x).sin()\n"
+        "    def helper(self, x):\n        return torch.fft.rfft(x)\n"
+        "print(M()(torch.ones(2)).shape)\n"
+    )
     assert list_called_operators(text) == ("sin", "torch.fft.rfft")
 
 

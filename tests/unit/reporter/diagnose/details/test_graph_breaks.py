@@ -38,7 +38,8 @@ def test_the_summary_names_the_usual_function() -> None:
         recompiled=5,
     )
     assert describe(found) == (
-        "2 graph breaks, the first at line 7 of a.py, in `step`: a branch depends on a tensor's value "
+        "2 graph breaks, the first at line 7 of a.py, in `step`: "
+        "a branch depends on a tensor's value "
         "(generic_jump TensorVariable()); recompiled 5 times, most often `step`; "
         "the first guard that failed: n == 0"
     )

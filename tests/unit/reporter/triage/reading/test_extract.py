@@ -261,7 +261,10 @@ def test_what_is_no_issue_is_refused(data: bytes, says: str) -> None:
 
 
 def test_the_text_of_gh_issue_view() -> None:
-    data = b"title:\tA bug\nstate:\tOPEN\nauthor:\tkim\nlabels:\toncall: pt2, feature\nnumber:\t7\n--\nBody\n--\nmore\n"
+    data = (
+        b"title:\tA bug\nstate:\tOPEN\nauthor:\tkim\nlabels:\toncall: pt2, feature\nnumber:\t7\n"
+        b"--\nBody\n--\nmore\n"
+    )
     thread = read_text(data, "x")
     assert (thread.title, thread.author, thread.labels) == (
         "A bug",
