@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.symbols.names import PublicNames
 
 #: Strings that are arguments of Triton's own functions.
@@ -113,10 +114,8 @@ class _Rewriter(ast.NodeTransformer):
         constants: Mapping[str, ast.expr],
         vocabulary: Collection[str],
     ) -> None:
-        private = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        private |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | set(
-            functions
-        )
+        private = find_names(tree) | set(functions)
+        private |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         self.names = PublicNames((), private)
         self.functions = functions
         self.constants = constants
@@ -223,9 +222,7 @@ def _body(node: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def _find_assigned(node: ast.FunctionDef) -> frozenset[str]:
-    stored = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    stored = find_names(node, context=ast.Store)
     return frozenset(stored | {item.arg for item in _arguments(node)})
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.locations import (
     IdentifierRenaming,
     change_each,
@@ -259,14 +260,9 @@ def _apart(
     called: _CallSite, function: ast.FunctionDef, given: Mapping[str, ast.expr]
 ) -> dict[str, str]:
     """New names for those of the called function that mean something else where it is called."""
-    own = {
-        node.id
-        for each in function.body
-        for node in ast.walk(each)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    own = find_names(*function.body, context=ast.Store)
     same = {name for name, value in given.items() if ast.unparse(value) == name} - own
-    there = {node.id for node in ast.walk(called.caller) if isinstance(node, ast.Name)}
+    there = find_names(called.caller)
     there |= {node.arg for node in ast.walk(called.caller) if isinstance(node, ast.arg)}
     numbers = (f"local{number}" for number in itertools.count(1) if f"local{number}" not in there)
     return {name: next(numbers) for name in sorted((own | set(given)) & there - same)}

@@ -8,6 +8,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.locations import change_each
 from anonymizer.source.program import SourceProgram
 
@@ -111,7 +112,7 @@ def free_entry(program: SourceProgram) -> Iterator[SourceProgram]:
         if forward.name != "forward" or not forward.args.args:
             return False
         receiver = forward.args.args[0].arg
-        read = {node.id for node in ast.walk(forward) if isinstance(node, ast.Name)}
+        read = find_names(forward)
         if receiver in read or read & {"super", "repro"} or forward.decorator_list:
             return False
         if owner.name in _find_names(whole):
@@ -170,8 +171,7 @@ def _without_parameter(value: ast.expr) -> ast.expr:
 def _makes_tensor(value: ast.expr) -> bool:
     """Whether an expression makes a tensor of nothing that has a name."""
     made = {ast.unparse(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
-    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-    return names == {"torch"} and bool(made & _MAKERS)
+    return find_names(value) == {"torch"} and bool(made & _MAKERS)
 
 
 def _is_attribute(node: ast.AST, name: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from anonymizer.graph.identifiers import NameSubstitution
 from anonymizer.source.locations import (
     IdentifierRenaming,
     change_each,
@@ -57,7 +58,11 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
         value = copy.deepcopy(helper.body[0].value)  # type: ignore[attr-defined]
         put_at(
             location,
-            _Replace(dict(zip(names, call.args))).visit(value) if value else ast.Constant(None),
+            (
+                NameSubstitution(dict(zip(names, call.args))).visit(value)
+                if value
+                else ast.Constant(None)
+            ),
         )
         return True
 
@@ -89,19 +94,11 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
         plain = isinstance(node.value, ast.Name)
         if any(isinstance(each.ctx, ast.Store) for each in uses) or len(uses) > 1 and not plain:
             return False
-        swap = _Replace({name: node.value})
+        swap = NameSubstitution({name: node.value})
         body[body.index(node) :] = [swap.visit(each) for each in after] or [ast.Pass()]
         return True
 
     yield from change_each(program, locate, change)
-
-
-class _Replace(ast.NodeTransformer):
-    def __init__(self, by: dict[str, ast.expr]) -> None:
-        self.by = by
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.by.get(node.id, node))
 
 
 def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -156,7 +153,9 @@ def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
         place, values = location
         made = place[3]
         name = made.generators[0].target.id
-        written = [_Replace({name: value}).visit(copy.deepcopy(made.elt)) for value in values]
+        written = [
+            NameSubstitution({name: value}).visit(copy.deepcopy(made.elt)) for value in values
+        ]
         put_at(place, ast.List(written, ast.Load()))
 
     yield from change_each(program, locate, change)

@@ -50,10 +50,12 @@ def _declare(
 ) -> list[ast.stmt]:
     """The statements, in whose functions names of their own scope are declared so."""
     own = {node.id for node in walk_scope(statements) if isinstance(node, ast.Name)}
-    return [_Declaration(own, declaration).visit(each) for each in statements]
+    return [DeclarationRewriter(own, declaration).visit(each) for each in statements]
 
 
-class _Declaration(ast.NodeTransformer):
+class DeclarationRewriter(ast.NodeTransformer):
+    """Declares names of the scope around a function `global` or `nonlocal`, whichever it was."""
+
     def __init__(self, own: Collection[str], declaration: type[ast.Global | ast.Nonlocal]) -> None:
         self.own, self.declaration = set(own), declaration
 

@@ -9,6 +9,8 @@ import copy
 import re
 from collections.abc import Iterator
 
+from anonymizer.graph.identifiers import NameSubstitution, find_names
+
 #: Fields of the named tuples that operators return, by operator (`torch.return_types`).
 _VALUES = ("values", "indices")
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -161,7 +163,7 @@ def _inline(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
         return None
     if not _comes_first(user.value, name):
         return None
-    replaced: ast.stmt = _NameSubstitution(name, value).visit(copy.deepcopy(user))
+    replaced: ast.stmt = NameSubstitution({name: value}).visit(copy.deepcopy(user))
     return replaced if len(ast.unparse(ast.fix_missing_locations(replaced))) <= _WIDTH else None
 
 
@@ -181,14 +183,6 @@ def _comes_first(value: ast.expr, name: str) -> bool:
         if isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare)):
             return False
     return False
-
-
-class _NameSubstitution(ast.NodeTransformer):
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self.name, self.value = name, value
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self.value if node.id == self.name else node
 
 
 class _Fields(ast.NodeTransformer):
@@ -225,8 +219,7 @@ def _rename(function: ast.FunctionDef, keywords: set[str]) -> None:
         if _GENERATED.fullmatch(name) or name in parameters and _ATTRIBUTE.fullmatch(name)
     ]
     generated = [name for name in generated if name not in keywords]
-    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    taken |= set(parameters)
+    taken = find_names(function) | set(parameters)
     free = [letter for letter in _LETTERS if letter not in taken]
     if len(generated) > min(_FEW, len(free)):
         return

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.makers import (
     FLOATS,
@@ -118,8 +119,8 @@ def _items(node: ast.AST) -> list[ast.withitem]:
 
 def _is_constant(value: ast.expr) -> bool:
     """Whether an argument is written as a number, a text, or a name of torch's."""
-    names = {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}
-    return names <= {"torch"} and not any(isinstance(part, ast.Call) for part in ast.walk(value))
+    is_call = any(isinstance(part, ast.Call) for part in ast.walk(value))
+    return find_names(value) <= {"torch"} and not is_call
 
 
 def _calls(tree: ast.AST) -> list[ast.Call]:
@@ -153,12 +154,7 @@ def _method(value: ast.expr, text: str) -> ast.expr:
 
 def _fill(text: str, value: ast.expr) -> ast.expr:
     """An expression with a copy of `value` wherever its text has `_`."""
-
-    class Filler(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            return copy.deepcopy(value) if node.id == "_" else node
-
-    filled: ast.expr = Filler().visit(ast.parse(text, mode="eval").body)
+    filled: ast.expr = NameSubstitution({"_": value}).visit(ast.parse(text, mode="eval").body)
     return filled
 
 

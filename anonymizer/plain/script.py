@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.factory import unwrap_script
+from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.randomness import draws_random_numbers, is_seed
 from anonymizer.graph.repro import COMPILE, FACTORY, ReproBody, ReproCheck
 from anonymizer.kinds import EXPORTERS
@@ -169,7 +170,7 @@ class _NameRenaming(ast.NodeTransformer):
 
 def _free_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
     """Every identifier of the program, so that no new name takes the place of one."""
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found = find_names(tree)
     found |= {
         node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
     }
@@ -189,7 +190,7 @@ def _without_module(
     if not (is_module and isinstance(forward, ast.FunctionDef) and forward.name == "forward"):
         return made, tree, is_module
     receiver, *parameters = forward.args.args
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names = find_names(tree)
     defined = {getattr(node, "name", "") for node in tree.body}
     is_read = any(
         isinstance(node, ast.Name) and node.id == receiver.arg for node in ast.walk(forward)
@@ -257,7 +258,7 @@ def _inputs(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
     sizes = {name: ast.Constant(size) for name, size in constants.items()}
-    *statements, last = _Replacement(sizes).visit(body.inputs_function()).body
+    *statements, last = NameSubstitution(sizes).visit(body.inputs_function()).body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         raise ValueError("the inputs do not end in one tuple")
     values = last.value.elts
@@ -266,7 +267,7 @@ def _inputs(
     names = _names(len(values), parameters)
     statements, values = _named_as_arguments(statements, values, names)
     bound = [value.id for value in values if isinstance(value, ast.Name)]
-    inner = {each.id for one in statements for each in ast.walk(one) if isinstance(each, ast.Name)}
+    inner = find_names(*statements)
     arguments: list[tuple[str, str]] = []
     for name, value in zip(names, values):
         if isinstance(value, ast.Name) and value.id in inner:
@@ -293,7 +294,7 @@ def _nested(
         read = "\n".join([*others, *(text or name for name, text in arguments)])
         if "rand" in value or len(re.findall(rf"\b{inner}\b", read)) != 1:
             continue
-        swap = _Replacement({inner: node.value})
+        swap = NameSubstitution({inner: node.value})
         nested = [(name, _changed(text, swap)) for name, text in arguments]
         if nested != arguments and max(len(text) for _, text in nested) <= _WIDTH:
             statements, arguments = others, nested
@@ -316,9 +317,8 @@ def _named_as_arguments(
     statements: list[ast.stmt], values: list[ast.expr], names: Sequence[str]
 ) -> tuple[list[ast.stmt], list[ast.expr]]:
     """Values that have a statement of their own, by the name of the argument that they are."""
-    inside = [each for one in statements for each in ast.walk(one) if isinstance(each, ast.Name)]
-    taken = {*(each.id for each in inside), *_USED}
-    made = {each.id for each in inside if isinstance(each.ctx, ast.Store)}
+    taken = find_names(*statements) | _USED
+    made = find_names(*statements, context=ast.Store)
     renamed: dict[str, str] = {}
     for name, value in zip(names, values):
         if isinstance(value, ast.Name) and value.id in made and name not in taken:
@@ -375,16 +375,6 @@ def _write_constant(text: str) -> str:
     return text
 
 
-class _Replacement(ast.NodeTransformer):
-    """Names replaced by what they stand for."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self.values.get(node.id, node)
-
-
 def _names(count: int, parameters: Sequence[str]) -> list[str]:
     if len(parameters) >= count and len(set(parameters)) == len(parameters):
         return list(parameters[:count])
@@ -417,7 +407,7 @@ def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = Fa
         raise ValueError("the last call is none of something compiled")
     callee = function.args[0]  # type: ignore[attr-defined]
     names = _names(len(call.args), ())
-    taken = {node.id for node in ast.walk(ast.Module(made, [])) if isinstance(node, ast.Name)}
+    taken = find_names(*made)
     arguments = [
         (given.id, "") if isinstance(given, ast.Name) else (_free(name, taken), ast.unparse(given))
         for name, given in zip(names, call.args)

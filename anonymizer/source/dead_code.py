@@ -9,8 +9,8 @@ import builtins
 import copy
 import dataclasses
 import re
-from collections.abc import Iterable
 
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.program import STATE, SourceProgram
 from anonymizer.source.symbols.imports import STDLIB
 
@@ -79,7 +79,7 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.early: set[str] = set()
-        self.local = _stores(function.body) - _elsewhere(function)
+        self.local = find_names(*function.body, context=ast.Store) - _elsewhere(function)
         self.bound = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         for statement in function.body:
             self.visit(statement)
@@ -111,12 +111,12 @@ class _Reader(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         self.visit(node.iter)
-        self.bound |= _stores([node])
+        self.bound |= find_names(node, context=ast.Store)
         for part in (*node.body, *node.orelse):
             self.visit(part)
 
     def visit_While(self, node: ast.While) -> None:
-        self.bound |= _stores([node])
+        self.bound |= find_names(node, context=ast.Store)
         self.generic_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
@@ -137,16 +137,6 @@ class _Reader(ast.NodeVisitor):
     )
 
 
-def _stores(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names that plain assignments, loops and the like bind in these statements."""
-    return {
-        node.id
-        for statement in statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
 def _elsewhere(function: ast.AST) -> set[str]:
     """Names that are not this scope's own: declared so, or bound in a scope within it."""
     found: set[str] = set()
@@ -155,11 +145,7 @@ def _elsewhere(function: ast.AST) -> set[str]:
             found.update(node.names)
         inner = isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension))
         if inner and node is not function:
-            found |= {
-                each.id
-                for each in ast.walk(node)
-                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-            }
+            found |= find_names(node, context=ast.Store)
     return found
 
 
@@ -224,12 +210,7 @@ def _drop_definitions(program: SourceProgram) -> None:
     for node in list(program.definitions.body):
         names = {node.name} if hasattr(node, "name") else _targets(node)
         others = [each for each in program.definitions.body if each is not node]
-        used = {
-            part.id
-            for tree in (*others, program.inputs, roots)
-            for part in ast.walk(tree)
-            if isinstance(part, ast.Name)
-        }
+        used = find_names(*others, program.inputs, roots)
         if names and not names & (used | kept):
             program.definitions.body.remove(node)
 
@@ -303,11 +284,7 @@ def _is_empty_constructor(node: ast.stmt) -> bool:
 
 
 def _drop_inputs(inputs: ast.Module) -> None:
-    used = {
-        part.id
-        for part in ast.walk(inputs)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
-    }
+    used = find_names(inputs, context=ast.Load)
     inputs.body = [
         each for each in inputs.body if not (_targets(each) and not _targets(each) & used)
     ]

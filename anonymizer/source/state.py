@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.graph.containers import is_container, is_object, read_callee_name
+from anonymizer.graph.factory import DeclarationRewriter
+from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import FACTORY
 from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
@@ -90,14 +92,14 @@ def _split(program: SourceProgram) -> tuple[list[ast.stmt], SourceProgram]:
     """
     body = program.definitions.body
     names = [set(_defined(node)) for node in body]
-    needed = _find_names(program.inputs)
+    needed = find_names(program.inputs)
     outside: set[int] = set()
     while True:
         found = {at for at, defined in enumerate(names) if defined & needed} - outside
         if not found:
             break
         outside |= found
-        needed = set().union(*(_find_names(body[at]) for at in found))
+        needed = find_names(*(body[at] for at in found))
     inner = [node for at, node in enumerate(body) if at not in outside]
     rest = replace(program, definitions=ast.Module(inner, []))
     return [node for at, node in enumerate(body) if at in outside], rest
@@ -109,20 +111,16 @@ def _defined(node: ast.stmt) -> list[str]:
     return [name for name, _ in _variables([node])]
 
 
-def _find_names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
 def _make_factory(program: SourceProgram) -> ast.FunctionDef:
     """A function around the definitions, which returns what they make."""
     reader = find_state_reader(program.definitions)
     body = [
-        _Nonlocal(_find_assigned(program)).visit(_copy(node))
+        DeclarationRewriter(_find_assigned(program), ast.Nonlocal).visit(_copy(node))
         for node in program.definitions.body
         if not is_state_reader(node)
     ]
     model = program.callable_expression
-    if _MODEL in _find_names(reader.body) if reader is not None else not model.isidentifier():
+    if _MODEL in find_names(reader.body) if reader is not None else not model.isidentifier():
         body += ast.parse(f"{_MODEL} = {model}").body
         model = _MODEL
     returned = model if reader is None else f"({model}, lambda: {ast.unparse(reader.body)})"
@@ -147,16 +145,6 @@ def _variables(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
             target = node.targets[0]
             if isinstance(target, ast.Name):
                 yield target.id, node.value
-
-
-class _Nonlocal(ast.NodeTransformer):
-    """Global variables of the program are the factory's now."""
-
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def visit_Global(self, node: ast.Global) -> ast.stmt:
-        return ast.Nonlocal(node.names) if set(node.names) <= self.names else node
 
 
 def _expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymizer.edits import reduce
+from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.source import rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
@@ -253,7 +254,7 @@ def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     """The candidate without what differs between its calls and is read nowhere any more."""
     assert isinstance(candidate.content, RewrittenProgram)
     program = candidate.content.program
-    read = {node.id for node in ast.walk(program.inputs) if isinstance(node, ast.Name)}
+    read = find_names(program.inputs)
     if all(name in read for name, _ in program.sizes):
         return candidate
     sizes = tuple(each for each in program.sizes if each[0] in read)

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from anonymizer.graph.identifiers import NameSubstitution
 from collectors.gathered import OperatorReference, Reference
 
 #: What torch calls `setup_context` with, by name.
@@ -53,12 +54,7 @@ def build_operator(
 
 def _fill(text: str, value: ast.expr) -> ast.stmt:
     """A statement with an expression in place of the name FUNCTION."""
-
-    class Fill(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return value if node.id == "FUNCTION" else node
-
-    made: ast.stmt = Fill().visit(ast.parse(text).body[0])
+    made: ast.stmt = NameSubstitution({"FUNCTION": value}).visit(ast.parse(text).body[0])
     return made
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection
 
 from anonymizer.graph import repro
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.program import is_simple
 from anonymizer.source.script.compilation import COMPILE, FUNCTION, RESULT
 from anonymizer.source.symbols.imports import STDLIB
@@ -29,7 +30,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def list_words(tree: ast.AST) -> set[str]:
     """Every identifier that the script binds itself."""
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found = find_names(tree)
     found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     found |= {node.name for node in ast.walk(tree) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))}
     return found - {*PUBLIC, "torch", "nn", "F", *STDLIB}

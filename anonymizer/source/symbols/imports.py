@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from anonymizer.graph.identifiers import find_names
+
 #: Standard modules a private program may lean on; a name from elsewhere is reported as a problem.
 STDLIB = frozenset("""
     math operator functools itertools collections contextlib dataclasses enum typing abc copy random
@@ -27,7 +29,7 @@ def write_imports(*trees: ast.AST) -> list[str]:
 
     One a line; "" parts the standard library from torch, which is always among them.
     """
-    names = {part.id for tree in trees for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    names = find_names(*trees)
     modules = {"torch"}
     for tree in trees:
         for part in ast.walk(tree):
