@@ -53,6 +53,10 @@ def write_compilation(check: ReproCheck, model: str, args: str) -> str:
 def write_export(check: ReproCheck, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
     of a package, or a model of Compiler.ONNX, which returns a tuple.
+
+    Args:
+        model: the expression of the program, a module.
+        args: the text of a tuple, the arguments that it is exported for.
     """
     options = check.write_arguments().replace(" in args]", f" in {args}]")
     if check.compiler == Compiler.ONNX and check.steps == ("onnx",):

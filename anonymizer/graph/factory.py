@@ -13,8 +13,11 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def wrap_script(statements: Sequence[ast.stmt], returned: str) -> ast.FunctionDef:
-    """The function that runs the statements and returns an expression; it takes the statements
-    over.
+    """The function `FACTORY` that runs a script with what compiles as its parameter.
+
+    Args:
+        statements: those of the script; the function takes them over, and changes them.
+        returned: the text of the expression that it returns.
     """
     factory = ast.parse(f"def {FACTORY}({COMPILE}):\n    return {returned}").body[0]
     assert isinstance(factory, ast.FunctionDef)

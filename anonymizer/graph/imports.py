@@ -35,7 +35,9 @@ def list_imports(text: str, known: Iterable[str] = ()) -> list[str]:
 
 
 def is_used(line: str, text: str) -> bool:
-    """Whether a script needs an import; those of settings and torch itself always."""
+    """Whether a script needs the import statement `line`, that is, names in its `text` what the
+    statement binds; those of settings and torch itself are always needed.
+    """
     if (
         line == "import torch"
         or line.endswith(".config")

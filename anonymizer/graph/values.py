@@ -103,7 +103,10 @@ def _integer(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
 
 
 def make_recipe_chooser(level: str) -> ChooseRecipe:
-    """The function that chooses a recipe at one of `list_value_levels`.
+    """The function that chooses a recipe.
+
+    Args:
+        level: how close the values come to the recorded ones; one of `list_value_levels`.
 
     Returns:
         (metadata, statistics) -> recipe. The statistics are those of

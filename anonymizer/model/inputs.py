@@ -93,8 +93,8 @@ def name_varying_sizes(
 
 
 def write_attribute(name: str, given: GivenTensor) -> str:
-    """The statement that makes a parameter or a buffer, with the shape, layout and dtype of the
-    given tensor.
+    """The statement of a constructor that makes the attribute `name`, a parameter or a buffer with
+    the shape, layout and dtype of the given tensor.
     """
     made = write_tensor(given.meta, given.recipe, given.meta.shape)
     if given.kind != "param":

@@ -125,7 +125,10 @@ class Writer:
         return self.blocks[block].attributes
 
     def name_operator(self, step: Step) -> str:
-        """The name of the stand-in for an opaque operation."""
+        """The name of the stand-in for an opaque operation; equal ones share it.
+
+        Raises NotPublicError where the operation has no stand-in.
+        """
         assert step.stand_in is not None
         given = [self.program.meta_of(name) for name in step.node.refs()]
         what, mutates = step.stand_in.what, step.stand_in.mutates

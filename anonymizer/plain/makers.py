@@ -52,7 +52,7 @@ def list_sizes(body: ReproBody) -> list[int]:
 
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
-    """The program with inputs in which every dimension of one size has another one."""
+    """The program with inputs in which every dimension of the size `old` has the size `new`."""
     function = body.inputs_function()
     counted = _counted(function)
     sizes = [node for maker in find_makers(function) for node in list_dimensions(maker)]

@@ -24,7 +24,7 @@ def list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 def copy_with_place(
     program: SourceProgram, locate: Callable[[SourceProgram], list[Any]], index: int
 ) -> tuple[SourceProgram, Any]:
-    """A copy of the program and the place in the copy that corresponds to the index."""
+    """A copy of the program, and the place at `index` among those that `locate` finds in it."""
     made = copy.deepcopy(program)
     return made, locate(made)[index]
 

@@ -26,7 +26,9 @@ _MOST_UNPACKED = 6
 
 
 def find_readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
-    """Name of a value -> names of the operations that read it; "" stands for the caller."""
+    """Name of a value -> names of the operations that read it; "" stands for the caller, who reads
+    the `outputs`.
+    """
     found: dict[str, list[str]] = {name: [""] for name in outputs}
     for step in root.steps():
         for name in step.refs():

@@ -59,7 +59,13 @@ def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str
 
 
 def write_view(spec: TensorSpec, base: str, is_written: bool = False) -> str:
-    """The tensor as a view of a flat base; a grad-requiring leaf is made so afterwards."""
+    """The tensor as a view of a flat base; a grad-requiring leaf is made so afterwards.
+
+    Args:
+        spec: with `stride` and `offset` in elements.
+        base: the name of the tensor that `write_flat_storage` makes.
+        is_written: see `write_tensor`.
+    """
     start, shape = spec.get("offset") or 0, tuple(spec["shape"])
     offset = f", {start}" if start else ""
     text = f"{base}.as_strided({shape}, {tuple(spec['stride'])}{offset})"

@@ -43,9 +43,15 @@ _PUBLIC = frozenset(dir(builtins)) | STDLIB | {"torch", *SHORT_MODULES, "self"}
 
 
 def refuse_private(tree: ast.Module, names: PublicNames, own: Collection[str]) -> None:
-    """Raises SourceError where a script has a word that is not public, or syntax of another kind.
+    """Lets a rewritten script pass that has public words and known syntax alone.
 
-    `own` are the names that the rewriting gave away.
+    Args:
+        tree: the script.
+        names: know the words of torch and Python.
+        own: the names that the rewriting gave away.
+
+    Raises:
+        SourceError: the script has another word, or syntax of another kind.
     """
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED) or getattr(node, "type_params", None):

@@ -25,7 +25,9 @@ class Compilation(ast.NodeTransformer):
         self._functions: list[ast.stmt] = []
 
     def rewrite(self, step: ast.stmt) -> list[ast.stmt]:
-        """The statements that stand for one of the script."""
+        """The statements that stand for one of the script; raises SourceError where it compiles
+        with a backend of its own.
+        """
         self._functions = []
         made: ast.stmt = self.visit(step)
         if isinstance(made, ast.FunctionDef) and (own := self._take_decorator(made)):
@@ -104,8 +106,20 @@ def _assign(name: str, value: ast.expr, place: ast.stmt) -> ast.stmt:
 def take_call(
     step: ast.stmt, line: int, compiled: Collection[str] | None
 ) -> tuple[ast.stmt, list[str]]:
-    """The statement with nothing but the failing call, whose value gets a name, and the names that
-    the call is given. Without `compiled` functions it is the whole call of the statement.
+    """Takes the failing call out of its statement.
+
+    Args:
+        step: the statement.
+        line: the line of the script in which the call is.
+        compiled: the names of what is compiled; None where the failing call is made in a function
+            that the statement calls, of which then the whole call is kept.
+
+    Returns:
+        The statement with nothing but the call, whose value gets the name `RESULT`, and the names
+        that the call is given.
+
+    Raises:
+        SourceError: no such call is in the line, or its value is not kept.
     """
     calls = [
         (part, node)

@@ -15,10 +15,17 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.stmt, bool]:
-    """The statements before the failing call, in the order in which they run, the one that makes
-    it, and whether it is made there and not in a function of the script.
+    """The statements of a script up to its failing call, in the order in which they run.
 
     A function without parameters, such as `main`, is written where it is called.
+
+    Returns:
+        The statements before the call, the one that makes it, and whether it is made there and not
+        in a function of the script.
+
+    Raises:
+        SourceError: none of the script's own statements makes the call, or one in a function that
+            cannot be written where it is called.
     """
     if not frames:
         raise SourceError("the script does not make the call")
