@@ -9,6 +9,7 @@ words, for any other.
 from __future__ import annotations
 
 from enum import Enum
+from typing import NoReturn
 
 
 class Word(str, Enum):
@@ -202,3 +203,12 @@ class CandidateOutcome(Word):
     BROKEN = "broken"
     #: Nobody waited for its end.
     CANCELLED = "cancelled"
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """For the end of a `match`: mypy refuses it where a case is left out. (`typing.assert_never`
+    needs Python 3.11.)
+
+    Raises AssertionError.
+    """
+    raise AssertionError(f"{value!r} is not told apart here")

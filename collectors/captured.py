@@ -6,16 +6,41 @@ mypy on either side. A key of a class with `total=False` may be missing. Standar
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Dict, List, Literal, Optional, Tuple, TypedDict, Union, final
 
 # -- what differs between two runs, where repros are written for it --------------------------------
 
-#: The property of a side effect on Python's state that only one of two runs has, or in another
-#: number of items, or of another type.
-SIDE_EFFECT = "side effect"
-#: The property of an output that is no tensor, or of state that both runs wrote differently; what
-#: may excuse values may excuse this.
-PYTHON_VALUE = "python value"
+
+class Text(str, Enum):
+    """A word that both sides know; everywhere it is written as its text, and equal to it."""
+
+    __str__ = str.__str__
+    __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
+
+
+class Property(Text):
+    """What may differ beside the values of a tensor."""
+
+    DTYPE = "dtype"
+    SHAPE = "shape"
+    STRIDE = "stride"
+    DEVICE = "device"
+    REQUIRES_GRAD = "requires_grad"
+    IS_LEAF = "is_leaf"
+    #: Which tensor's memory it shares.
+    ALIAS = "alias"
+    #: The containers of the outputs, or their number.
+    STRUCTURE = "structure"
+    #: Of an output that is no tensor on one side at least.
+    TYPE = "type"
+    #: An output that is no tensor, or state that both runs wrote differently; what may excuse
+    #: values may excuse this.
+    PYTHON_VALUE = "python value"
+    #: A side effect on Python's state that only one of two runs has, or in another number of items,
+    #: or of another type.
+    SIDE_EFFECT = "side effect"
+
 
 # -- values ----------------------------------------------------------------------------------------
 

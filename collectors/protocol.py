@@ -15,9 +15,8 @@ from __future__ import annotations
 import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
-from .captured import PYTHON_VALUE as PYTHON_VALUE
-from .captured import SIDE_EFFECT as SIDE_EFFECT
-from .captured import GraphJson, TraceJson
+from .captured import GraphJson, Text, TraceJson
+from .captured import Property as Property
 from .gathered import GatheredJson
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
@@ -660,11 +659,18 @@ class MetadataDifference(TypedDict):
 
     #: `output 0`, `changed input 0`, `gradient 0`, `outputs`, `Python state 0`.
     where: str
-    #: dtype, shape, stride, alias, structure, type, side effect, …
-    property: str
+    property: Property
     #: Both as text.
     eager: str
     compiled: str
+
+
+class TensorRole(Text):
+    """What the tensor is to the call whose values differ."""
+
+    OUTPUT = "value"
+    CHANGED_INPUT = "changed input"
+    GRADIENT = "gradient"
 
 
 class TensorNumbers(TypedDict, total=False):
@@ -710,8 +716,7 @@ class TensorJudgement(TensorNumbers):
 class _ValueDifference(TensorJudgement):
     #: `output 0`, `changed input 0`, `gradient 0`.
     where: str
-    #: `value`, `changed input`, `gradient`.
-    property: str
+    property: TensorRole
 
 
 class ValueDifference(_ValueDifference, total=False):

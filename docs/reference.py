@@ -25,7 +25,7 @@ import msgspec
 import typer
 import typer.main
 
-from collectors.protocol import SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.cli.main import COMMANDS, RUNS_SCRIPT
 from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
@@ -108,9 +108,9 @@ def excuses() -> str:
 def _explained(properties: frozenset[str]) -> str:
     if properties == EXCEPTIONS:
         return "an exception of the same class"
-    if SIDE_EFFECT in properties:
+    if Property.SIDE_EFFECT in properties:
         return "values, sizes and side effects"
-    return "values and sizes" if "shape" in properties else "values"
+    return "values and sizes" if Property.SHAPE in properties else "values"
 
 
 def layers() -> str:

@@ -61,8 +61,8 @@ WHAT = {
     Kind.UNSUPPORTED: "`{compiler}` raises {exception} on a program that runs in eager mode",
     Kind.RECOMPILES: "`{compiler}` compiles the same program again and again",
 }
-#: What differs, by its word in a signature, where an issue has another one.
-_PROPERTIES = {"alias": "aliasing", "python value": "Python value"}
+#: Properties of an output (`collectors.captured.Property`) that a title calls otherwise.
+PROPERTY_NAMES = {"alias": "aliasing", "python value": "Python value"}
 _SIDE_EFFECT = "side effect"
 #: By what was changed beside a repro: the values with which it fails, and with which it passes.
 _Changes = dict[str, tuple[list[str], list[str]]]
@@ -194,7 +194,7 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     values = {
         "compiler": name_compiler(report),
         "exception": _exception(verdict).strip("`"),
-        "property": _PROPERTIES.get(detail, detail) or "metadata",
+        "property": PROPERTY_NAMES.get(detail, detail) or "metadata",
         "operators": _operators_in_title(report, changes) + _condition(changes),
     }
     layer = f"[{verdict['layer']}] "

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.kinds import SILENT, Compiler, Kind
+from collectors.captured import Property
 
 #: The setting without which a worker compiles each graph itself.
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
@@ -54,7 +55,7 @@ class ReproCheck:
     config: tuple[tuple[str, str], ...] = ()
     contexts: tuple[str, ...] = ()
     backward: str = "none"
-    property: str | None = None
+    property: Property | None = None
     double: bool = True
     compare_inputs: bool = False
     eager_raises: bool = False

@@ -10,8 +10,8 @@ from __future__ import annotations
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproCheck, indent
-from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
-from collectors.captured import PYTHON_VALUE, SIDE_EFFECT
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
+from collectors.captured import Property
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
@@ -164,52 +164,62 @@ def _check_derivative(check: ReproCheck) -> list[str]:
 
 def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
     """One property of the two runs' results."""
-    name = check.property or "dtype"
+    name = check.property or Property.DTYPE
     wrong = f"{check.kind.replace('_', ' ')}: {name}"
     actual = f"actual = {compiled}"
-    if name == SIDE_EFFECT:
-        message = f"{wrong}: the state is {{expected}} in eager, {{actual}} compiled"
-        return [
-            "if run(lambda model: model) != expected:",
-            '    print("the state is another one in each run")',
-            "    sys.exit(125)",
-            actual,
-            "assert expected == actual, (",
-            f'    f"{message}"',
-            ")",
-        ]
-    if name == "structure":
-        return [actual, f'assert len(expected) == len(actual), "{wrong} of the outputs"']
-    if name in (PYTHON_VALUE, "type"):
-        e, a = ("type(e)", "type(a)") if name == "type" else ("e", "a")
-        message = f"{wrong} is {{e}} in eager, {{a}} compiled"
-        return [
-            actual,
-            "for e, a in zip(expected, actual):",
-            "    if not isinstance(e, torch.Tensor):",
-            f'        assert {e} == {a}, f"{message}"',
-        ]
-    if name == "alias":
-        message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"
-        return [
-            actual,
-            "shared = []",
-            "for values in (expected, actual):",
-            "    memory = [",
-            "        x.untyped_storage().data_ptr()",
-            "        for x in values",
-            "        if isinstance(x, torch.Tensor)",
-            "    ]",
-            "    shared.append([memory.index(address) for address in memory])",
-            f'assert shared[0] == shared[1], f"{message}"',
-        ]
-    access = ".stride()" if name == "stride" else f".{name}"
-    message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
-    return [
-        actual,
-        "for e, a in zip(expected, actual):",
-        "    if isinstance(e, torch.Tensor):",
-        f"        assert e{access} == a{access}, (",
-        f'            f"{message}"',
-        "        )",
-    ]
+    match name:
+        case Property.SIDE_EFFECT:
+            message = f"{wrong}: the state is {{expected}} in eager, {{actual}} compiled"
+            return [
+                "if run(lambda model: model) != expected:",
+                '    print("the state is another one in each run")',
+                "    sys.exit(125)",
+                actual,
+                "assert expected == actual, (",
+                f'    f"{message}"',
+                ")",
+            ]
+        case Property.STRUCTURE:
+            return [actual, f'assert len(expected) == len(actual), "{wrong} of the outputs"']
+        case Property.PYTHON_VALUE | Property.TYPE:
+            e, a = ("type(e)", "type(a)") if name == Property.TYPE else ("e", "a")
+            message = f"{wrong} is {{e}} in eager, {{a}} compiled"
+            return [
+                actual,
+                "for e, a in zip(expected, actual):",
+                "    if not isinstance(e, torch.Tensor):",
+                f'        assert {e} == {a}, f"{message}"',
+            ]
+        case Property.ALIAS:
+            message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"
+            return [
+                actual,
+                "shared = []",
+                "for values in (expected, actual):",
+                "    memory = [",
+                "        x.untyped_storage().data_ptr()",
+                "        for x in values",
+                "        if isinstance(x, torch.Tensor)",
+                "    ]",
+                "    shared.append([memory.index(address) for address in memory])",
+                f'assert shared[0] == shared[1], f"{message}"',
+            ]
+        case (
+            Property.DTYPE
+            | Property.SHAPE
+            | Property.STRIDE
+            | Property.DEVICE
+            | Property.REQUIRES_GRAD
+            | Property.IS_LEAF
+        ):
+            access = ".stride()" if name == Property.STRIDE else f".{name}"
+            message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
+            return [
+                actual,
+                "for e, a in zip(expected, actual):",
+                "    if isinstance(e, torch.Tensor):",
+                f"        assert e{access} == a{access}, (",
+                f'            f"{message}"',
+                "        )",
+            ]
+    assert_never(name)

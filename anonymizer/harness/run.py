@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproBody, ReproCheck, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
+from collectors.captured import Property
 
 #: What an argument holds, with no address of an object.
 _HELD = """def held(value):
@@ -196,7 +197,7 @@ def _return(body: ReproBody, check: ReproCheck) -> str:
         return f"return {_gradients(body, check)}"
     if body.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
         return f"return [*({outputs}), *{_gradients(body, check)}]"
-    if check.property == "alias":
+    if check.property == Property.ALIAS:
         state = "*model.parameters(), *model.buffers(), " if _has_state(body, check) else ""
         return f"return [*({outputs}), {state}*args]"
     return f"return [*({outputs}), *args]" if check.compare_inputs else f"return {outputs}"

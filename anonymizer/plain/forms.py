@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
-from collectors.captured import PYTHON_VALUE, SIDE_EFFECT
+from collectors.captured import Property
 
 #: What is compared of outputs that are no tensors, by property.
 OF_PYTHON = {
-    "type": "type(out) for out in {}",
-    PYTHON_VALUE: "out for out in {} if not isinstance(out, torch.Tensor)",
+    Property.TYPE: "type(out) for out in {}",
+    Property.PYTHON_VALUE: "out for out in {} if not isinstance(out, torch.Tensor)",
 }
 
 
@@ -77,7 +77,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.compiler == Compiler.ONNX and check.kind != Kind.CRASH:
         yield PlainForm.FIRST
         yield PlainForm.FIRST | PlainForm.EQUAL_NAN
-    if check.property == SIDE_EFFECT:
+    if check.property == Property.SIDE_EFFECT:
         yield from (PlainForm.COUNTED, PlainForm.PLAINEST)
         return
     if check.contexts and check.backward == "sum":

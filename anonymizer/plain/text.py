@@ -23,20 +23,23 @@ from anonymizer.graph.repro import (
     ReproCheck,
     indent,
 )
-from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_PYTHON, PlainForm
 from anonymizer.plain.makers import MAKERS
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
-from collectors.captured import PYTHON_VALUE
+from collectors.captured import Property
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
 #: Operators that reduce a whole tensor to one number, if they are given nothing beside it.
 _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
-_COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
+_COMPARED = {
+    **dict.fromkeys((Property.DTYPE, Property.SHAPE, Property.DEVICE), ""),
+    Property.STRIDE: ", check_stride=True",
+}
 
 
 def render_plain(
@@ -362,22 +365,35 @@ class _Writer:
         return [*lines, "torch.testing.assert_close(*grads)"]
 
     def _metadata(self, eager: str, actual: str) -> list[str]:
-        name = self.check.property or "dtype"
+        name = self.check.property or Property.DTYPE
         if name in _COMPARED and PlainForm.ALONE not in self.form:
             return [self._close(actual, eager, _COMPARED[name])]
         if PlainForm.EACH in self.form:
-            return self._each(eager, actual)
-        if name == "structure":
-            return [f"assert len({actual}) == len({eager})"]
-        if name == PYTHON_VALUE:
-            values = [f"expected = {eager}", f"actual = {actual}"]
-            return [*values, "assert actual == expected, (actual, expected)"]
-        if name == "type":
-            return [f"assert type({actual}) is type({eager})"]
-        if name == "alias":
-            return self._alias(eager, actual)
-        name = f"{name}()" if name == "stride" else name
-        values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
+            return self._each(name, eager, actual)
+        match name:
+            case Property.STRUCTURE:
+                return [f"assert len({actual}) == len({eager})"]
+            case Property.TYPE:
+                return [f"assert type({actual}) is type({eager})"]
+            case Property.ALIAS:
+                return self._alias(eager, actual)
+            case Property.PYTHON_VALUE:
+                access = ""
+            case Property.STRIDE:
+                access = ".stride()"
+            case (
+                Property.DTYPE
+                | Property.SHAPE
+                | Property.DEVICE
+                | Property.REQUIRES_GRAD
+                | Property.IS_LEAF
+            ):
+                access = f".{name}"
+            case Property.SIDE_EFFECT:
+                raise ValueError("there is no state to be read")
+            case _:
+                assert_never(name)
+        values = [f"expected = {eager}{access}", f"actual = {actual}{access}"]
         return [*values, "assert actual == expected, (actual, expected)"]
 
     def _alias(self, eager: str, actual: str) -> list[str]:
@@ -395,10 +411,10 @@ class _Writer:
             lines.append(f"{name} = {address.format(call)} {compared}")
         return [*lines, "assert actual == expected, (actual, expected)"]
 
-    def _each(self, eager: str, actual: str) -> list[str]:
+    def _each(self, name: Property, eager: str, actual: str) -> list[str]:
         """The values that are no tensors in a tuple, or their types."""
-        kept = OF_PYTHON[self.check.property or ""]
-        lines = [f"{name} = [{kept}]" for name in ("expected", "actual")]
+        kept = OF_PYTHON[name]
+        lines = [f"{side} = [{kept}]" for side in ("expected", "actual")]
         lines = [line.format(call) for line, call in zip(lines, (eager, actual))]
         return [*lines, "assert actual == expected, (actual, expected)"]
 

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, List, Literal, Mapping, Optional, Sequence, cast
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 import torch
 
-from ..protocol import PYTHON_VALUE, Comparison, MetadataDifference, ValueDifference
+from ..protocol import Comparison, MetadataDifference, Property, TensorRole, ValueDifference
 from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues
 
 RULE = tolerance.RULE
-_Compared = Literal["dtype", "shape", "device", "requires_grad", "alias", "is_leaf"]
 
 
 def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
@@ -27,24 +26,23 @@ def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
 
 
 def _metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[MetadataDifference]:
-    names: List[_Compared] = ["dtype", "shape", "device", "requires_grad", "alias"]
-    if a["requires_grad"] and b["requires_grad"]:
-        names.append("is_leaf")  # of tensors without a gradient all are leaves
-    found: List[MetadataDifference] = [
-        {"where": where, "property": key, "eager": str(a[key]), "compiled": str(b[key])}
-        for key in names
-        if a[key] != b[key]
+    compared: List[Tuple[Property, object, object]] = [
+        (Property.DTYPE, a["dtype"], b["dtype"]),
+        (Property.SHAPE, a["shape"], b["shape"]),
+        (Property.DEVICE, a["device"], b["device"]),
+        (Property.REQUIRES_GRAD, a["requires_grad"], b["requires_grad"]),
+        (Property.ALIAS, a["alias"], b["alias"]),
     ]
+    if a["requires_grad"] and b["requires_grad"]:
+        # of tensors without a gradient all are leaves
+        compared.append((Property.IS_LEAF, a["is_leaf"], b["is_leaf"]))
     if a["shape"] == b["shape"] and _strides_differ(a, b):
-        found.append(
-            {
-                "where": where,
-                "property": "stride",
-                "eager": str(a["stride"]),
-                "compiled": str(b["stride"]),
-            }
-        )
-    return found
+        compared.append((Property.STRIDE, a["stride"], b["stride"]))
+    return [
+        {"where": where, "property": name, "eager": str(eager), "compiled": str(compiled)}
+        for name, eager, compiled in compared
+        if eager != compiled
+    ]
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class _Comparison:
             "values": values,
         }
 
-    def _differs(self, where: str, name: str, eager: Any, compiled: Any) -> None:
+    def _differs(self, where: str, name: Property, eager: Any, compiled: Any) -> None:
         self.metadata.append(
             {
                 "where": where,
@@ -113,33 +111,35 @@ class _Comparison:
     def _leaves(self) -> None:
         pair = self.reference["leaves"], self.actual["leaves"]
         if len(pair[0]) != len(pair[1]):
-            self._differs("outputs", "structure", len(pair[0]), len(pair[1]))
+            self._differs("outputs", Property.STRUCTURE, len(pair[0]), len(pair[1]))
         exact = self.known.exact["leaves"] if self.known.exact else []
         fine: Sequence[Optional[SavedLeaf]] = [None] * len(pair[0])
         fine = exact if len(exact) == len(pair[0]) else fine
         for index, (a, b, x) in enumerate(zip(pair[0], pair[1], fine)):
             where = "output {}".format(index)
             if a["path"] != b["path"]:
-                self._differs("outputs", "structure", "containers", "other containers")
+                self._differs("outputs", Property.STRUCTURE, "containers", "other containers")
             if a["kind"] != b["kind"] or a["kind"] == "value" and a["type"] != b["type"]:
-                self._differs(where, "type", a.get("type") or a["kind"], b.get("type") or b["kind"])
+                self._differs(
+                    where, Property.TYPE, a.get("type") or a["kind"], b.get("type") or b["kind"]
+                )
             elif a["kind"] == "tensor":
                 self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
                 self._tensors(
                     where,
-                    "value",
+                    TensorRole.OUTPUT,
                     a["tensor"],
                     b["tensor"],
                     x and x.get("tensor"),
                     self.known.ties.get(index),
                 )
             elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
-                self._differs(where, PYTHON_VALUE, a["value"], b["value"])
+                self._differs(where, Property.PYTHON_VALUE, a["value"], b["value"])
 
     def _tensors(
         self,
         where: str,
-        what: str,
+        role: TensorRole,
         a: torch.Tensor,
         b: torch.Tensor,
         exact: Optional[torch.Tensor],
@@ -161,7 +161,7 @@ class _Comparison:
         judged = tolerance.judge_values(a, b, exact, known.dtype, tie, known.random)
         if judged["equal"]:
             return None
-        difference = cast(ValueDifference, {"where": where, "property": what, **judged})
+        difference = cast(ValueDifference, {"where": where, "property": role, **judged})
         self.values.append(difference)
         return difference
 
@@ -181,7 +181,11 @@ class _Comparison:
             self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
             fine = exact.get(label)
             found = self._tensors(
-                where, "changed input", a["tensor"], b["tensor"], fine["tensor"] if fine else None
+                where,
+                TensorRole.CHANGED_INPUT,
+                a["tensor"],
+                b["tensor"],
+                fine["tensor"] if fine else None,
             )
             if found is not None:
                 found["label"] = label
@@ -206,7 +210,7 @@ class _Comparison:
                 self.values.append(
                     {
                         "where": where,
-                        "property": "gradient",
+                        "property": TensorRole.GRADIENT,
                         "equal": False,
                         "same": False,
                         "tight": False,
@@ -216,8 +220,8 @@ class _Comparison:
                 )
                 continue
             if a.shape != b.shape:
-                self._differs(where, "shape", tuple(a.shape), tuple(b.shape))
-            found = self._tensors(where, "gradient", a, b, exact.get(label))
+                self._differs(where, Property.SHAPE, tuple(a.shape), tuple(b.shape))
+            found = self._tensors(where, TensorRole.GRADIENT, a, b, exact.get(label))
             if found is not None:
                 found["label"] = label
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..protocol import PYTHON_VALUE, SIDE_EFFECT, MetadataDifference
+from ..protocol import MetadataDifference, Property
 from .outputs import SavedEffects, Snapshot
 from .side_effects import Leaf, State
 
@@ -64,7 +64,7 @@ class _Node:
         found: Optional[MetadataDifference] = None
         for field in sorted({*self.after[0], *self.after[1]}, key=lambda name: name != "length"):
             told = self._field(where, field)
-            if told is not None and told["property"] == SIDE_EFFECT:
+            if told is not None and told["property"] == Property.SIDE_EFFECT:
                 return told
             found = found or told
         return found
@@ -88,7 +88,7 @@ class _Node:
         is_kept = [_equal(begin, one) for one in (eager, compiled)]
         return {
             "where": where,
-            "property": SIDE_EFFECT if grave else PYTHON_VALUE,
+            "property": Property.SIDE_EFFECT if grave else Property.PYTHON_VALUE,
             "eager": _describe(eager, is_kept[0]),
             "compiled": _describe(compiled, is_kept[1]),
         }

@@ -7,7 +7,7 @@ stands in `anonymizer.kinds`; `reporter` has all of them from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from anonymizer.kinds import BUGS as BUGS
 from anonymizer.kinds import CRASHES as CRASHES
@@ -29,6 +29,7 @@ from anonymizer.kinds import Kind as Kind
 from anonymizer.kinds import Layer as Layer
 from anonymizer.kinds import RungOutcome as RungOutcome
 from anonymizer.kinds import Word as Word
+from anonymizer.kinds import assert_never as assert_never
 from reporter.core.errors import UsageError
 
 _W = TypeVar("_W", bound=Word)
@@ -106,12 +107,3 @@ class CheckOutcome(Word):
 
 #: The repro fails, as it was reported or otherwise.
 STILL_FAILING = frozenset({CheckOutcome.REPRODUCES, CheckOutcome.DIFFERENT})
-
-
-def assert_never(value: NoReturn) -> NoReturn:
-    """For the end of a `match`: mypy refuses it where a case is left out. (`typing.assert_never`
-    needs Python 3.11.)
-
-    Raises AssertionError.
-    """
-    raise AssertionError(f"{value!r} is not told apart here")

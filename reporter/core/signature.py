@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 
@@ -43,7 +43,8 @@ class Signature:
 
     Documents have it as a `FailureSection`, which holds them to their schema.
     `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"), or to
-    chance ("draws"), beside the failure.
+    chance ("draws"), beside the failure. `property` is a `Property`, or another that torch's own
+    assertion names.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Signature:
             **asdict(self),
             "kind": str(self.kind),
             "layer": str(self.layer) if self.layer is not None else None,
+            "property": str(self.property) if self.property is not None else None,
             "frames": list(self.frames),
             "undefined": list(self.undefined),
         }
@@ -224,7 +226,7 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
     if found := _ATTRIBUTE.match(message):
         return Signature(Kind.WRONG_METADATA, property=found.group(1))
     if _STRUCTURE.match(message):
-        return Signature(Kind.WRONG_METADATA, property="structure")
+        return Signature(Kind.WRONG_METADATA, property=Property.STRUCTURE)
     if _NOT_RAISED.match(message):
         return Signature(Kind.ACCEPTS_INVALID)
     for prefix, kind in _PREFIXES.items():
@@ -235,11 +237,7 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
 
 
 def _property(text: str) -> str | None:
-    found = re.match(
-        r"(dtype|shape|stride|requires_grad|is_leaf|alias|device|structure|type"
-        rf"|{PYTHON_VALUE}|{SIDE_EFFECT})\b",
-        text,
-    )
+    found = re.match(rf"({'|'.join(Property)})\b", text)
     return found.group(1) if found else None
 
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.protocol import (
-    PYTHON_VALUE,
-    SIDE_EFFECT,
-    Comparison,
-    MetadataDifference,
-    ValueDifference,
-)
+from collectors.protocol import Comparison, MetadataDifference, Property, ValueDifference
 from reporter.recording import side_effects
 
 
@@ -60,8 +54,8 @@ def describe(comparison: Comparison | None) -> str:
 
 #: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
 _GRAVITY = (
-    *("structure", "type", "shape", "dtype"),
-    *(SIDE_EFFECT, PYTHON_VALUE, "alias", "stride"),
+    *(Property.STRUCTURE, Property.TYPE, Property.SHAPE, Property.DTYPE),
+    *(Property.SIDE_EFFECT, Property.PYTHON_VALUE, Property.ALIAS, Property.STRIDE),
 )
 
 

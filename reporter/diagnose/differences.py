@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison
+from collectors.protocol import Comparison, Property, TensorRole
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference
@@ -116,13 +116,13 @@ def _diagnose(
     seen = seen or measure_steadiness(climber, differs)
     kind, name = _choose_kind(climber, compiled)
     fault = _Fault(kind, layer, seen)
-    if name == SIDE_EFFECT and climber.ladder[climber.find_own_rung()].agrees:
+    if name == Property.SIDE_EFFECT and climber.ladder[climber.find_own_rung()].agrees:
         # a graph that is reused for other state: what writes it is Dynamo's
         fault = replace(fault, layer=Layer.DYNAMO)
     elif kind != Kind.WRONG_METADATA:
         comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
-    is_value = kind == Kind.WRONG_RESULT or name == PYTHON_VALUE
+    is_value = kind == Kind.WRONG_RESULT or name == Property.PYTHON_VALUE
     if is_value and climber.finding.replay and not climber.finding.grads:
         fault = _compare_with_fresh_compile(climber, fault)
     is_from_cache = CACHES_OFF in fault.cited
@@ -211,7 +211,7 @@ def _write_summary(kind: Kind, comparison: Comparison) -> str:
     return _OTHER_METADATA if kind == Kind.WRONG_METADATA else SUMMARIES[kind].rstrip(".")
 
 
-def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
+def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, Property | None]:
     """The kind of a difference, and for metadata the property.
 
     Side effects, strides and shared memory stand behind values that nothing excuses.
@@ -220,7 +220,7 @@ def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | 
     assert comparison is not None
     wrong = list_significant_differences(comparison)
     metadata = comparison["metadata"]
-    behind = ("stride", "alias")
+    behind = (Property.STRIDE, Property.ALIAS)
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
         beside = drop_metadata(drop_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))
@@ -228,7 +228,7 @@ def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | 
             metadata = []
     if metadata:
         worst = find_gravest_difference(comparison)
-        return Kind.WRONG_METADATA, SIDE_EFFECT if is_state(worst) else worst["property"]
-    if wrong and all(item["property"] == "gradient" for item in wrong):
+        return Kind.WRONG_METADATA, Property.SIDE_EFFECT if is_state(worst) else worst["property"]
+    if wrong and all(item["property"] == TensorRole.GRADIENT for item in wrong):
         return Kind.WRONG_GRADIENT, None
     return Kind.WRONG_RESULT, None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT, Comparison, ValueDifference
+from collectors.protocol import Comparison, Property, TensorRole, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
 from reporter.diagnose.ladder import Climber, MeasuredRung, describe_reference
@@ -47,12 +47,13 @@ _AS_FAR = 0.5
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
 #: Properties of a comparison that are values, of tensors or of Python.
-VALUES = frozenset(("value", "changed input", "gradient", PYTHON_VALUE))
-#: The same, and sizes that may depend on values, as those of `nonzero` and `unique` do.
-VALUES_AND_SIZES = VALUES | {"shape", "structure"}
+VALUES = frozenset({*TensorRole, Property.PYTHON_VALUE})
+#: Sizes that may depend on values, as those of `nonzero` and `unique` do.
+_SIZES = frozenset({Property.SHAPE, Property.STRUCTURE})
+VALUES_AND_SIZES = VALUES | _SIZES
 #: The same, and what the program does to Python's state: with eager's random numbers all of it must
 #: be gone.
-ALL_DRAWN = VALUES_AND_SIZES | {SIDE_EFFECT}
+ALL_DRAWN = VALUES_AND_SIZES | {Property.SIDE_EFFECT}
 
 #: What raised, by the class of its exception.
 EXCEPTIONS = frozenset(("exception",))
@@ -508,9 +509,8 @@ def _locate(item: ValueDifference) -> str:
 
 def _find_size_changes(comparison: Comparison | None) -> set[str]:
     """The places whose sizes differ."""
-    sizes = ("shape", "structure")
     metadata = comparison["metadata"] if comparison else ()
-    return {item["where"] for item in metadata if item["property"] in sizes}
+    return {item["where"] for item in metadata if item["property"] in _SIZES}
 
 
 def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
@@ -521,7 +521,7 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     elsewhere = {item["where"] for item in rung.comparison["metadata"]}
     moved = {_locate(item) for item in rung.comparison["values"]} | resized
     values = {_locate(item) for item in list_significant_differences(comparison)}
-    python = {i["where"] for i in comparison["metadata"] if i["property"] == PYTHON_VALUE}
+    python = {i["where"] for i in comparison["metadata"] if i["property"] == Property.PYTHON_VALUE}
     if not values and not comparison["metadata"]:
         values = {_locate(item) for item in comparison["values"]}
     return _find_size_changes(comparison) <= resized and values <= moved and python <= elsewhere

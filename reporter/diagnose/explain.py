@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from collectors.protocol import SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
 from reporter.core.settings import ProgramOptions
@@ -236,7 +236,7 @@ def write_public_summary(
     }
     if captured.verdict.is_from_cache:
         return CACHE_SUMMARY
-    if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
+    if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == Property.SIDE_EFFECT:
         return EFFECT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from anonymizer.graph.randomness import draws_random_numbers
-from collectors.protocol import PYTHON_VALUE
+from collectors.protocol import Property
 from reporter.core.formatting import count_lines
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
@@ -114,7 +114,7 @@ def _referee(subject: LintSubject) -> Iterator[Hit]:
 def _gives_python_values(subject: LintSubject) -> bool:
     """Whether what differs is a value of Python, which is exact."""
     signature = (subject.report.get("verdict") or {}).get("signature") or ""
-    return str(signature).endswith(PYTHON_VALUE)
+    return str(signature).endswith(Property.PYTHON_VALUE)
 
 
 def _whole_numbers(subject: LintSubject) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
-from collectors.protocol import SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import (
@@ -98,7 +98,7 @@ class FirstCandidateSearch:
         ]
         # what fails before a value is read needs none, nor does a graph that is used too often
         without = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG, Kind.STALE_GRAPH)
-        depends = self.wanted.property in (None, "shape")  # values decide no other property
+        depends = self.wanted.property in (None, Property.SHAPE)  # values decide no other property
         is_of_values = self.captured.verdict.kind not in without and depends
         if small and is_of_values and not self.issue.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
@@ -150,7 +150,7 @@ class FirstCandidateSearch:
     def _find_slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
         check = self._write_check()
-        if check.property == SIDE_EFFECT:
+        if check.property == Property.SIDE_EFFECT:
             return None
         if self._comes_early(check):
             self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
@@ -215,7 +215,7 @@ class FirstCandidateSearch:
 
     def _build_graph_candidates(self) -> Iterator[Candidate]:
         check = self._write_check()
-        if check.property == SIDE_EFFECT:
+        if check.property == Property.SIDE_EFFECT:
             return  # a graph holds tensors alone
         for graph, way in self.captured.material.captures:
             yield from initial_candidates.build_graph_candidates(

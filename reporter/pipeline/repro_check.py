@@ -8,7 +8,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from anonymizer.graph.repro import CACHED, ReproCheck
-from collectors.protocol import CompileOptions, ContextState, EnvironmentFacts
+from collectors.protocol import (
+    CompileOptions,
+    ContextState,
+    EnvironmentFacts,
+    Property,
+    TensorRole,
+)
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
@@ -47,10 +53,10 @@ def build_check(
         config=_config(diagnosis, environment),
         contexts=tuple(_contexts(finding.context)),
         backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
-        property=compared,
+        property=Property(compared) if compared else None,
         double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
-            item["property"] == "changed input" and not item["same"] for item in changed
+            item["property"] == TensorRole.CHANGED_INPUT and not item["same"] for item in changed
         ),
         eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
         prelude=write_settings(finding.context, environment),

@@ -17,7 +17,7 @@ from anonymizer.source import rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.script import rebuild
 from anonymizer.source.symbols.imports import write_imports
-from collectors.protocol import SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplify
@@ -102,7 +102,7 @@ def make_judgeable(
     state that each run makes anew.
     """
     program = content.program
-    if check.property == SIDE_EFFECT:
+    if check.property == Property.SIDE_EFFECT:
         for observed in state.observe(program):
             yield RewrittenProgram(observed), check
         return

@@ -19,14 +19,15 @@ from typing import cast
 
 from anonymizer.harness.text import let_through
 from collectors.protocol import (
-    SIDE_EFFECT,
     BisectCount,
     CallVariation,
     Comparison,
     Failure,
     Overrides,
+    Property,
     RunAnswer,
     Rung,
+    TensorRole,
 )
 from reporter.core.answer import Answer
 from reporter.core.candidate import make_matcher
@@ -204,7 +205,7 @@ def judge_run(
                 return True, "accepts the call"
             if comparison is None:
                 return None, "not compared"
-            if wanted.property != SIDE_EFFECT:
+            if wanted.property != Property.SIDE_EFFECT:
                 comparison = drop_state(comparison)
             if comparison["same"]:
                 return False, "agrees with eager"
@@ -226,7 +227,7 @@ def _judge_exception(
 
 def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
     """What a varied call says that returned; its `comparison` is not the same as eager's."""
-    if wanted.property == SIDE_EFFECT:
+    if wanted.property == Property.SIDE_EFFECT:
         same = any(map(is_state, comparison["metadata"]))
         return (True, "differs") if same else (None, "differs in another way")
     properties = {item["property"] for item in comparison["metadata"]}
@@ -234,7 +235,7 @@ def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool |
     if wanted.kind == Kind.WRONG_METADATA:
         same = wanted.property in properties or (wanted.property is None and bool(properties))
     elif wanted.kind == Kind.WRONG_GRADIENT:
-        same = any(item["property"] == "gradient" for item in minded)
+        same = any(item["property"] == TensorRole.GRADIENT for item in minded)
     else:
         same = wanted.kind in WRONG_OUTPUTS and bool(minded)
     return (True, "differs") if same else (None, "differs in another way")

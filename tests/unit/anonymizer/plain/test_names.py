@@ -11,7 +11,7 @@ from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.text import render_plain
-from collectors.captured import SIDE_EFFECT
+from collectors.captured import Property
 
 MODULE = """class Repro(nn.Module):
 
@@ -58,7 +58,7 @@ def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
         "    return (repro, lambda: len(attr1))"
     )
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
-    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     text = render_plain(body, check, PlainForm.PLAINEST)
     assert "    state = []\n\n    def fn(x):\n        state.append(x)" in text
     assert "return (fn, lambda: len(state))" in text
@@ -73,7 +73,7 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
         "    return (Repro(), lambda: [len(Repro.attr1)])"
     )
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
-    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     assert list(list_plain_forms(check, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
     text = render_plain(body, check, PlainForm.COUNTED)
     assert "def program" not in text and text.rstrip().endswith(
@@ -94,6 +94,6 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
 def test_what_is_no_length_after_one_call_is_not_counted(more: dict[str, Any]) -> None:
     made = "def program():\n    return (repro, lambda: len(attr1))"
     body = ReproBody(made, "program()", ("return ([],)",), False, state_calls=1)
-    check = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     with pytest.raises(ValueError, match="one length|of its own"):
         render_plain(replace(body, **more), check, PlainForm.COUNTED)

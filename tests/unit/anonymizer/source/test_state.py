@@ -13,11 +13,11 @@ from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.state import observe, renew, wrap
-from collectors.captured import SIDE_EFFECT
+from collectors.captured import Property
 from reporter.core.operators import list_python_words
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
-CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+CHECK = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
 
 
 def program(

@@ -15,7 +15,7 @@ import pytest
 import anonymizer
 import templates
 from collectors import protocol
-from collectors.protocol import CallOutcome, KernelOutcome
+from collectors.protocol import CallOutcome, KernelOutcome, Property, TensorRole
 from reporter.bisect.narrowing import Change
 from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
@@ -47,7 +47,7 @@ FOLDERS = (REPORTER, Path(anonymizer.__file__).parent, Path(templates.__file__).
 OUTCOMES: tuple[type[Enum], ...] = (RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome)
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
-    *(Status, Match, Sort, Change),
+    *(Status, Match, Sort, Change, Property, TensorRole),
 )
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
@@ -61,6 +61,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "match": (Match,),
     "sort": (Sort,),
     "what": (Change,),
+    "property": (Property, TensorRole),
 }
 #: Words of literals, with which mypy compares a message's outcome.
 OF_MESSAGES = {word for words in (CallOutcome, KernelOutcome) for word in get_args(words)}
@@ -123,6 +124,10 @@ def test_an_answer_with_another_outcome_is_refused() -> None:
 def test_an_issue_has_a_name_for_every_compiler_and_layer() -> None:
     assert set(wording.COMPILERS) == set(Compiler)
     assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}
+
+
+def test_an_issue_renames_properties_that_there_are() -> None:
+    assert set(wording.PROPERTY_NAMES) < set(Property)
 
 
 def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:

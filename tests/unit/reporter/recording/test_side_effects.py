@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.protocol import SIDE_EFFECT, Comparison, MetadataDifference
+from collectors.protocol import Comparison, MetadataDifference, Property
 from reporter.recording.side_effects import drop_state, settle
 
 EFFECT: MetadataDifference = {
     "where": "Python state 3",
-    "property": SIDE_EFFECT,
+    "property": Property.SIDE_EFFECT,
     "eager": "1 item",
     "compiled": "0 items",
 }
-STRIDE: MetadataDifference = {**EFFECT, "where": "output 0", "property": "stride"}
+STRIDE: MetadataDifference = {**EFFECT, "where": "output 0", "property": Property.STRIDE}
 
 
 def comparison(*metadata: MetadataDifference) -> Comparison:
