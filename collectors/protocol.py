@@ -790,6 +790,17 @@ class StopRequest(_SentRequest):
     op: Literal["stop"]
 
 
+class LostAnswer(Text):
+    """Why there is no answer of a fork, or of a run, that the call itself has not ended."""
+
+    #: There was no room for it.
+    UNWRITTEN = "unwritten"
+    #: The fork server is gone.
+    SERVER = "server"
+    #: Nothing is asked any more.
+    CLOSED = "closed"
+
+
 class _CallAnswer(TypedDict):
     outcome: CallOutcome
 
@@ -799,8 +810,10 @@ class CallAnswer(_CallAnswer, total=False):
 
     #: `id` of the request, from a fork server.
     answer: int
-    #: SIGSEGV, or `exit 1`.
+    #: How the call ended its process: SIGSEGV, or `exit 1`. Of those that `died`, each has this or
+    #: the next one.
     signal: str
+    lost: LostAnswer
     #: Why there is no result; for a death or a time-out the end of the log with Python's stacks.
     detail: str
     #: Seconds of processors that the fork and what it waited for have used.

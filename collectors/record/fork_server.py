@@ -34,6 +34,7 @@ from ..protocol import (
     CallAnswer,
     CallRequest,
     ForkServerGreeting,
+    LostAnswer,
     StopRequest,
 )
 from ..worker.job import kill_group
@@ -221,9 +222,10 @@ class ForkServer:
         answer = load_answer(child.path)
         if answer is not None:
             return answer
-        code = os.WEXITSTATUS(status)
-        lost = "its answer could not be written" if code == _UNWRITTEN else "exit {}".format(code)
-        return {"outcome": "died", "signal": lost, "detail": self._log(child)}
+        code, log = os.WEXITSTATUS(status), self._log(child)
+        if code == _UNWRITTEN:
+            return {"outcome": "died", "lost": LostAnswer.UNWRITTEN, "detail": log}
+        return {"outcome": "died", "signal": "exit {}".format(code), "detail": log}
 
     def _log(self, child: _Child) -> str:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))

@@ -95,12 +95,13 @@ def judge_operator(climber: Climber) -> Diagnosis:
     died = [run for run in runs if run.outcome == RungOutcome.DIED]
     finding = climber.finding
     if died:
-        name = finding.signal or died[0].signal
+        signal = finding.signal or died[0].signal
         seen = (len(died) + 1, len(runs) + 1)
         summary = (
-            f"An operator ends the process with {name} in eager mode{describe_frequency(seen)}."
+            f"An operator ends the process with {signal or died[0].detail} in eager mode"
+            f"{describe_frequency(seen)}."
         )
-        signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=name)
+        signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=signal)
         return make_diagnosis(
             climber,
             Kind.PROCESS_DEATH,

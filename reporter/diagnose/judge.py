@@ -63,8 +63,6 @@ from reporter.execution.temporary import find_shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
 from templates.wording import STATED_LIMIT
 
-#: How a process that a call ends is said to end; anything else is the machine's fault.
-_ENDINGS = ("SIG", "exit ")
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug
 #: (`torch/_inductor/exc.py`).
 _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
@@ -141,10 +139,9 @@ def _judge_symptom(climber: Climber) -> Diagnosis:
     if finding.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
         return judge_value(climber) if returned else judge_operator(climber)
-    ending = eager.signal or ""
-    if eager.outcome == RungOutcome.DIED and not ending.startswith(_ENDINGS):
+    if eager.outcome == RungOutcome.DIED and eager.signal is None:
         raise CannotJudgeError(
-            f"a repetition of the call in eager mode ended without an answer ({ending}); look"
+            f"a repetition of the call in eager mode ended without an answer ({eager.detail}); look"
             f" whether there is room in {find_shared_temporary_folder()}, or set TMPDIR to a folder"
             " that has"
         )
@@ -214,24 +211,25 @@ def _judge_death(climber: Climber) -> Diagnosis:
         return rung.outcome == RungOutcome.DIED
 
     seen = measure_steadiness(climber, is_dead)
-    if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
-        return _judge_unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
-    name = climber.finding.signal or (dead.signal if dead else None)
+    signal = climber.finding.signal or (dead.signal if dead else None)
+    how = signal or (dead.detail if dead else "no answer")
+    if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
+        return _judge_unseen(climber, f"ended the process with {how}", seen)
     layer = find_failing_layer(climber, is_dead)
     torch_frame = stacks.parse_thread_dump(dead.stack) if dead else None
     eager = climber.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
-    memory = ", most likely because memory ran out" if name == "SIGKILL" else ""
+    memory = ", most likely because memory ran out" if how == "SIGKILL" else ""
     where = f" {torch_frame.text()}" if torch_frame else ""
     return make_diagnosis(
         climber,
         Kind.PROCESS_DEATH,
         layer,
-        f"The compiled call ends the process with {name}{where}{memory}; {other}"
+        f"The compiled call ends the process with {how}{where}{memory}; {other}"
         f"{describe_frequency(seen)}.",
         (EAGER, *names),
-        signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
+        signature=Signature(Kind.PROCESS_DEATH, layer, signal=signal),
         torch_frame=torch_frame,
         reproduced=seen,
     )

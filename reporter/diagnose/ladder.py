@@ -265,7 +265,7 @@ class Climber:
         detail = (
             f"{failure['exception']}: {failure['first_line']}"
             if failure
-            else str(answer.get("signal") or "")
+            else questions.describe_death(answer)
         )
         measured = MeasuredRung(
             name=name,

@@ -79,12 +79,12 @@ def collect_call_evidence(
 def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:
     found = answer.get("found")
     if found is None:
-        signal = answer.get("signal")
-        late = not signal and answer["outcome"] == "timeout"
+        death = questions.describe_death(answer)
+        late = not death and answer["outcome"] == "timeout"
         reason = (
             f"not done within {budget:g} s"
             if late
-            else f"the process ended with {signal or answer['outcome']}"
+            else f"the process ended with {death or answer['outcome']}"
         )
         found = {
             path.name: {"skipped": reason} for path in sorted(folder.iterdir()) if path.is_dir()

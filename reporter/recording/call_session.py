@@ -15,14 +15,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from collectors.protocol import CallAnswer, StopRequest
+from collectors.protocol import CallAnswer, LostAnswer, StopRequest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.plain import Json
 from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
-
-#: The signal of an answer that never came, since the fork server is gone.
-LOST = "fork server lost"
 
 
 def compute_longest_wait(timeout: float) -> float:
@@ -37,7 +34,7 @@ def refuse_lost(answer: Mapping[str, object]) -> None:
 
     A capture without the answer would stay incomplete when the run is gone on with.
     """
-    if answer.get("signal") == LOST:
+    if answer.get("lost") == LostAnswer.SERVER:
         raise CannotJudgeError(
             "the process that holds the failing call was ended while it was asked; run this again"
         )
@@ -131,7 +128,7 @@ class ForkedCallSession:
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for future in waiting:
-            future.set_result({"outcome": "died", "signal": LOST})
+            future.set_result({"outcome": "died", "lost": LostAnswer.SERVER})
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         """Asks one question without waiting for its answer, but up to 30 s for the fork server.
@@ -147,7 +144,7 @@ class ForkedCallSession:
             if not lost:
                 self._waiting[number] = future
         if lost:
-            future.set_result({"outcome": "died", "signal": LOST})
+            future.set_result({"outcome": "died", "lost": LostAnswer.SERVER})
         else:
             assert self._connection is not None
             self._connection.send({**question.message, "id": number, "timeout": timeout})

@@ -7,13 +7,14 @@ the answer itself come with `ok`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from collectors.protocol import (
     ArgumentChange,
+    CallAnswer,
     CallRequest,
     CaptureAnswer,
     CaptureWay,
@@ -29,6 +30,7 @@ from collectors.protocol import (
     GatherAnswer,
     GraphBreaksAnswer,
     GuardsAnswer,
+    LostAnswer,
     RunAnswer,
     Rung,
     SourceEquivalenceRequest,
@@ -165,7 +167,20 @@ def collect_environment() -> CallQuestion[EnvironmentAnswer]:
     return CallQuestion({"op": "environment"})
 
 
-def explain_missing_answer(answer: Mapping[str, Any]) -> str:
+#: Why the machine has no answer, in words.
+_LOST = {
+    LostAnswer.UNWRITTEN: "its answer could not be written",
+    LostAnswer.SERVER: "fork server lost",
+    LostAnswer.CLOSED: "closed",
+}
+
+
+def describe_death(answer: CallAnswer) -> str:
+    """How a process ended that was asked, or why its answer is lost; empty where it answered."""
+    return _LOST[answer["lost"]] if "lost" in answer else answer.get("signal", "")
+
+
+def explain_missing_answer(answer: CallAnswer) -> str:
     """The last line of why there is no result, at most 200 characters; it may be private."""
-    detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
+    detail = str(answer.get("detail") or describe_death(answer) or answer.get("outcome"))
     return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"

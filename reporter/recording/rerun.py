@@ -29,6 +29,7 @@ from collectors.protocol import (
     STOP_SIGNAL,
     CallAnswer,
     CallRequest,
+    LostAnswer,
     ProgramStart,
     RecorderSpec,
     RerunGreeting,
@@ -313,7 +314,7 @@ class RerunCallSession:
                 return answer
         with self._lock:
             if self._closed:
-                return {"outcome": "died", "signal": "closed"}
+                return {"outcome": "died", "lost": LostAnswer.CLOSED}
             run = self._take()
             self._working.add(run)
             if not reads and self._runs.ahead:

@@ -15,7 +15,7 @@ import pytest
 import anonymizer
 import templates
 from collectors import protocol
-from collectors.protocol import CallOutcome, KernelOutcome, Property, TensorRole
+from collectors.protocol import CallOutcome, KernelOutcome, LostAnswer, Property, TensorRole
 from reporter.bisect.narrowing import Change
 from reporter.check import issue_subject, results
 from reporter.core import kinds, safety
@@ -47,7 +47,7 @@ FOLDERS = (REPORTER, Path(anonymizer.__file__).parent, Path(templates.__file__).
 OUTCOMES: tuple[type[Enum], ...] = (RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome)
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
-    *(Status, Match, Sort, Change, Property, TensorRole),
+    *(Status, Match, Sort, Change, Property, TensorRole, LostAnswer),
 )
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
@@ -61,7 +61,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "match": (Match,),
     "sort": (Sort,),
     "what": (Change,),
-    "property": (Property, TensorRole),
+    "property": (Property, TensorRole, LostAnswer),
 }
 #: Words of literals, with which mypy compares a message's outcome.
 OF_MESSAGES = {word for words in (CallOutcome, KernelOutcome) for word in get_args(words)}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from collectors.protocol import LostAnswer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import write_command
@@ -65,11 +66,19 @@ def test_a_program_that_does_not_survive_eager_is_invalid(
     assert found.cited == (EAGER,) and "compiled" not in call_session.measured()
 
 
-@pytest.mark.parametrize("ending", ["its answer could not be written", "fork server lost"])
-def test_an_answer_that_the_machine_lost_says_nothing_of_the_program(ending: str) -> None:
-    lost = {"outcome": "died", "signal": ending}
+@pytest.mark.parametrize(
+    ("lost", "ending"),
+    [
+        (LostAnswer.UNWRITTEN, "its answer could not be written"),
+        (LostAnswer.SERVER, "fork server lost"),
+    ],
+)
+def test_an_answer_that_the_machine_lost_says_nothing_of_the_program(
+    lost: LostAnswer, ending: str
+) -> None:
+    answer = {"outcome": "died", "lost": lost}
     with pytest.raises(CannotJudgeError, match=f"without an answer .{ending}"):
-        verdict({**both(raises()), EAGER: lost}, "raised")
+        verdict({**both(raises()), EAGER: answer}, "raised")
 
 
 def test_what_a_running_kernel_raises_is_no_failure_to_compile() -> None:

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from collectors.protocol import LostAnswer
 from reporter.diagnose.rungs import EAGER
 from reporter.diagnose.verdict import BUGS
-from reporter.recording.call_session import LOST
 from tests.support import recorded_answers
 from tests.support.recorded_answers import HOME, NotRecordedError, load, outcome
 from tests.support.verdict_table import CASES, judged
@@ -100,7 +100,7 @@ def test_a_lower_backend_that_raises_too_moves_the_layer() -> None:
 
 
 def test_a_repetition_that_is_lost_is_counted_as_one_that_did_not_fail() -> None:
-    lost = changed("swallowed_assertion", "custom", outcome="died", signal=LOST)
+    lost = changed("swallowed_assertion", "custom", outcome="died", lost=LostAnswer.SERVER)
     assert (lost["kind"], lost["reproduced"]) == ("crash", [2, 3])
 
 
