@@ -76,7 +76,7 @@ class Counter:
         return True
 
     def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # it prints what Inductor holds at that moment
             self.first_out = str(debug_info()) if debug_info is not None else ""
         self.operator = find_operator_name(subject)
         self.step = (
@@ -177,7 +177,7 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
                     changes[_CONFIGS[backend] + field] = entry.config_value
     values = {}
     for name in settings:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # it may be missing, or refuse to be printed
             values[name] = _plain(torch_settings.read_setting(name))
     return {"subsystems": found, "changes": changes, "settings": values}
 
@@ -197,7 +197,7 @@ def fall_back(name: str) -> None:
     try:
         lowering = importlib.import_module("torch._inductor.lowering")
         lowering.make_fallback(_operator(name), warn=False)
-    except Exception as error:
+    except Exception as error:  # no such operator, or an assertion of Inductor's
         raise CannotBisectError("Inductor cannot fall back for {}".format(name)) from error
 
 
@@ -205,7 +205,7 @@ def leave_whole(name: str) -> None:
     """Takes one operator out of Inductor's table of decompositions. Raises CannotBisectError."""
     try:
         importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
-    except Exception as error:
+    except (ImportError, AttributeError, KeyError) as error:
         raise CannotBisectError("{} is not decomposed".format(name)) from error
     forget_decompositions()
 

@@ -31,14 +31,14 @@ def change() -> Iterator[None]:
     undo: List[Callable[[], None]] = []
     held = _take_memory()
     try:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # what cannot be replaced is left as it is
             undo += _replace(_other_clocks())
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # as above
             undo += _say_compiling()
         yield
     finally:
         for step in reversed(undo):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the program may have taken it away
                 step()
         del held
 
@@ -70,7 +70,7 @@ def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Ite
             inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             if _is_cached(inner):
                 bare: Any = inner.__wrapped__  # type: ignore[union-attr]
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # an owner may refuse to be written to
                     put(place, name, bare if inner is value else type(value)(bare))
     try:
         yield

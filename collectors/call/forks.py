@@ -27,7 +27,7 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
             try:
                 body()
                 status = 0
-            except BaseException:
+            except BaseException:  # the parent is told by the exit status
                 traceback.print_exc()
             finally:
                 os._exit(status)

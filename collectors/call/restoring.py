@@ -37,7 +37,7 @@ def keep_state(call: Any) -> Iterator[None]:
         yield
     finally:
         for step in undo:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # an object may refuse to be written to
                 step()
 
 

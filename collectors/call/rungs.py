@@ -68,13 +68,13 @@ class RecordedCall:
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""
         for name, value in self.settings.items():
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(torch_settings.NoSuchSettingError):
                 torch_settings.set_settings({name: value})
 
 
 def quiet_compile_workers() -> None:
     """In a forked child the parent's compile workers are unreachable: compile in this process."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
         import torch._inductor.config as inductor_config
 
         inductor_config.compile_threads = 1
@@ -120,7 +120,7 @@ def replay_history(call: RecordedCall, function: Any) -> None:
     what recompiles.
     """
     for args, kwargs in call.history:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # the program's code; the last call counts
             args, kwargs = history.materialise((args, kwargs))
             function(*args, **kwargs)
 
@@ -185,7 +185,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         with write_whole(rung["snapshot"]) as part:
             torch.save(snapshot, part)
-    except BaseException as error:
+    except BaseException as error:  # a call is the program's code, and may end by SystemExit
         seconds = time.time() - started
         if error is not stage.error:
             # the program ran; it is we who cannot look at what it returned

@@ -434,7 +434,7 @@ def _is_opaque(function: Any) -> bool:
         return True
     rules = sys.modules.get("torch._dynamo.trace_rules")
     for name in ("_allowed_callable_ids", "_nonstrict_trace_callable_ids", "_leaf_function_ids"):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # tables of torch's own, which every release changes
             if id(function) in getattr(rules, name)():
                 return True
             if id(function) in getattr(rules, name).function_ids:

@@ -43,9 +43,9 @@ class InductorFolder(Tool):
         if hasattr(debug.DebugContext, "rename"):  # 2.0 moves the folder into the compiler's cache
             debug.DebugContext.rename = lambda *_: None
         for module, name in ((inductor, "fx_graph_cache"), (inductor, "fx_graph_remote_cache")):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(AttributeError):
                 setattr(module, name, False)
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(ImportError, AttributeError):
             import torch._functorch.config as functorch
 
             functorch.enable_autograd_cache = False

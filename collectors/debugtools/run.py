@@ -46,6 +46,6 @@ def ask_of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceA
             with restoring.keep_state(call):
                 rungs.replay_history(call, function)
             function(*call.args, **call.kwargs)
-    except Exception as error:
+    except Exception as error:  # the call is the program's code
         raised = type(error).__name__
     return {"outcome": "ok", "found": tools.stop(), "raised": raised}

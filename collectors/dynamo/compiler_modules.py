@@ -28,7 +28,7 @@ def import_compiler(inductor: bool) -> None:
     """
     with _ask_driver_alone():
         importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # a torch without it, or built without its parts
             _import_local_map()
         if inductor:
             with contextlib.suppress(Exception):  # a torch or a machine that cannot compile

@@ -35,7 +35,7 @@ def count() -> DynamoCounts:
     utils = sys.modules.get("torch._dynamo.utils")
     if utils is None:
         return found
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # tables of Dynamo's, which every release changes
         found["graph_breaks"] = max(
             _count_breaks(utils), len(getattr(utils, "graph_break_reasons", ()))
         )
@@ -65,7 +65,7 @@ def count_compilations() -> int:
     `torch/_dynamo/convert_frame.py`, from 2.0 on).
     """
     utils = sys.modules.get("torch._dynamo.utils")
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # as above
         return int(utils.counters.get("frames", {}).get("total", 0)) if utils is not None else 0
     return 0
 

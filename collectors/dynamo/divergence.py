@@ -98,7 +98,7 @@ class PrefixCut:
         self.eager = cut_at(module, self.position)
         try:
             self.compiled = compile_graph(cut_at(module, self.position), list(example_inputs))
-        except Exception as error:
+        except Exception as error:  # a compiler may refuse a prefix with anything
             self.error = error
 
         def reach(*inputs: Any) -> Any:
@@ -161,7 +161,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
     error = None
     try:
         _follow(call, request, receive)
-    except Exception as raised:
+    except Exception as raised:  # an invalid program still has a graph
         error = type(raised).__name__
     return {"outcome": "ok", "graphs": [described[index] for index in ran], "error": error}
 

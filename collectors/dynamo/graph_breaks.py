@@ -45,7 +45,7 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
             try:
                 function(*args, **kwargs)
                 raised = None
-            except Exception as error:
+            except Exception as error:  # the calls are the program's code
                 raised = type(error).__name__
     return {
         "outcome": "ok",

@@ -39,7 +39,7 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
         vary = request.get("vary")
         calls = list_call_arguments(call) if vary is None else _isolate(call, vary)
         _run(call, calls, observer, static, request["snapshot"])
-    except BaseException as error:
+    except BaseException as error:  # the calls are the program's code
         return {"outcome": "raises", "failure": failure.describe(error)}
     reused = _find_reused(observer, len(calls) - 1)
     changed = _find_changes(reused, calls, call)
@@ -66,7 +66,7 @@ def _run(
 ) -> None:
     """Runs the calls, the recorded one last, and saves what that one left behind."""
     if any(change["dimension"] is None for change in static):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(AttributeError):
             torch._dynamo.config.specialize_int = True
     for args, kwargs in calls:
         found = _leaves(call, args, kwargs)
@@ -79,7 +79,7 @@ def _run(
         function = rungs.compile_with(call, {})
         rng = torch.get_rng_state()
         for observer.call, (args, kwargs) in enumerate(calls[:-1]):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the program's code; the last call counts
                 function(*args, **kwargs)
         torch.set_rng_state(rng)
         stamps = outputs.stamp_tensors(reachable)

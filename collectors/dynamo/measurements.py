@@ -268,7 +268,7 @@ def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> Mea
     """
     try:
         eager = prefix.perform(prefix.plain)
-    except Exception as raised:
+    except Exception as raised:  # an operation may be anyone's
         return {"error": type(raised).__name__}
     exact: List[Optional[torch.Tensor]] = []
     with contextlib.suppress(Exception):  # not every program has a float64 form
@@ -277,7 +277,7 @@ def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> Mea
     if compiled is not None:
         try:
             actual = prefix.perform(compiled)
-        except Exception as raised:
+        except Exception as raised:  # as above
             error = raised
     worst: MeasurementLine = {"error": type(error).__name__} if error is not None else {}
     judge = exact if len(exact) == len(eager) else eager

@@ -165,7 +165,7 @@ class Observer:
             self.ran.append((self.call, graph))
             return function(*args, **kwargs)
 
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(TypeError):
             run.__dict__.update(vars(function))
         return run
 
@@ -265,7 +265,7 @@ def _examples(output: Any, module: Any) -> List[Tuple[Any, Any, Any]]:
             for node in nodes
         ]
     inputs = [node for node in nodes if node.op == "placeholder"]
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # sources of Dynamo's, which every release changes
         sources = [arg.source for arg in output.graphargs for _ in arg.get_examples()]
         return list(zip(inputs, output.fake_example_inputs(), sources))
     return []
@@ -305,6 +305,6 @@ def _symbols(examples: List[Tuple[Any, Any, Any]]) -> Dict[str, Tuple[str, Optio
 def _expression(source: Any) -> str:
     """Where an input of the graph came from, as guards write it."""
     name = getattr(source, "name", "")
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # as above
         return str(name() if callable(name) else name)
     return ""

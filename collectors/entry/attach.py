@@ -279,7 +279,7 @@ class BackgroundWatch:
         if os.getpid() == self.pid:
             try:
                 self.run.end()
-            except Exception as error:
+            except Exception as error:  # the program's end must stay its own
                 self.say("{}".format(error))
 
     def _wait(self) -> None:

@@ -63,7 +63,7 @@ def main() -> None:
     except starting.UnusableEntryPointError as error:
         ending["exit"], ending["unusable"] = 2, str(error)
         sys.exit(2)
-    except BaseException as error:
+    except BaseException as error:  # a script may raise anything
         ending["exit"] = 1
         ending["exception"] = endings.describe_exception(error)
         show(error)

@@ -38,7 +38,7 @@ def main() -> None:
         starting.run({"kind": "module" if is_module else "script"})
     except SystemExit:
         raise
-    except BaseException as error:
+    except BaseException as error:  # a script may raise anything
         bootstrap.show(error)
         sys.exit(1)
 

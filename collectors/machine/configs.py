@@ -74,7 +74,7 @@ def find_changed_settings() -> JsonObject:
     found = {}
     for module_name in _CONFIGS:
         module = sys.modules.get(module_name)
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # each release keeps its settings in another way
             for name, value, default in _settings(module):
                 if not name.startswith("_") and not _equal(value, default):
                     found[module_name + "." + name] = value
@@ -143,7 +143,7 @@ def read_cache_settings() -> Dict[str, Optional[bool]]:
     ):
         module = sys.modules.get(module_name)
         for name in names:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(AttributeError):
                 value = getattr(module, name)
                 found[name] = bool(value) if value is not None else None
     return found

@@ -33,7 +33,7 @@ def collect_device_facts() -> DeviceFacts:
 
 def list_gpus() -> List[str]:
     """Names of the GPUs, without their serial numbers."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # a driver may fail in any way
         if torch.cuda.is_initialized():
             return [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return _find("/proc/driver/nvidia/gpus/*/information", r"^Model:\s*(.+)$") + _find(
@@ -54,7 +54,7 @@ def _find(pattern: str, wanted: str, prefix: str = "") -> List[str]:
 
 def _cuda_available(names: List[str]) -> bool:
     """What torch.cuda.is_available would say, without asking the runtime."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # as above
         if torch.cuda.is_initialized():
             return True
     built = bool(torch.version.cuda or getattr(torch.version, "hip", None))
@@ -77,7 +77,7 @@ def _driver() -> Optional[str]:
 
 def _cudnn() -> Optional[int]:
     """The cuDNN torch has loaded, as its own number (90100 is 9.1.0)."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # as above
         if torch.cuda.is_initialized():
             return int(torch.backends.cudnn.version() or 0) or None
     return None
@@ -102,7 +102,7 @@ def _xpu_available() -> Optional[bool]:
     """
     if not getattr(torch.version, "xpu", None):
         return False
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # as above
         if torch.xpu.is_initialized():
             return True
     return None

@@ -94,7 +94,7 @@ def read_vector_isa() -> Optional[str]:
     for name in ("torch._inductor.cpu_vec_isa", "torch._inductor.codecache"):
         module = sys.modules.get(name)
         chosen = getattr(module, "valid_vec_isa_list", None)
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # it is Inductor's own, and may start a compiler
             if chosen is not None and chosen.cache_info().currsize:
                 isa = str(module.pick_vec_isa())  # type: ignore[union-attr]
                 return "none" if isa in ("", "INVALID_VEC_ISA") else isa
@@ -159,7 +159,7 @@ def _gcc(said: str) -> Optional[str]:
 
 
 def _inductor_compiler() -> str:
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(KeyError, AttributeError, StopIteration):
         configured = sys.modules["torch._inductor.config"].cpp.cxx
         names = configured if isinstance(configured, (tuple, list)) else (configured,)
         return str(next(name for name in names if name))
@@ -218,10 +218,10 @@ def list_torch_libraries() -> List[str]:
     """
     found = []
     for name, attribute in (("MKL", "mkl"), ("oneDNN", "mkldnn"), ("OpenMP", "openmp")):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # a backend may be missing, or its library
             if getattr(torch.backends, attribute).is_available():
                 found.append(name)
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(AttributeError):
         if torch._C._is_xnnpack_enabled():
             found.append("XNNPACK")
     return found

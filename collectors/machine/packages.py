@@ -22,7 +22,7 @@ def list_pip_packages() -> Dict[str, str]:
     """Packages that this interpreter imports, by normalised name; the first on its path wins."""
     found: Dict[str, str] = {}
     for item in metadata.distributions():
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # what an installer wrote may be broken
             name = re.sub(r"[-_.]+", "-", item.metadata["Name"]).lower()
             if name not in found:
                 found[name] = str(item.version)
@@ -48,7 +48,7 @@ def read_pip_version() -> str:
 
 def find_triton() -> TritonFacts:
     """Triton without importing it; `backends` are folders of its package."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # finders of imports may be anyone's
         spec = importlib.util.find_spec("triton")
         origin = spec.origin if spec is not None else None
         if origin is not None:

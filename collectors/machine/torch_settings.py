@@ -24,7 +24,7 @@ def set_settings(values: JsonObject) -> None:
         holder, last = _find(name)
         try:
             setattr(holder, last, value)
-        except Exception as error:
+        except Exception as error:  # a setter of torch's may refuse in any way
             raise NoSuchSettingError(f"{name} cannot be {value!r}: {error}") from error
 
 
@@ -43,6 +43,6 @@ def _find(name: str) -> Tuple[Any, str]:
         for part in parts[end:-1]:
             holder = getattr(holder, part)
         getattr(holder, parts[-1])
-    except Exception as error:
+    except Exception as error:  # a module of torch's may compute it
         raise NoSuchSettingError(f"this torch has no setting {name}") from error
     return holder, parts[-1]

@@ -179,7 +179,7 @@ class ForkServer:
         try:
             process_groups.revive()
             answer = requests.perform(self.call, request)
-        except BaseException:
+        except BaseException:  # the call is the program's code
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
         answer["compilations"] = counters.count_compilations() - before
         write_json(path, answer)

@@ -108,7 +108,7 @@ class Recorder(CallWatcher):
                     self._tell_raised(
                         number, error, watched_call is not None and watched_call.checked
                     )
-                except Exception as problem:
+                except Exception as problem:  # the script must not fail by being watched
                     self._tell_unchecked(number, problem)
                 raise
             started = time.time()
@@ -160,7 +160,7 @@ class Recorder(CallWatcher):
         """Ends the waiting for gradients: a fork server that waits for some that never come holds
         memory for nothing.
         """
-        with self.lock, contextlib.suppress(Exception):
+        with self.lock, contextlib.suppress(Exception):  # as above
             self.flush_gradients()
             for entry in self.pending:
                 self.ask({"event": "forgotten", "call": entry.number})

@@ -49,7 +49,7 @@ class Rerun(CallWatcher):
             result = call.compiled(*call.args, **call.kwargs)
             if watched_call is not None:
                 watched_call.synchronize()
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # as above
                     watched_call.remember()
             return result
 

@@ -36,7 +36,7 @@ class RerunServer:
         """Puts the call's state back and answers until there is no more to come."""
         try:
             self._prepare()
-        except BaseException as error:
+        except BaseException as error:  # the program's objects may do anything
             changed = isinstance(error, CallChangedError)
             why = str(error) if changed else traceback.format_exc()[-4000:]
             refusal: RerunGreeting = {"role": "rerun", "changed": why}
@@ -68,7 +68,7 @@ class RerunServer:
         if request["op"] == "run":
             try:
                 return restore(self.call, self.spec["kept"])
-            except BaseException:
+            except BaseException:  # as above
                 return False
         return True
 
@@ -81,7 +81,7 @@ class RerunServer:
         before = counters.count_compilations()
         try:
             answer = requests.perform(self.call, request)
-        except BaseException:
+        except BaseException:  # the call is the program's code
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
         if _is_out_of_memory(answer):
             # the recorded program is still there and holds its part: this failure is of our making
@@ -100,7 +100,7 @@ def _is_out_of_memory(answer: Mapping[str, Any]) -> bool:
 
 def _device() -> int:
     """The calling thread's current CUDA device, which a new thread does not inherit."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # a driver may fail in any way
         if torch.cuda.is_initialized():
             return int(torch.cuda.current_device())
     return 0

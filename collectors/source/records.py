@@ -69,7 +69,7 @@ class Records:
         key = self.add(value, "t", self.tensors)
         try:
             self.tensors[key] = read_tensor_spec(value, values)
-        except Exception as problem:
+        except Exception as problem:  # a tensor may be of a class that refuses
             self.tensors[key] = {}
             return self.opaque("tensor: " + type(problem).__name__)
         if (

@@ -77,7 +77,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     try:
         known = {label for label, t in registry.given.items() if id(t) in private["after"]}
         public, model = _rewritten(call, request, tracer.writer, rng, known)
-    except Exception as error:
+    except Exception as error:  # a rewritten model may raise anything
         return {
             "outcome": "raises",
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
@@ -111,7 +111,7 @@ def _for_larger_batch(
     """How alike the outputs of the rewritten model are to those that the call gives for it."""
     try:
         run, _ = _rewritten(larger.call, request, writer, rng, set(), larger.grown)
-    except Exception:
+    except Exception:  # as above
         return "raises"
     return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
 

@@ -83,7 +83,7 @@ def watch(found: GeneratedKernels, launcher: Callable[[Optional[KernelLaunch], s
     config.cpu_backend = "triton"
     config.compile_threads = 1
     for name in ("fx_graph_cache", "fx_graph_remote_cache"):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(AttributeError):
             setattr(config, name, False)
     # asks for the driver of a GPU, only to name the cache
     about.triton_hash_with_backend = lambda *_: "0"

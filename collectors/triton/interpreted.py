@@ -53,7 +53,7 @@ class _Launcher:
         """One launch, as the code that inductor writes makes it."""
         try:
             self._launch(args, grid)
-        except Exception as error:
+        except Exception as error:  # a kernel that is wrong may raise anything
             cause: BaseException = error
             while cause.__cause__ is not None:
                 cause = cause.__cause__

@@ -164,7 +164,7 @@ def watch_interpreted(launches: Launches) -> None:
     original = executor.__call__
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # the script must not fail by being watched
             launches.note(_Plain(self.fn), args, kwargs)
         return original(self, *args, **kwargs)
 

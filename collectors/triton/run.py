@@ -52,7 +52,7 @@ def _run_script(spec: KernelSpec) -> ScriptEnding:
         runpy.run_path(spec["script"], run_name="__main__")
     except SystemExit as stop:
         return {"exit": stop.code if isinstance(stop.code, int) else int(stop.code is not None)}
-    except BaseException as error:
+    except BaseException as error:  # a script is the user's code
         lines = [line for line in str(error).splitlines() if line.strip()]
         return {
             "exit": 1,
@@ -134,7 +134,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
             answers: List[TargetAnswer] = [
                 targets.compile_for(kernel, row, name) for name in wanted
             ]
-        except Exception as error:
+        except Exception as error:  # what Inductor wrote may not even be imported
             answers = [
                 {
                     "target": name,
@@ -206,7 +206,7 @@ def _candidates(spec: KernelSpec) -> KernelsAnswer:
         try:
             module_spec.loader.exec_module(module)
             kernel = getattr(module, spec["kernel"])
-        except Exception as error:
+        except Exception as error:  # a candidate's text may raise anything
             answers.append({"outcome": "broken", "message": type(error).__name__})
             continue
         answers.append(targets.compile_for(kernel, spec["launches"][number], spec["target"]))

@@ -88,7 +88,7 @@ def _compile_and_tell(kernel: Any, row: KernelLaunch, name: str) -> int:
 
     try:
         compile_kernel(kernel, row, name)
-    except BaseException as error:
+    except BaseException as error:  # Triton's compiler may raise anything
         names = [cls.__name__ for cls in type(error).__mro__]
         cause = error
         while cause.__cause__ is not None:

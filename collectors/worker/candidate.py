@@ -171,7 +171,7 @@ def run(request: CandidateRequest, folder: str) -> int:
             "exit": CANNOT_JUDGE,
             "detail": str(error),
         }
-    except BaseException as error:
+    except BaseException as error:  # a candidate may raise anything
         broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
         account = describe(error)
         answer = {"outcome": "broken" if broken else "fails", "failure": account, "exit": 1}
@@ -223,7 +223,7 @@ def _find_undefined(text: str) -> list[str]:
         probe = importlib.import_module(_COLLECTORS + ".call.probe")
         calls = _list_calls(text)
         found: list[str] = probe.find_undefined(lambda compile: program(compile, *calls))
-    except BaseException:
+    except BaseException:  # what cannot be looked at is not told
         return []
     return found
 
@@ -273,7 +273,7 @@ def describe(error: BaseException) -> Failure:
         pass
     try:
         message = str(error)[:4000]
-    except BaseException:
+    except BaseException:  # its own __str__
         message = "<message unavailable>"
     return {
         "exception": type(error).__name__,

@@ -60,7 +60,7 @@ def warm_up(backend: str) -> str:
                 with contextlib.suppress(Exception):  # it only makes candidates faster
                     _compile_more(name)
             break
-        except Exception:
+        except Exception:  # whatever a backend lacks, the next one may have it
             torch._dynamo.reset()
             name = IMPORT
     torch._dynamo.reset()

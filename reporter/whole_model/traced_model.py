@@ -397,7 +397,7 @@ def find_difference(
         try:
             content = replace(whole, program=parts.remove_operations(program, gone))
             calls = content.written.calls if candidate.check.calls else ()
-        except (NotPublicError, KeyError, ValueError):
+        except (NotPublicError, KeyError, ValueError):  # others may need what is gone
             return None
         return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 

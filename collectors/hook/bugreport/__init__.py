@@ -143,5 +143,5 @@ def watch(*options: Any, every: int = 100) -> None:
         if int(every) < 1:
             raise ValueError("every must be at least 1")
         _attach.BackgroundWatch(options, int(every), _with_output, _say_line).start()
-    except Exception as error:
+    except Exception as error:  # the program must not fail by being watched
         _say_line("not watching, {}".format(error))

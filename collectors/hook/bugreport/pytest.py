@@ -66,7 +66,7 @@ class _Lazy:
         try:
             self.run = _attach.WatchedStretch(_attach.Host(self.verb, self.options), "test")
             self.run.start()
-        except Exception as error:
+        except Exception as error:  # the test must not fail by being watched
             _attach.ensure_switch().active = None
             self.problem = str(error)
             return compiled(*args, **kwargs)
