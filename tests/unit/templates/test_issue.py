@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from msgspec import structs
 
-from collectors.protocol import PYTHON_VALUE, SIDE_EFFECT
+from collectors.protocol import Property
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.report.sections import NeighbourRow, Report, RungRow
@@ -183,15 +183,15 @@ def test_of_an_older_report_the_signature_says_what_eager_raises() -> None:
     [
         ("stride", "output stride differs from eager with"),
         ("alias", "output aliasing differs from eager with"),
-        (PYTHON_VALUE, "output Python value differs from eager with"),
-        (SIDE_EFFECT, "Python's state after the call differs from eager with"),
+        (Property.PYTHON_VALUE, "output Python value differs from eager with"),
+        (Property.SIDE_EFFECT, "Python's state after the call differs from eager with"),
     ],
 )
 def test_a_title_names_what_differs(differs: str, title: str) -> None:
     signature = Signature(Kind.WRONG_METADATA, Layer.INDUCTOR, property=differs).text()
     text = issue(crash_with(kind=Kind.WRONG_METADATA, signature=signature))
     assert text.startswith(f"[inductor] torch.compile: {title} ")
-    assert ("the same state as eager mode leaves" in text) == (differs == SIDE_EFFECT)
+    assert ("the same state as eager mode leaves" in text) == (differs == Property.SIDE_EFFECT)
 
 
 def test_code_from_the_cache_is_no_missing_guard() -> None:
