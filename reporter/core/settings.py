@@ -193,8 +193,8 @@ class WorkOptions:
         "--workers",
         metavar="fork|spawn",
         help=(
-            "How the call and candidates get their processes.  [default: fork, on macOS and CUDA"
-            " spawn]"
+            "How the call and candidates get their processes; a call on CUDA is run again each time."
+            "  [default: fork, on macOS spawn]"
         ),
     )
     seed: int = _option(
