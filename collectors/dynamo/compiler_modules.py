@@ -16,7 +16,7 @@ _INDUCTOR = "torch._inductor.compile_fx"
 _TRITON = ("triton.compiler.compiler", "triton.runtime.cache")
 
 
-def import_compiler(inductor: bool) -> None:
+def import_compiler(inductor: bool, compiles_checks: bool = False) -> None:
     """Imports what a first compile of this process would, and starts no process that stays, no
     thread and no compile of a program.
 
@@ -25,6 +25,7 @@ def import_compiler(inductor: bool) -> None:
             vector units that it finds, if `TORCHINDUCTOR_CACHE_DIR` has been filled with the checks
             for them: each check starts several processes, and takes ten seconds where it has to be
             compiled.
+        compiles_checks: the checks are compiled where they are not there.
     """
     with _ask_driver_alone():
         importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
@@ -32,7 +33,7 @@ def import_compiler(inductor: bool) -> None:
             _import_local_map()
         if inductor:
             with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
-                _import_inductor()
+                _import_inductor(compiles_checks)
 
 
 @contextlib.contextmanager
@@ -60,7 +61,7 @@ def _import_local_map() -> None:
         asks.should_wrap_in_hop(None)
 
 
-def _import_inductor() -> None:
+def _import_inductor(compiles_checks: bool) -> None:
     config, setting = importlib.import_module("torch._inductor.config"), "compile_threads"
     threads = getattr(config, setting)
     setattr(config, setting, 1)  # else the import starts processes, and a thread that reads them
@@ -70,7 +71,7 @@ def _import_inductor() -> None:
         setattr(config, setting, threads)
     codecache = importlib.import_module("torch._inductor.codecache")
     owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
-    if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):
+    if compiles_checks or os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):
         owner.pick_vec_isa()
     # hashes of torch's and Triton's own files, which are part of all keys of the compiler's caches
     triton = (sys.modules.get(name) for name in _TRITON)

@@ -42,7 +42,7 @@ def warm_up(backend: str) -> str:
     if not hasattr(torch, "compile"):
         return IMPORT
     if backend == IMPORT:
-        import_compiler(inductor=True)
+        import_compiler(inductor=True, compiles_checks=True)
         return IMPORT
     torch.manual_seed(_SEED)
     _keep_headers()
