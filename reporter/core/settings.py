@@ -193,7 +193,7 @@ class WorkOptions:
         "--workers",
         metavar="fork|spawn",
         help=(
-            "How the call and candidates get their processes; a call on CUDA is run again each time."
+            "How the call and candidates get their processes; a call on CUDA is always run again."
             "  [default: fork, on macOS spawn]"
         ),
     )

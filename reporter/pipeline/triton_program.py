@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from anonymizer.triton import KernelNotPublicError, rebuild
+from anonymizer.source.triton_kernel import KernelNotPublicError, rebuild
 from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.triton import rebuild
+from anonymizer.source.triton_kernel import rebuild
 from reporter.kernels.questions import ask
 from reporter.kernels.reduce import KernelCandidate, reduce_kernel
 from reporter.kernels.verdict import is_same_failure

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from anonymizer.triton import KernelNotPublicError, rebuild
+from anonymizer.source.triton_kernel import KernelNotPublicError, rebuild
 from tests.support.places import DATA
 from tests.support.scripts import text
 
