@@ -109,6 +109,9 @@ class TorchProgram:
         seen = self.seen.recording if self.seen is not None else None
         recording = record_program(self.run, self.workers.warm, seen)
         self._open.callback(recording.close)
+        if recording.on_gpu and self.run.output is not None:
+            self.workers.suit("cuda")
+            self.workers.start()  # they warm up while the call is diagnosed
         return recording
 
     def diagnose(self, recording: Recording) -> DiagnosedRun:

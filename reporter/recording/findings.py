@@ -125,9 +125,9 @@ class FurtherRuns:
 class Recording:
     """Everything one run of the script showed.
 
-    `unsupported`: what the script uses that a fork server cannot hold; `rejected`: how a call ended
-    that eager mode refuses as well. `reached`: what of its recorder a stranger's program reached
-    for.
+    `on_gpu`: the program computes on one. `unsupported`: what the script uses that a fork server
+    cannot hold; `rejected`: how a call ended that eager mode refuses as well. `reached`: what of
+    its recorder a stranger's program reached for.
     """
 
     folder: Path
@@ -137,6 +137,7 @@ class Recording:
     further_runs: FurtherRuns = field(default_factory=FurtherRuns)
     call_sessions: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
+    on_gpu: bool = False
     unsupported: str | None = None
     rejected: Failure | None = None
     reached: list[str] = field(default_factory=list)

@@ -322,7 +322,7 @@ class RecordingSession:
         self.reply({})
 
     def _run_again(self) -> None:
-        self.runs = self._runs()
+        self.runs, self.recording.on_gpu = self._runs(), True
         self.fork_servers.session_of = self.runs.call_session
         self.talk(CUDA_NOTE)
         first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
