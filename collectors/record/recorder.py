@@ -273,11 +273,14 @@ class Recorder(CallWatcher):
         """Hands over the gradients noted so far; called before the next call and at the end of the
         script.
         """
-        ready = [entry for entry in self.pending if entry.flows]
-        self.pending = [entry for entry in self.pending if not entry.flows]
+        ready = [entry for entry in self.pending if entry.flows or entry.lost]
+        self.pending = [entry for entry in self.pending if not (entry.flows or entry.lost)]
         for entry in ready:
             if not self.watching:
                 return
+            if entry.lost:
+                self.ask({"event": "forgotten", "call": entry.number})
+                continue
             path = self._file("flows", entry.number)
             entry.save(path)
             self.ask({"event": "gradients", "call": entry.number, "path": path})
@@ -292,7 +295,8 @@ class Recorder(CallWatcher):
         self.finished = True
         started = time.time()
         try:
-            self.flush_gradients()
+            with contextlib.suppress(Exception):  # the script must not fail by being watched
+                self.flush_gradients()
         finally:
             self.watching = False
             self.overhead += time.time() - started

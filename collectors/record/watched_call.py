@@ -29,17 +29,24 @@ _MOST_ROOM = 64
 class OutputGradients:
     """Gradients that flow into the outputs of call `number`, by number of the output, summed up on
     the CPU.
+
+    They are `lost` where one of them belongs to a transform of torch.func, such as `vmap` around
+    the backward pass: no copy of the process has its levels.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.flows: Dict[int, torch.Tensor] = {}
+        self.lost = False
 
     def note(self, index: int) -> Callable[[Any], None]:
         """The hook for output `index`."""
 
         def hook(flow: Any) -> None:
             if flow is None:  # an output that the loss does not depend on, beside one that it does
+                return
+            if self.lost or _is_transforming():
+                self.lost = True
                 return
             copy = flow.detach().clone().cpu()
             self.flows[index] = self.flows[index] + copy if index in self.flows else copy
@@ -85,8 +92,7 @@ class WatchedCall:
         """Whether a transform of torch.func is at work around the call: its levels end with it, so
         that no copy of the process can make the call again.
         """
-        level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
-        return level is not None and level() is not None
+        return _is_transforming()
 
     def list_frames(self) -> List[OwnFrame]:
         """The functions of the program that led to the call, outermost first."""
@@ -241,3 +247,8 @@ def _room(device: int) -> int:
 
 def _cuda_in_use() -> bool:
     return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
+
+
+def _is_transforming() -> bool:
+    level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
+    return level is not None and level() is not None

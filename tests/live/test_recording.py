@@ -109,6 +109,13 @@ def test_a_loss_that_needs_one_of_two_outputs_is_differentiated_as_always(record
     assert symptoms(recording) == []
 
 
+def test_a_gradient_inside_vmap_is_left_alone(record: Record) -> None:
+    recording = record("vmap_around_backward")
+    assert recording.script.output == "[2.0, 2.0, 2.0]\n"
+    assert recording.script.exit == 0
+    assert symptoms(recording) == []
+
+
 @pytest.mark.parametrize("module", ["", "script"])
 def test_the_leak_check_hears_of_every_module_of_the_users(
     module: str, record: Record, tmp_path: Path

@@ -57,6 +57,20 @@ def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
     assert list(said).index(("dtype", "int16")) < list(said).index(("dtype", "uint8"))
 
 
+def test_a_smaller_size_does_not_pass_for_want_of_the_one_random_number_that_fails(
+    pool: WorkerPool,
+) -> None:
+    body = replace(BODY, inputs=("return ((torch.rand(4) * 9).to(torch.int16),)",))
+    rows = find_neighbours(
+        pool,
+        make_matcher(Signature(Kind.WRONG_RESULT)),
+        PlainRepro("", "", (body, CHECK), form=PlainForm.EXACT),
+        300.0,
+    )
+    said = {(row.what, row.to): row.fails for row in rows if row.what == "size 4"}
+    assert said == {("size 4", size): True for size in ("4", "5", "8")}
+
+
 def test_nothing_passes_that_the_filed_text_would_show(pool: WorkerPool) -> None:
     """What is too little for the harness is enough for a plain comparison."""
     body = replace(
