@@ -136,9 +136,11 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
     if raised is not None and recording.further_runs.fails_uncompiled:
         return blame_program(recording, Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, ""))
     if not recording.counts.compared:
+        guess = "their inputs or outputs cannot be copied, or eager takes too long"
+        why = ", ".join(sorted(recording.counts.obstacles)) or guess
         raise CannotJudgeError(
-            f"none of the {calls} compiled calls can be repeated in eager mode (their inputs or"
-            " outputs cannot be copied, or eager takes too long), so nothing can be said about them"
+            f"none of the {calls} compiled calls can be repeated in eager mode ({why}), so nothing"
+            " can be said about them"
         )
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _describe_agreement(recording))
 

@@ -227,6 +227,7 @@ class _FurtherRuns:
             recording.counts.compiles += found.counts.compiles
             recording.counts.compared += found.counts.compared
             recording.counts.unchecked += found.counts.unchecked
+            recording.counts.obstacles |= found.counts.obstacles
             found.close()
         return recording
 

@@ -86,6 +86,7 @@ class CallJudge:
             case "gradients":
                 self._judge_gradients(message)
             case "unchecked":
+                self.recording.counts.obstacles.add(message["reason"])
                 self._leave_unchecked(message["call"])
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:

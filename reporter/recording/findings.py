@@ -94,15 +94,17 @@ class ScriptEnd:
 class CallCounts:
     """How many compiled calls the script made.
 
-    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
-    of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
-    something that was exported is called.
+    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be, for
+    `obstacles`, the classes of the exceptions as far as they are known; later calls of a known kind
+    are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether something that was
+    exported is called.
     """
 
     calls: int = 0
     compiles: int = 0
     compared: int = 0
     unchecked: int = 0
+    obstacles: set[str] = field(default_factory=set)
     dynamo: DynamoCounts | None = None
     exports: bool = False
 

@@ -163,3 +163,12 @@ def test_what_the_machine_lacks_is_no_result_of_a_compiled_call(name: str) -> No
     found = judge_without_finding(failed(exception=ended_by(name)))
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert f"outside of its compiled calls, with {name} in train.py" in found.summary
+
+
+def test_what_kept_calls_from_being_repeated_is_named() -> None:
+    seen = recording(calls=2, compared=0, exit=0)
+    with pytest.raises(CannotJudgeError, match="none of the 2 .* cannot be copied, or eager takes"):
+        judge_without_finding(seen)
+    seen.counts.obstacles.add("NotImplementedError")
+    with pytest.raises(CannotJudgeError, match=r"repeated in eager mode .NotImplementedError., so"):
+        judge_without_finding(seen)
