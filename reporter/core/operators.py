@@ -63,8 +63,8 @@ def name_operators(text: str, layer: Layer) -> tuple[str, ...]:
 
 
 def list_python_words(text: str) -> tuple[str, ...]:
-    """The least usual parts of Python in a repro: special names first, then statements, then what
-    is called; two at most.
+    """The least usual parts of Python in a repro: torch's own decorators first, then special names,
+    statements, and what is called; two at most.
     """
     tree = ast.parse(text)
     reader = find_state_reader(tree)
@@ -76,13 +76,24 @@ def list_python_words(text: str) -> tuple[str, ...]:
         for node in ast.walk(top)
         if id(node) not in unseen
     ]
+    decorators = [name for node in parts for name in _list_decorators(node)]
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
     words = [word for node in parts if (word := _word(node))]
     types = _find_container_types(tree)
     called = [_builtin_name(node.func, types) for node in parts if isinstance(node, ast.Call)]
-    return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
+    return tuple(dict.fromkeys(filter(None, [*decorators, *special, *words, *called])))[
+        :_MOST_WORDS
+    ]
+
+
+def _list_decorators(node: ast.AST) -> Iterator[str]:
+    """What of torch a function is decorated with, but for the compiler itself."""
+    for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+        name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if name.startswith("torch.") and name != "torch.compile":
+            yield name
 
 
 def _word(node: ast.AST) -> str:

@@ -119,3 +119,23 @@ def test_bits_are_named_as_operators_and_in_place_as_statements() -> None:
     assert name_operators(union, Layer.DYNAMO) == ("|=", "cos")
     assert name_operators(union.replace("x.cos()", "x + 1"), Layer.DYNAMO) == ("|=",)
     assert name_operators(union, Layer.INDUCTOR) == ("cos",)
+
+
+def test_torchs_decorators_come_before_pythons_words() -> None:
+    program = """
+import torch
+
+@torch.compiler.nested_compile_region
+def helper():
+    return state + 1
+
+@torch.compile
+def fn(x):
+    global state
+    state = x
+    return helper()
+"""
+    assert name_operators(program, Layer.DYNAMO)[:2] == (
+        "torch.compiler.nested_compile_region",
+        "global",
+    )
