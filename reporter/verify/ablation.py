@@ -7,6 +7,7 @@ repro's own.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -158,11 +159,12 @@ def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
 
 def read_errors(answer: Answer) -> tuple[float | None, float | None, float | None]:
     """The numbers of a repro's own assertion message: the largest absolute error, and how far
-    compiled and eager are off float64.
+    compiled and eager are off float64. Torch's error between infinities, NaN, is none.
     """
     message = answer.message
     if (errors := read_float64_errors(message)) is not None:
         eager, compiled = errors
         return None, compiled, eager
     plain = re.search(r"(?:max abs error|Greatest absolute difference:) ([-+\w.]+)", message)
-    return float(plain.group(1)) if plain else None, None, None
+    error = float(plain.group(1)) if plain else math.nan
+    return None if math.isnan(error) else error, None, None

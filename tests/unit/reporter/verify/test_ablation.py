@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from anonymizer.graph.repro import CACHED, ReproCheck
-from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.answer import Answer
+from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
 from reporter.diagnose.rungs import UNBOUND
 from reporter.report.sections import RungRow
-from reporter.verify.ablation import find_lower_layer, list_variants
+from reporter.verify.ablation import find_lower_layer, list_variants, read_errors
 
 BELOW = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
@@ -88,3 +91,13 @@ def test_a_repro_that_fails_below_the_scripts_layer_is_of_the_lower_one(
 ) -> None:
     wanted = Signature(kind, exception="RuntimeError", layer=layer)
     assert find_lower_layer(rows, wanted) == found
+
+
+@pytest.mark.parametrize(("said", "error"), [("2.5", 2.5), ("inf", math.inf), ("nan", None)])
+def test_a_difference_between_infinities_is_no_number(said: str, error: float | None) -> None:
+    message = f"Tensor-likes are not close!\n\nGreatest absolute difference: {said} at index (4,)"
+    answer = Answer(
+        CandidateOutcome.FAILS,
+        {"exception": "AssertionError", "message": message, "first_line": message},
+    )
+    assert read_errors(answer) == (error, None, None)
