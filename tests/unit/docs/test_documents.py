@@ -19,6 +19,10 @@ PATHS = re.compile(
 )
 #: A room in backquotes, `collectors.dynamo`.
 ROOMS = re.compile(r"`((?:anonymizer|collectors|reporter)\.(?!py`)[a-z_.]+)`")
+#: A name of the code in backquotes with an underscore or a capital, `Release.folder_name`.
+NAMES = re.compile(r"`(?:\w+\.)?(?=\w*[_A-Z])(\w+)`")
+#: What defines a name: a function, a class, a field or a constant.
+DEFINED = re.compile(r"^ *(?:(?:async )?def |class |(?=\w+(?:: | = )))(\w+)", re.MULTILINE)
 BENCHES = re.compile(r"\b(bench/\w+\.py)\b")
 HOSTS = re.compile(r"pypi\.org|pythonhosted|anaconda\.org|download\.pytorch|/root\b|/work\b|/home/")
 
@@ -32,6 +36,20 @@ def test_a_page_is_fit_to_read(page: Path) -> None:
     assert not [name for name in named if not (ROOT / name).exists()]
     rooms = {name.replace(".", "/") for name in ROOMS.findall(text)}
     assert not [n for n in rooms if not ((ROOT / n).is_dir() or (ROOT / f"{n}.py").is_file())]
+
+
+def test_the_typical_changes_name_what_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## Three typical changes") : text.index("## The tests")]
+    defined = {
+        name
+        for package in ("anonymizer", "collectors", "reporter", "templates")
+        for module in (ROOT / package).rglob("*.py")
+        for name in DEFINED.findall(module.read_text(encoding="utf-8"))
+    }
+    named = set(NAMES.findall(section))
+    assert named >= {"judge_difference", "RUNGS", "Backend"}
+    assert named <= defined
 
 
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
