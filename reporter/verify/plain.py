@@ -157,10 +157,10 @@ class PlainSearch:
         """The first form that shows the failure."""
 
         def ask(form: PlainForm) -> _Question | None:
-            fails = self._fails(body, check, form)
-            if fails is None or PlainForm.EXACT in form:
-                return fails
-            return fails + self._keeps_tolerance(body, check)
+            plain = self._ask_plain(body, check, form)
+            if plain is None or PlainForm.EXACT in form:
+                return plain
+            return plain + self._ask_tolerance(body, check)
 
         return self._first(forms, ask)
 
@@ -170,13 +170,8 @@ class PlainSearch:
         """
         if check.kind not in WRONG_VALUES:
             return body
-
-        def ask(other: ReproBody) -> _Question | None:
-            fails = self._fails(other, check, form)
-            return fails and self._is_judged(other, check) + fails
-
         options = [replace(body, definitions=text) for text in return_one_field(body.definitions)]
-        return self._first(options, ask) or body
+        return self._first(options, lambda each: self._ask_both(each, check, form)) or body
 
     def _plainer(
         self, body: ReproBody, check: ReproCheck, form: PlainForm
@@ -187,19 +182,18 @@ class PlainSearch:
         before: ReproBody = body
         operations: int | None = None
 
-        def is_judged(other: ReproBody) -> _Question | None:
-            fails = self._fails(other, check, form)
-            return fails and self._is_judged(other, check) + fails
+        def ask(other: ReproBody) -> _Question | None:
+            return self._ask_both(other, check, form)
 
-        while (other := self._first(build_plainer_inputs(body), is_judged)) is not None:
-            body = self._smaller(other, check, is_judged)
+        while (other := self._first(build_plainer_inputs(body), ask)) is not None:
+            body = self._smaller(other, check, ask)
         # the last one first, since those that are plain are not counted any more
         for index in reversed(range(count_random(body))):
-            other = self._first(build_plainer_input(body, index), is_judged)
-            body = body if other is None else self._smaller(other, check, is_judged)
+            other = self._first(build_plainer_input(body, index), ask)
+            body = body if other is None else self._smaller(other, check, ask)
         # what hangs on values may have needed an operation for the random ones alone
         while body != before and check.kind in WRONG_VALUES:
-            shorter = self._first(_shorter(body), lambda each: is_judged(each[0]))
+            shorter = self._first(_shorter(body), lambda each: ask(each[0]))
             if shorter is None:
                 break
             body, operations = shorter
@@ -228,16 +222,12 @@ class PlainSearch:
             return form
         if self._text(body, check, bare) == self._text(body, check, form):
             return form
-        return self._first([bare], lambda each: self._fails(body, check, each)) or form
+        return self._first([bare], lambda each: self._ask_plain(body, check, each)) or form
 
     def _spelled(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproCheck:
         """The check with what makes sizes dynamic written out."""
-
-        def ask(other: ReproCheck) -> _Question | None:
-            fails = self._fails(body, other, form)
-            return fails and self._is_judged(body, other) + fails
-
-        return self._first(write_out(body, check), ask) or check
+        options = write_out(body, check)
+        return self._first(options, lambda each: self._ask_both(body, each, form)) or check
 
     def _first(self, options: Iterable[T], ask: Callable[[T], _Question | None]) -> T | None:
         """The first option, in order, whose question holds; later ones are asked where a worker is
@@ -260,7 +250,12 @@ class PlainSearch:
             for _, question in window:
                 question.cancel()
 
-    def _fails(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
+    def _ask_both(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
+        """Whether both texts show the failure, the plain one and the harness."""
+        plain = self._ask_plain(body, check, form)
+        return plain and self._ask_harness(body, check) + plain
+
+    def _ask_plain(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
         """Whether a text fails as wanted, and passes without the compiler and where it must; None
         where the form does not fit the program.
         """
@@ -275,14 +270,14 @@ class PlainSearch:
         asked += [(contrast.pool.submit(text), has_passed) for contrast in self.contrasts]
         return _Question(tuple(asked))
 
-    def _is_judged(self, body: ReproBody, check: ReproCheck) -> _Question:
+    def _ask_harness(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
         if check.kind not in WRONG_VALUES:
             return _Question(())
         shown = self.pool.submit(render_harness(body, check))
-        return _Question(((shown, self.shows),)) + self._keeps_tolerance(body, check)
+        return _Question(((shown, self.shows),)) + self._ask_tolerance(body, check)
 
-    def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
+    def _ask_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
         """Whether rounding stays within the tolerance that values are compared with."""
         if check.kind not in WRONG_VALUES or not check.double or check.compiler == Compiler.EAGER:
             return _Question(())
