@@ -12,7 +12,10 @@ from tests.support.places import ROOT
 COLUMNS = 100
 README_LINES = 150
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-FRONT = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+FRONT = [
+    ROOT / f"{name}.md"
+    for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG")
+]
 #: A path of the repository in backquotes, such as `reporter/core/errors.py` or `docs/images/`.
 PATHS = re.compile(
     r"`((?:anonymizer|bench|collectors|docs|examples|reporter|templates|tests)/[\w./-]*)`"
