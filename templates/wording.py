@@ -238,7 +238,7 @@ def is_eager(report: Mapping[str, Any]) -> bool:
 
 
 def describe_duration(report: Mapping[str, Any]) -> str:
-    """How long the repro fails."""
+    """Until when the repro is expected to fail, as a clause for a sentence."""
     is_request = report["verdict"]["kind"] == Kind.UNSUPPORTED
     return "as long as this is not supported" if is_request else "while the bug is there"
 

@@ -1,4 +1,4 @@
-"""Where results go as they come: each cell once, and into the store before anybody hears of it."""
+"""Where results go as they come: each cell once. They are stored before they are reported."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from reporter.check.work import CheckResult
 
 
 class ResultSink:
-    """Results of a check that nobody keeps."""
+    """Results of a check, in memory only."""
 
     def __init__(self) -> None:
         self.found: dict[Cell, CheckResult] = {}
 
     def find_last_results(self, cells: Sequence[Cell]) -> dict[Cell, CheckResult]:
-        """What the cells showed the last time: nobody knows."""
+        """What the cells showed the last time: always empty."""
         return {}
 
     def list_results_with_commit(self, key: str) -> tuple[CheckResult, ...]:
-        """What a repro showed in builds whose commit is known: nobody knows."""
+        """What a repro showed in builds whose commit is known: always empty."""
         return ()
 
     def keep(self, check: CheckResult) -> None:

@@ -92,8 +92,8 @@ def collect_numbers(body: ReproBody) -> frozenset[float]:
 
 
 def list_generic_numbers(value: float) -> list[float]:
-    """Numbers that are everybody's and near a value: powers of two and their neighbours, round
-    ones.
+    """Generic numbers near a value, which identify no program: powers of two and their
+    neighbours, round ones.
     """
     if not value or not math.isfinite(value):
         return []

@@ -1,5 +1,5 @@
-"""Numbers that are nobody's, for a program that is reported as a whole: all of them at once, or as
-many as the failure allows.
+"""Generic numbers, which identify no program, for one that is reported as a whole: all of them at
+once, or as many as the failure allows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def find_generic_numbers(
 
     Args:
         families: sizes that change together.
-        floats: numbers that nobody else would write.
+        floats: numbers that may identify the program.
         taken: sizes that mean something else.
         made: the candidate with these sizes and without these floats.
         ask: whether a candidate still fails.

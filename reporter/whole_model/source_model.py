@@ -128,7 +128,7 @@ def map_classes(content: RewrittenProgram) -> dict[str, list[str]]:
 
 
 def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
-    """The program with numbers that are nobody's, as far as the failure stays."""
+    """The program with generic numbers, as far as the failure stays."""
     assert isinstance(seed.content, RewrittenProgram)
     program = seed.content.program
 

@@ -345,7 +345,7 @@ def _below(path: str, owners: list[str]) -> str:
 
 
 def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
-    """The model with numbers that are nobody's, as far as the failure stays."""
+    """The model with generic numbers, as far as the failure stays."""
     whole = seed.content
     if isinstance(whole, RewrittenProgram):
         return source_model.replace_private_numbers(seed, ask)
@@ -365,7 +365,7 @@ def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
 
 
 def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
-    """The sizes of the private model that the failure needs, as far as they are not everybody's."""
+    """The sizes of the private model that the failure needs, without the generic ones."""
     if not isinstance(candidate.content, TracedModel):
         return []  # its text is read for them
     assert captured.material.whole is not None
