@@ -1,5 +1,5 @@
 """Scripts that fail in a Triton kernel of their own: verdict, repro and report without a GPU.
 
-Rooms above may import it; the stages of a kernel call one module each. It never claims what only a
-GPU can show.
+`reporter.pipeline` may import it: `questions`, `verdict`, `reduce` and `report` for a kernel of the
+script, `generated` for those that inductor makes. It never claims what only a GPU can show.
 """
