@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-DangerKind = Literal[
+UnsafeKind = Literal[
     "network",
     "shell",
     "pickle",
@@ -31,13 +31,13 @@ DangerKind = Literal[
 
 
 @dataclass(frozen=True)
-class Danger:
+class UnsafeStatement:
     """One finding: `kind` of the list, the line, and what stands there.
 
     `told`: a stranger's reader is told of it too.
     """
 
-    kind: DangerKind
+    kind: UnsafeKind
     line: int
     what: str
     told: bool = True
@@ -62,7 +62,7 @@ class _Row:
     ordinary: str = ""
 
 
-TABLE: dict[DangerKind, _Row] = {
+TABLE: dict[UnsafeKind, _Row] = {
     "network": _Row(
         "network",
         modules=(
@@ -121,7 +121,7 @@ TABLE: dict[DangerKind, _Row] = {
 }
 
 
-def _by(field: str) -> dict[str, DangerKind]:
+def _by(field: str) -> dict[str, UnsafeKind]:
     return {name: kind for kind, row in TABLE.items() for name in getattr(row, field).split()}
 
 
@@ -151,92 +151,98 @@ _REACHES = frozenset(("__globals__", "__subclasses__", "__builtins__", "__code__
 _UNPRINTABLE = 8
 
 
-def find_dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
+def find_unsafe_statements(tree: ast.Module, text: str) -> tuple[UnsafeStatement, ...]:
     """All that the list has of a program, by line, each once.
 
     `text` is what `tree` was parsed from.
     """
     names = _import_names(tree)
     text = text if _ESCAPES.search(text) else ""  # finding a string's own text is slow
-    found: dict[tuple[DangerKind, int, str], Danger] = {}
+    found: dict[tuple[UnsafeKind, int, str], UnsafeStatement] = {}
     for node in ast.walk(tree):
-        for danger in _find_in(node, names, text):
-            place = (danger.kind, danger.line, danger.what)
-            if place not in found or danger.told:
-                found[place] = danger
+        for statement in _find_in(node, names, text):
+            place = (statement.kind, statement.line, statement.what)
+            if place not in found or statement.told:
+                found[place] = statement
     return tuple(sorted(found.values(), key=lambda item: (item.line, item.kind, item.what)))
 
 
-def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Danger]:
+def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[UnsafeStatement]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for module in _modules_of(node):
             kind = _MODULES.get(module.partition(".")[0])
             if kind:
-                yield _danger(kind, node.lineno, f"import {module}", module.partition(".")[0])
+                yield _build_statement(
+                    kind, node.lineno, f"import {module}", module.partition(".")[0]
+                )
     elif isinstance(node, ast.Call):
         yield from _find_in_call(node, names)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
         yield from _find_in_text(node, text)
     elif isinstance(node, ast.Attribute):
         if node.attr in _REACHES:
-            yield Danger("eval", node.lineno, node.attr)
+            yield UnsafeStatement("eval", node.lineno, node.attr)
         part = _dotted_name(node, names)
         if part in _PARTS:
-            yield _danger(_PARTS[part], node.lineno, part, part, told=False)
+            yield _build_statement(_PARTS[part], node.lineno, part, part, told=False)
     elif isinstance(node, ast.Subscript) and _dotted_name(node.value, names) == "os.environ":
         yield from _find_in_variable(_string(node.slice), node.lineno)
 
 
-def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[Danger]:
+def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[UnsafeStatement]:
     called = _dotted_name(node.func, names)
     root, _, last = called.partition(".")[0], *called.rpartition(".")[1:]
     part = next((part for part in _PARTS if called.startswith(part)), None)
     if called in _CALLS:
-        yield _danger(_CALLS[called], node.lineno, called, called)
+        yield _build_statement(_CALLS[called], node.lineno, called, called)
     elif last in _ENDS:
-        yield Danger(_ENDS[last], node.lineno, called)
+        yield UnsafeStatement(_ENDS[last], node.lineno, called)
     elif part is not None:
-        yield _danger(_PARTS[part], node.lineno, called, part)
+        yield _build_statement(_PARTS[part], node.lineno, called, part)
     elif "." in called and root in _MODULES and _MODULES[root] != "process":
-        yield _danger(_MODULES[root], node.lineno, called, root)
+        yield _build_statement(_MODULES[root], node.lineno, called, root)
     first = _string(node.args[0]) if node.args else None
     if called in _OPENS or last in _ENDS_OF_FILES:
         private = first is None or ".." in first or _PRIVATE.search(first) is not None
         what = f"{last}({first!r})" if first is not None else last
-        yield Danger("file", node.lineno, what, private or called not in _OPENS)
+        yield UnsafeStatement("file", node.lineno, what, private or called not in _OPENS)
     if called in _READS_VARIABLE:
         yield from _find_in_variable(first, node.lineno)
     if last == "DataLoader" and any(word.arg == "num_workers" for word in node.keywords):
-        yield Danger("process", node.lineno, "num_workers", told=False)
+        yield UnsafeStatement("process", node.lineno, "num_workers", told=False)
 
 
-def _find_in_text(node: ast.Constant, text: str) -> Iterator[Danger]:
+def _find_in_text(node: ast.Constant, text: str) -> Iterator[UnsafeStatement]:
     value, line = node.value, node.lineno
     said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     strange = sum(not char.isprintable() and char not in "\n\t\r" for char in said)
     if _BLOB.match(said) or strange > _UNPRINTABLE:
-        yield Danger("encoded", line, f"a literal of {len(said)} encoded characters")
+        yield UnsafeStatement("encoded", line, f"a literal of {len(said)} encoded characters")
     elif _ENCODED.search(said):
-        yield Danger("encoded", line, f"a literal of {len(said)} encoded characters", told=False)
+        yield UnsafeStatement(
+            "encoded", line, f"a literal of {len(said)} encoded characters", told=False
+        )
     elif text and _ESCAPES.search(ast.get_source_segment(text, node) or ""):
-        yield Danger("encoded", line, "escapes in a string", told=False)
+        yield UnsafeStatement("encoded", line, "escapes in a string", told=False)
     if "\n" not in said and _PRIVATE.search(said) and len(said) > 1:
-        yield Danger("file", line, repr(said[:80]))
+        yield UnsafeStatement("file", line, repr(said[:80]))
     elif _ADDRESS.match(said):
-        yield Danger("network", line, repr(said[:80]))
+        yield UnsafeStatement("network", line, repr(said[:80]))
     elif _CREDENTIAL.search(said) and re.fullmatch(r"[A-Z][A-Z0-9_]+", said):
-        yield Danger("environment", line, said)
+        yield UnsafeStatement("environment", line, said)
     elif _INSTALLS.search(said):
-        yield Danger("install", line, repr(said[:80]))
+        yield UnsafeStatement("install", line, repr(said[:80]))
 
 
-def _find_in_variable(name: str | None, line: int) -> Iterator[Danger]:
+def _find_in_variable(name: str | None, line: int) -> Iterator[UnsafeStatement]:
     if name is None or not _USUAL.match(name):
-        yield Danger("environment", line, name or "a computed name")
+        yield UnsafeStatement("environment", line, name or "a computed name")
 
 
-def _danger(kind: DangerKind, line: int, what: str, name: str, told: bool = True) -> Danger:
-    return Danger(kind, line, what, told and (kind, name) not in _ORDINARY)
+def _build_statement(
+    kind: UnsafeKind, line: int, what: str, name: str, told: bool = True
+) -> UnsafeStatement:
+    return UnsafeStatement(kind, line, what, told and (kind, name) not in _ORDINARY)
 
 
 def _import_names(tree: ast.Module) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from reporter.core.safety import TABLE, find_dangers
+from reporter.core.safety import TABLE, find_unsafe_statements
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 
@@ -20,9 +20,9 @@ _NUMPY_SCALAR = re.compile(r"bool_?|u?int\d+|float\d+|longdouble|complex\d+")
 def _safety(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
-    for danger in find_dangers(subject.tree, subject.repro or ""):
-        what = f"{TABLE[danger.kind].words} ({danger.what.removeprefix('import ')})"
-        yield subject.name, danger.line, f"the safety list has {what}"
+    for statement in find_unsafe_statements(subject.tree, subject.repro or ""):
+        what = f"{TABLE[statement.kind].words} ({statement.what.removeprefix('import ')})"
+        yield subject.name, statement.line, f"the safety list has {what}"
 
 
 def _dependencies(subject: LintSubject) -> Iterator[Hit]:

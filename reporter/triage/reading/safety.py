@@ -9,19 +9,19 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reporter.core.safety import DangerKind, find_dangers
+from reporter.core.safety import UnsafeKind, find_unsafe_statements
 
 
 @dataclass(frozen=True)
 class Flag:
     """One thing to know: `kind` of the list, the line in the program, and what stands there."""
 
-    kind: DangerKind
+    kind: UnsafeKind
     line: int
     what: str
 
 
 def find_flags(text: str) -> tuple[Flag, ...]:
     """The flags of a program that parses, by line. Raises SyntaxError for anything else."""
-    found = find_dangers(ast.parse(text), text)
+    found = find_unsafe_statements(ast.parse(text), text)
     return tuple(Flag(item.kind, item.line, item.what) for item in found if item.told)

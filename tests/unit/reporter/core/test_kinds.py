@@ -109,7 +109,7 @@ def test_every_member_has_its_row() -> None:
     assert set(findings.ORDER) == set(Symptom)
     assert set(results.WORDS) == set(results.SHORT) == set(CheckOutcome)
     assert set(result.WORDS) == set(issue_subject.OUTCOMES) == set(Status)
-    assert set(safety.TABLE) == set(get_args(safety.DangerKind))
+    assert set(safety.TABLE) == set(get_args(safety.UnsafeKind))
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
 

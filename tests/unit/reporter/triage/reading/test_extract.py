@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.core.safety import TABLE, find_dangers
+from reporter.core.safety import TABLE, find_unsafe_statements
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.reading.blocks import Block, parse_blocks
 from reporter.triage.reading.code import parse_program
@@ -235,13 +235,13 @@ def test_what_is_not_on_the_safety_list(text: str) -> None:
     ],
 )
 def test_what_a_repro_of_ours_may_not_do_is_no_warning_about_a_strangers(text: str) -> None:
-    assert find_flags(text) == () and find_dangers(ast.parse(text), text)
+    assert find_flags(text) == () and find_unsafe_statements(ast.parse(text), text)
 
 
 def test_whatever_is_told_of_a_strangers_program_is_refused_in_ours() -> None:
     """Both read one table: there is no flag that the lint lacks."""
     text = "import socket, pickle\nfrom os import popen as p\np('ls')\neval('1')\n"
-    refused = {(item.kind, item.line) for item in find_dangers(ast.parse(text), text)}
+    refused = {(item.kind, item.line) for item in find_unsafe_statements(ast.parse(text), text)}
     told = {(flag.kind, flag.line) for flag in find_flags(text)}
     assert told and told <= refused and {kind for kind, _ in refused} <= set(TABLE)
 
