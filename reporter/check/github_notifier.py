@@ -108,7 +108,7 @@ class GitHub:
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.changes_told}/{comment.check.outcome}"
         post = CommentPost(session, project, address, comment.number, comment.mark, lambda: text)
-        return SubmissionService(comment.key, session.pace, self._say).deliver(post).url
+        return SubmissionService(comment.key, session.timeouts, self._say).deliver(post).url
 
     @contextlib.contextmanager
     def lock(self, comment: Comment) -> Iterator[None]:

@@ -20,7 +20,7 @@ from reporter.report.folder import PRIVATE
 from reporter.store.database import find_store_path, open_store
 from reporter.store.filings import Filing, State, find_filing, find_first_sending, set_state
 from reporter.store.locks import lock, name_lock_file
-from reporter.tracker.session import LONGEST_WAIT, Pace
+from reporter.tracker.session import LONGEST_WAIT, RequestTimeouts
 
 _LOOKS = 6
 _AGAIN = (
@@ -29,8 +29,8 @@ _AGAIN = (
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """Where something arrived. `already`: it was there before this attempt."""
+class DeliveredPost:
+    """Where a post was delivered. `already`: it was there before this attempt."""
 
     number: int
     url: str
@@ -48,28 +48,28 @@ class Delivery(Protocol):
     def address(self) -> str:
         """Where it goes; with the report's key it names the delivery in the store."""
 
-    def look(self, since: datetime | None) -> Arrival | None:
+    def look(self, since: datetime | None) -> DeliveredPost | None:
         """Searches the tracker for it.
 
         `since` is the first attempt, before which it cannot have been created.
         """
 
-    def send(self) -> Arrival:
+    def send(self) -> DeliveredPost:
         """One request. Raises TrackerError with `may_have_happened` where that is not known."""
 
 
 @dataclass(frozen=True)
 class SubmissionService:
-    """What all deliveries of a run share: the report's key, the pace, who is told what is going on,
-    and the report's folder where there is one.
+    """What all deliveries of a run share: the report's key, the timeouts, who is told what is going
+    on, and the report's folder where there is one.
     """
 
     key: str
-    pace: Pace
+    timeouts: RequestTimeouts
     say: Callable[[str], None]
     folder: Path | None = None
 
-    def deliver(self, delivery: Delivery) -> Arrival:
+    def deliver(self, delivery: Delivery) -> DeliveredPost:
         """Sends it, unless it is there already.
 
         Raises:
@@ -84,25 +84,25 @@ class SubmissionService:
         with lock(paths, lambda: self.say("another process is sending this report; waiting")):
             return self._deliver(delivery)
 
-    def _deliver(self, delivery: Delivery) -> Arrival:
+    def _deliver(self, delivery: Delivery) -> DeliveredPost:
         with open_store() as store:
             row = find_filing(store, self.key, delivery.address)
             since = _moment(find_first_sending(store, self.key, delivery.address))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
-            return Arrival(row.number, row.url, already=True)
+            return DeliveredPost(row.number, row.url, already=True)
         if row is None:
             self._move(delivery, State.PLANNED)
-        landed = delivery.look(since)
-        if landed is None and row is not None and row.state.is_open_question:
+        delivered = delivery.look(since)
+        if delivered is None and row is not None and row.state.is_open_question:
             self.say(
                 f"an earlier attempt to send {delivery.what} may still be under way; looking for it"
             )
-            landed = self._watch(delivery, since, self._rest(row))
-        if landed is not None:
-            return self._confirm(delivery, replace(landed, already=True), "found by its mark")
+            delivered = self._watch(delivery, since, self._rest(row))
+        if delivered is not None:
+            return self._confirm(delivery, replace(delivered, already=True), "found by its mark")
         return self._attempt(delivery)
 
-    def _attempt(self, delivery: Delivery) -> Arrival:
+    def _attempt(self, delivery: Delivery) -> DeliveredPost:
         """At most two requests: the second one only after a refusal that says how soon to come
         again.
         """
@@ -122,68 +122,72 @@ class SubmissionService:
                 if is_last or error.wait is None or error.wait > LONGEST_WAIT:
                     raise
                 self.say(f"{error}; waiting {error.wait:.0f} s")
-                self.pace.sleep(error.wait)
-                landed = delivery.look(started)
-                if landed is not None:
-                    return self._confirm(delivery, landed, "found by its mark")
+                self.timeouts.sleep(error.wait)
+                delivered = delivery.look(started)
+                if delivered is not None:
+                    return self._confirm(delivery, delivered, "found by its mark")
             except BugreportError as error:
                 self._move(delivery, State.PLANNED, detail=str(error))
                 raise
         raise AssertionError("the second attempt returns or raises")
 
-    def _find_out(self, delivery: Delivery, started: datetime, error: TrackerError) -> Arrival:
+    def _find_out(
+        self, delivery: Delivery, started: datetime, error: TrackerError
+    ) -> DeliveredPost:
         self._move(delivery, State.UNKNOWN, detail=str(error))
-        self.say(f"{error}; looking for {delivery.what} for up to {self.pace.settle:.0f} s")
+        self.say(f"{error}; looking for {delivery.what} for up to {self.timeouts.settle:.0f} s")
         try:
-            landed = self._watch(delivery, started, self.pace.settle)
+            delivered = self._watch(delivery, started, self.timeouts.settle)
         except BugreportError as second:
             raise TrackerError(f"{error} ({second}); {_AGAIN}") from None
-        if landed is None:
+        if delivered is None:
             raise TrackerError(
-                f"{error}; {delivery.what} was still not there after {self.pace.settle:.0f}"
+                f"{error}; {delivery.what} was still not there after {self.timeouts.settle:.0f}"
                 f" seconds; {_AGAIN}"
             )
-        return self._confirm(delivery, landed, f"found by its mark after: {error}")
+        return self._confirm(delivery, delivered, f"found by its mark after: {error}")
 
-    def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Arrival | None:
+    def _watch(
+        self, delivery: Delivery, since: datetime | None, seconds: float
+    ) -> DeliveredPost | None:
         """Looks until `seconds` are over, and once more then.
 
         A failed look counts only if it is the last.
         """
-        clock = self.pace.clock
+        clock = self.timeouts.clock
         end = clock() + seconds
         while True:
             is_last = clock() >= end
             try:
-                landed = delivery.look(since)
+                delivered = delivery.look(since)
             except TrackerError:
                 if is_last:
                     raise
-                landed = None
-            if landed is not None or is_last:
-                return landed
-            self.pace.sleep(max(0.0, min(self.pace.settle / _LOOKS, end - clock())))
+                delivered = None
+            if delivered is not None or is_last:
+                return delivered
+            self.timeouts.sleep(max(0.0, min(self.timeouts.settle / _LOOKS, end - clock())))
 
     def _rest(self, row: Filing) -> float:
         """Seconds for which the request of an earlier process may still be under way."""
         sent = _moment(row.updated)
         age = (datetime.now(timezone.utc) - sent).total_seconds() if sent else 0.0
-        return min(self.pace.settle, max(0.0, self.pace.settle - age))
+        return min(self.timeouts.settle, max(0.0, self.timeouts.settle - age))
 
-    def _confirm(self, delivery: Delivery, landed: Arrival, detail: str) -> Arrival:
+    def _confirm(self, delivery: Delivery, delivered: DeliveredPost, detail: str) -> DeliveredPost:
         try:
-            self._move(delivery, State.CONFIRMED, landed, detail)
+            self._move(delivery, State.CONFIRMED, delivered, detail)
         except BugreportError as error:
             # it is there, and the next run finds it by its mark: saying where is worth more than
             # failing
-            self.say(f"{delivery.what} is at {landed.url}, but that could not be noted: {error}")
-        return landed
+            self.say(f"{delivery.what} is at {delivered.url}, but that could not be noted: {error}")
+        return delivered
 
     def _move(
         self,
         delivery: Delivery,
         state: State,
-        landed: Arrival | None = None,
+        delivered: DeliveredPost | None = None,
         detail: str = "",
     ) -> None:
         with open_store() as store:
@@ -192,8 +196,8 @@ class SubmissionService:
                 self.key,
                 delivery.address,
                 state,
-                number=landed.number if landed else None,
-                url=landed.url if landed else None,
+                number=delivered.number if delivered else None,
+                url=delivered.url if delivered else None,
                 detail=detail,
             )
 

@@ -22,7 +22,7 @@ from reporter.publish.second_leak_check import RecheckResult, recheck
 from reporter.store.database import open_store
 from reporter.store.filings import State, find_filing, remember_issue
 from reporter.store.reports import save_report
-from reporter.tracker.delivery import Arrival, SubmissionService
+from reporter.tracker.delivery import DeliveredPost, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
 from reporter.tracker.outcome import (
     FilingAction,
@@ -154,7 +154,7 @@ class _Filer:
 
     def file(self, draft: Submission, notes: tuple[str, ...]) -> FilingResult | PreviewResult:
         options = self.wanted.options
-        submitter = SubmissionService(draft.key, self.session.pace, self.user.say, draft.folder)
+        submitter = SubmissionService(draft.key, self.session.timeouts, self.user.say, draft.folder)
         labels, unknown = self._labels(draft)
         notes = (*notes, *unknown)
         assignees = self._assignees()
@@ -163,9 +163,9 @@ class _Filer:
         post = IssuePost(self.session, self.project, self.repository, draft, labels, assignees)
         there = self._there_already(post)
         if there is not None:
-            landed = submitter.deliver(post)  # writes it down, and sends nothing
+            delivered = submitter.deliver(post)  # writes it down, and sends nothing
             return self._finish(
-                FilingAction.ALREADY_FILED, submitter, post, landed, Duplicates(), notes
+                FilingAction.ALREADY_FILED, submitter, post, delivered, Duplicates(), notes
             )
         found = find_duplicates(self.session, self.repository, draft.failure)
         for line in render_duplicates(found):
@@ -188,15 +188,15 @@ class _Filer:
         if agreed is None:
             return build_decline(self.repository, draft)
         post = replace(post, draft=agreed)
-        landed = submitter.deliver(post)
-        action = FilingAction.ALREADY_FILED if landed.already else FilingAction.FILED
-        return self._finish(action, submitter, post, landed, found, notes)
+        delivered = submitter.deliver(post)
+        action = FilingAction.ALREADY_FILED if delivered.already else FilingAction.FILED
+        return self._finish(action, submitter, post, delivered, found, notes)
 
-    def _there_already(self, post: IssuePost) -> Arrival | None:
+    def _there_already(self, post: IssuePost) -> DeliveredPost | None:
         with open_store() as store:
             row = find_filing(store, post.draft.key, post.address)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
-            return Arrival(row.number, row.url, already=True)
+            return DeliveredPost(row.number, row.url, already=True)
         return post.look(None)
 
     def _agree(
@@ -266,10 +266,10 @@ class _Filer:
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):
             return build_decline(self.repository, draft)
-        landed = submitter.deliver(post)
-        action = FilingAction.ALREADY_FILED if landed.already else FilingAction.COMMENTED
+        delivered = submitter.deliver(post)
+        action = FilingAction.ALREADY_FILED if delivered.already else FilingAction.COMMENTED
         return FilingResult(
-            action, self.repository, draft, number, landed.url, duplicates=found, notes=notes
+            action, self.repository, draft, number, delivered.url, duplicates=found, notes=notes
         )
 
     def _finish(
@@ -277,20 +277,20 @@ class _Filer:
         action: FilingAction,
         submitter: SubmissionService,
         post: IssuePost,
-        landed: Arrival,
+        delivered: DeliveredPost,
         found: Duplicates,
         notes: tuple[str, ...],
     ) -> FilingResult:
         """What belongs to an issue that is there: its log, and what the tracker made of the
         labels and assignees.
         """
-        log_url, log_notes = self._log(submitter, post.draft, landed.number)
+        log_url, log_notes = self._log(submitter, post.draft, delivered.number)
         log_notes += (
-            self._note_earlier_issue(post, landed.number) if action == FilingAction.FILED else ()
+            self._note_earlier_issue(post, delivered.number) if action == FilingAction.FILED else ()
         )
         labels, assignees = WantedFields(post.labels), WantedFields(post.assignees)
         try:
-            given_labels, given_people = self._read_back(landed.number)
+            given_labels, given_people = self._read_back(delivered.number)
             if action == FilingAction.FILED:
                 labels = replace(labels, given=given_labels)
                 assignees = replace(assignees, given=given_people)
@@ -300,8 +300,8 @@ class _Filer:
             action=action,
             repository=self.repository,
             draft=post.draft,
-            number=landed.number,
-            url=landed.url,
+            number=delivered.number,
+            url=delivered.url,
             labels=labels,
             assignees=assignees,
             duplicates=found,

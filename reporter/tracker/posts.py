@@ -20,7 +20,7 @@ from reporter.core.errors import AuthenticationError, TrackerError, UsageError
 from reporter.core.plain import Json
 from reporter.lint.subject import find_python_block
 from reporter.store.reports import compute_key
-from reporter.tracker.delivery import Arrival
+from reporter.tracker.delivery import DeliveredPost
 from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.submission import Submission, has_long_log, render_log_comment
@@ -50,11 +50,11 @@ class IssuePost:
         """The repository as -R takes it."""
         return str(self.repository)
 
-    def look(self, since: datetime | None) -> Arrival | None:
+    def look(self, since: datetime | None) -> DeliveredPost | None:
         """The issue with the report's mark, or None; see `find_issue`."""
         return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
-    def send(self) -> Arrival:
+    def send(self) -> DeliveredPost:
         """Creates the issue. Raises as `TrackerSession.explain_failures`."""
         with self.session.explain_failures(f"create the issue in {self.repository}", writes=True):
             more: Json = {}
@@ -65,7 +65,7 @@ class IssuePost:
             issue = self.project.create_issue(
                 title=self.draft.text.title, body=self.draft.text.body, **more
             )
-            return _arrival(issue.number, issue.html_url)
+            return _build_delivered(issue.number, issue.html_url)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class CommentPost:
     text: Callable[[], str]
     what: str = "the comment"
 
-    def look(self, since: datetime | None) -> Arrival | None:
+    def look(self, since: datetime | None) -> DeliveredPost | None:
         """The comment with the mark, whenever it was written, or None.
 
         Raises as `TrackerSession.explain_failures`.
@@ -91,16 +91,16 @@ class CommentPost:
         with self.session.explain_failures(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
                 if self.mark in (comment.body or ""):
-                    return _arrival(self.number, comment.html_url)
+                    return _build_delivered(self.number, comment.html_url)
         return None
 
-    def send(self) -> Arrival:
+    def send(self) -> DeliveredPost:
         """Makes the text, then writes the comment. Raises as `TrackerSession.explain_failures`."""
         text = self.text()
         with self.session.explain_failures(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
         with self.session.explain_failures(f"comment on #{self.number}", writes=True):
-            return _arrival(self.number, issue.create_comment(text).html_url)
+            return _build_delivered(self.number, issue.create_comment(text).html_url)
 
 
 @dataclass
@@ -137,7 +137,7 @@ class LogText:
                     {name: github.InputFileContent(self.draft.text.log)},
                     f"Error log of bug report {self.draft.key}",
                 )
-                return _arrival(1, gist.html_url).url
+                return _build_delivered(1, gist.html_url).url
         except (TrackerError, AuthenticationError, UsageError) as error:
             self.say(f"{error}; the comment has the log instead, cut to what fits")
             return None
@@ -149,7 +149,7 @@ def find_issue(
     repository: Repository,
     key: str,
     since: datetime | str | None,
-) -> Arrival | None:
+) -> DeliveredPost | None:
     """The issue with the mark of a report; the oldest, should somebody have copied the mark.
 
     Args:
@@ -183,9 +183,9 @@ def _among_newest(
     key: str,
     since: datetime | None,
     pages: int,
-) -> tuple[Arrival | None, bool]:
+) -> tuple[DeliveredPost | None, bool]:
     """The issue, and whether all that are newer than the first attempt were seen."""
-    found: list[Arrival] = []
+    found: list[DeliveredPost] = []
     seen = 0
     oldest: datetime | None = None
     with session.explain_failures(f"list the newest issues of {repository}"):
@@ -197,7 +197,7 @@ def _among_newest(
                 # a clock of ours that is ahead must not hide what the tracker has just created
                 oldest = min(since, created) - _SKEW
             if _is_marked(issue, key):
-                found.append(_arrival(issue.number, issue.html_url))
+                found.append(_build_delivered(issue.number, issue.html_url))
             if oldest is not None and created < oldest:
                 break
             if seen >= 100 * pages:
@@ -205,13 +205,13 @@ def _among_newest(
     return _first(found), True
 
 
-def _in_index(session: TrackerSession, repository: Repository, key: str) -> Arrival | None:
+def _in_index(session: TrackerSession, repository: Repository, key: str) -> DeliveredPost | None:
     # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
     query = f'repo:{repository.full_name} is:issue in:body "{key}"'
     with session.explain_failures(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
         found = [
-            _arrival(issue.number, issue.html_url)
+            _build_delivered(issue.number, issue.html_url)
             for issue in itertools.islice(results, _HITS)
             if _is_marked(issue, key)
         ]
@@ -235,12 +235,12 @@ def _is_marked(issue: Issue, key: str) -> bool:
     return program is not None and compute_key(program) == key
 
 
-def _arrival(number: object, url: object) -> Arrival:
+def _build_delivered(number: object, url: object) -> DeliveredPost:
     """Raises ValueError for an answer that is none: an issue has a number and a page."""
     if not isinstance(number, int) or not isinstance(url, str) or not url.startswith("http"):
         raise ValueError("an answer without a number or an address")
-    return Arrival(number, url)
+    return DeliveredPost(number, url)
 
 
-def _first(found: list[Arrival]) -> Arrival | None:
-    return min(found, key=lambda landed: landed.number, default=None)
+def _first(found: list[DeliveredPost]) -> DeliveredPost | None:
+    return min(found, key=lambda delivered: delivered.number, default=None)

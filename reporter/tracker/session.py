@@ -38,7 +38,7 @@ _BUSY = frozenset({429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Pace:
+class RequestTimeouts:
     """Seconds: how long an answer may take, and what follows from it.
 
     `settle` is when a request without an answer can no longer be under way: GitHub itself gives up
@@ -63,8 +63,8 @@ class Pace:
         return self.timeout / 30
 
     @classmethod
-    def of_environment(cls) -> Pace:
-        """The pace that BUGREPORT_GITHUB_TIMEOUT asks for. Raises UsageError."""
+    def of_environment(cls) -> RequestTimeouts:
+        """The timeouts that BUGREPORT_GITHUB_TIMEOUT asks for. Raises UsageError."""
         given = os.environ.get(TIMEOUT_VARIABLE, "")
         try:
             timeout = float(given or _TIMEOUT)
@@ -145,7 +145,9 @@ class TrackerSession:
     `github` is PyGithub's entry; use it inside `explain_failures`, which speaks for its failures.
     """
 
-    def __init__(self, host: str, *, pace: Pace | None = None, token_needed: bool = True) -> None:
+    def __init__(
+        self, host: str, *, timeouts: RequestTimeouts | None = None, token_needed: bool = True
+    ) -> None:
         """Reads the token from the environment; sends nothing.
 
         Raises:
@@ -153,24 +155,24 @@ class TrackerSession:
             UsageError: a variable holds something that cannot be used.
         """
         self.host = host
-        self.pace = pace or Pace.of_environment()
+        self.timeouts = timeouts or RequestTimeouts.of_environment()
         self.token: Token | None = need_token(host) if token_needed else find_token(host)
         self._api = build_api_url(host)
         self.github = github.Github(
             auth=github.Auth.Token(self.token.value) if self.token else None,
             base_url=self._api,
-            timeout=math.ceil(self.pace.timeout),  # PyGithub wants whole seconds
+            timeout=math.ceil(self.timeouts.timeout),  # PyGithub wants whole seconds
             user_agent=f"torch-bugreport/{VERSION}",
             per_page=100,
             retry=ReadRetry(
                 total=2,
-                backoff_factor=self.pace.backoff,
+                backoff_factor=self.timeouts.backoff,
                 raise_on_status=False,
                 respect_retry_after_header=True,
-                wait=self.pace.sleep,
+                wait=self.timeouts.sleep,
             ),
             seconds_between_requests=None,
-            seconds_between_writes=self.pace.pause,
+            seconds_between_writes=self.timeouts.pause,
         )
 
     @contextlib.contextmanager
@@ -190,7 +192,7 @@ class TrackerSession:
         except (github.IncompletableObject, github.BadAttributeException) as error:
             # an answer came, but it lacks what every such answer has
             raise describe_no_answer(
-                self.host, doing, error, self.pace.timeout, writes=writes
+                self.host, doing, error, self.timeouts.timeout, writes=writes
             ) from None
         except github.GithubException as error:
             raise describe_refusal(
@@ -198,12 +200,12 @@ class TrackerSession:
             ) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise describe_no_answer(
-                self.host, doing, error, self.pace.timeout, writes=writes
+                self.host, doing, error, self.timeouts.timeout, writes=writes
             ) from None
         except _MISREAD as error:
             # among them that an address in the answer is not the host's own
             raise describe_no_answer(
-                self.host, doing, error, self.pace.timeout, writes=writes
+                self.host, doing, error, self.timeouts.timeout, writes=writes
             ) from None
 
     def repository(self, wanted: Repository) -> github.Repository.Repository:

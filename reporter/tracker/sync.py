@@ -19,7 +19,7 @@ from reporter.store.filings import (
     remember_issue,
     set_state,
 )
-from reporter.tracker.delivery import Arrival
+from reporter.tracker.delivery import DeliveredPost
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import find_issue
 from reporter.tracker.repository import Repository, parse_repository
@@ -41,17 +41,17 @@ def refresh(item: Filing) -> list[str]:
             return _state(session, project, repository, item.number)
         if "#" in item.address:
             return []  # a comment that did not arrive is looked for when it is sent again
-        return _arrival(session, project, repository, item)
+        return _find_filed(session, project, repository, item)
 
 
-def _arrival(
+def _find_filed(
     session: TrackerSession, project: Project, repository: Repository, item: Filing
 ) -> list[str]:
     """An issue filed by hand, or one of which it was not known whether it arrived."""
     with open_store() as store:
         since = find_first_sending(store, item.key, item.address)
-    landed: Arrival | None = find_issue(session, project, repository, item.key, since)
-    if landed is None:
+    delivered: DeliveredPost | None = find_issue(session, project, repository, item.key, since)
+    if delivered is None:
         return []
     with open_store() as store:
         set_state(
@@ -59,13 +59,13 @@ def _arrival(
             item.key,
             item.address,
             State.CONFIRMED,
-            number=landed.number,
-            url=landed.url,
+            number=delivered.number,
+            url=delivered.url,
             detail="found by its mark",
         )
     return [
-        f"{repository}#{landed.number}: found, {landed.url}",
-        *_state(session, project, repository, landed.number),
+        f"{repository}#{delivered.number}: found, {delivered.url}",
+        *_state(session, project, repository, delivered.number),
     ]
 
 

@@ -46,5 +46,5 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
         f"<!-- bugreport-triage: {key} -->",
         lambda: result.comment,
     )
-    landed = SubmissionService(key, session.pace, user.say).deliver(comment)
-    return replace(result, posted=landed.url)
+    delivered = SubmissionService(key, session.timeouts, user.say).deliver(comment)
+    return replace(result, posted=delivered.url)

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest import mock
 
-from reporter.tracker.session import Pace, TrackerSession
+from reporter.tracker.session import RequestTimeouts, TrackerSession
 
 #: Where the documents say that they are from: PyGithub asks no other host than that of the session.
 _API = "https://api.github.com"
@@ -60,6 +60,8 @@ def session(answers: Mapping[str, Any]) -> Iterator[TrackerSession]:
     _Handler.answers = answers
     with (
         mock.patch.dict(os.environ, variables),
-        TrackerSession("github.com", pace=Pace(5.0, 0.0, sleep=lambda _: None)) as made,
+        TrackerSession(
+            "github.com", timeouts=RequestTimeouts(5.0, 0.0, sleep=lambda _: None)
+        ) as made,
     ):
         yield made

@@ -21,12 +21,12 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     """The tool waits for a tracker by a clock that only its waits move; an answer may take as long
     as the machine needs.
     """
-    from reporter.tracker.session import Pace
+    from reporter.tracker.session import RequestTimeouts
     from tests.support.github.submitter import PATIENCE, Waits
 
     waits = Waits()
-    pace = Pace(PATIENCE, pause=0, clock=waits.clock, sleep=waits.sleep)
-    monkeypatch.setattr(Pace, "of_environment", classmethod(lambda _: pace))
+    timeouts = RequestTimeouts(PATIENCE, pause=0, clock=waits.clock, sleep=waits.sleep)
+    monkeypatch.setattr(RequestTimeouts, "of_environment", classmethod(lambda _: timeouts))
     return waits
 
 

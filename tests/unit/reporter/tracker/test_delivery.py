@@ -23,7 +23,7 @@ from reporter.store.filings import State
 from reporter.store.locks import lock, name_lock_file
 from reporter.store.reports import compute_key
 from reporter.tracker import delivery
-from reporter.tracker.delivery import Arrival
+from reporter.tracker.delivery import DeliveredPost
 from reporter.tracker.outcome import FilingResult
 from reporter.tracker.posts import IssuePost
 from tests.support.github.submitter import WORDS, RecordedPrompt, Waits, attempt, run_file, state_of
@@ -428,7 +428,7 @@ def test_two_machines_within_the_same_second_are_told(
     key = compute_key((report / "repro.py").read_text())
     send = IssuePost.send
 
-    def late(post: IssuePost) -> Arrival:
+    def late(post: IssuePost) -> DeliveredPost:
         tracker.add_issue("theirs", f"<!-- bugreport-key: {key} -->")
         return send(post)
 
