@@ -20,8 +20,8 @@ from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.reading.stated_failure import (
     Match,
-    Sort,
     StatedFailure,
+    StatedSymptom,
     compare,
     find_exceptions,
     pick_exception,
@@ -164,8 +164,14 @@ def run(
 
     Raises CannotJudgeError if there is no sandbox.
     """
-    tells = says.sort in (Sort.RAISES, Sort.DIES, Sort.HANGS) or "assert" in text or "raise" in text
-    seconds = min(limits.timeout, RUN_SECONDS) if says.sort == Sort.HANGS else limits.timeout
+    tells = (
+        says.sort in (StatedSymptom.RAISES, StatedSymptom.DIES, StatedSymptom.HANGS)
+        or "assert" in text
+        or "raise" in text
+    )
+    seconds = (
+        min(limits.timeout, RUN_SECONDS) if says.sort == StatedSymptom.HANGS else limits.timeout
+    )
     attempts: list[Attempt] = []
     with tempfile.TemporaryDirectory(prefix="lent-") as name:
         lent, warm = Path(name), name_warm_folder(info.path)

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.observers import find_disagreement
-from reporter.triage.reading.stated_failure import Match, Sort, StatedFailure
+from reporter.triage.reading.stated_failure import Match, StatedFailure, StatedSymptom
 from reporter.triage.result import Status
 from reporter.triage.verdict import CommandVerdict
 
-_FAILURES: Mapping[Sort, frozenset[Kind]] = {
-    Sort.RAISES: CRASHES,
-    Sort.WRONG: SILENT,
-    Sort.DIES: frozenset({Kind.PROCESS_DEATH}),
-    Sort.HANGS: frozenset({Kind.HANG}),
+_FAILURES: Mapping[StatedSymptom, frozenset[Kind]] = {
+    StatedSymptom.RAISES: CRASHES,
+    StatedSymptom.WRONG: SILENT,
+    StatedSymptom.DIES: frozenset({Kind.PROCESS_DEATH}),
+    StatedSymptom.HANGS: frozenset({Kind.HANG}),
 }
 #: Verdicts that say nothing against the issue: the failure just did not show.
 _NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED, Kind.OUTSIDE}
@@ -78,7 +78,7 @@ def _by_verdict(
     if ran.decisive.match == Match.SAME:
         return None
     finds = f"{verdict.kind} in {verdict.layer}"
-    if says.sort == Sort.UNKNOWN or verdict.kind in _FAILURES.get(says.sort, ()):
+    if says.sort == StatedSymptom.UNKNOWN or verdict.kind in _FAILURES.get(says.sort, ()):
         return Status.REPRODUCES, f"{with_torch} the tool finds {finds}: {verdict.summary}"
     return (
         Status.DIFFERENT,

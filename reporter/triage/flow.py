@@ -28,7 +28,7 @@ from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
-from reporter.triage.reading.stated_failure import Sort, StatedFailure, read_stated
+from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Status, Triage
 from reporter.triage.similar_issues import add_duplicates
@@ -240,7 +240,9 @@ def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: MessageSink) -
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = run(info, judged.repro, StatedFailure(Sort.UNKNOWN), wanted.limits, 1).decisive
+        shown = run(
+            info, judged.repro, StatedFailure(StatedSymptom.UNKNOWN), wanted.limits, 1
+        ).decisive
         if shown.outcome in FAILED:
             seen[info.torch] = AttemptOutcome.FAILS
         elif shown.outcome == AttemptOutcome.PASSES:

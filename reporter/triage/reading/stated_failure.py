@@ -17,7 +17,7 @@ from reporter.triage.reading.extract import read_author_words
 from reporter.triage.reading.thread import Thread
 
 
-class Sort(Word):
+class StatedSymptom(Word):
     """What goes wrong, by the words of an issue."""
 
     #: An exception is raised.
@@ -125,7 +125,7 @@ class StatedFailure:
     takes what eager refuses.
     """
 
-    sort: Sort
+    sort: StatedSymptom
     raised: tuple[StatedException, ...] = ()
     torch: str | None = None
     accepts: bool = False
@@ -133,16 +133,16 @@ class StatedFailure:
     def text(self) -> str:
         """For people, on one line."""
         match self.sort:
-            case Sort.RAISES:
+            case StatedSymptom.RAISES:
                 last = pick_exception(self.raised) or self.raised[-1]
                 return f"{last.name}: {last.message}" if last.message else last.name
-            case Sort.WRONG:
+            case StatedSymptom.WRONG:
                 return "wrong values or properties"
-            case Sort.DIES:
+            case StatedSymptom.DIES:
                 return "the process dies"
-            case Sort.HANGS:
+            case StatedSymptom.HANGS:
                 return "it hangs"
-            case Sort.UNKNOWN:
+            case StatedSymptom.UNKNOWN:
                 return "nothing that could be compared"
         assert_never(self.sort)
 
@@ -167,14 +167,14 @@ def read_stated(thread: Thread) -> StatedFailure:
         item for item in raised if not _is_check(item) or (item.name, item.message[:20]) in titled
     ]
     if _DIES.search(title_and_prose) or _DIES.search(logs):
-        return StatedFailure(Sort.DIES, raised, torch)
+        return StatedFailure(StatedSymptom.DIES, raised, torch)
     if informative and not accepts:
-        return StatedFailure(Sort.RAISES, raised, torch)
+        return StatedFailure(StatedSymptom.RAISES, raised, torch)
     if _HANGS.search(title_and_prose):
-        return StatedFailure(Sort.HANGS, raised, torch)
+        return StatedFailure(StatedSymptom.HANGS, raised, torch)
     if raised or accepts or _WRONG.search(title_and_prose):
-        return StatedFailure(Sort.WRONG, raised, torch, accepts)
-    return StatedFailure(Sort.UNKNOWN, raised, torch)
+        return StatedFailure(StatedSymptom.WRONG, raised, torch, accepts)
+    return StatedFailure(StatedSymptom.UNKNOWN, raised, torch)
 
 
 def _version(text: str) -> str | None:
@@ -238,20 +238,20 @@ def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | Non
 def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: str) -> Match:
     """Whether a run that failed failed as stated."""
     match wanted.sort:
-        case Sort.DIES:
+        case StatedSymptom.DIES:
             return Match.SAME if signal else Match.DIFFERENT
-        case Sort.HANGS:
+        case StatedSymptom.HANGS:
             return Match.SAME if timed_out else Match.DIFFERENT
-        case Sort.UNKNOWN:
+        case StatedSymptom.UNKNOWN:
             return Match.UNCLEAR
-        case Sort.RAISES:
+        case StatedSymptom.RAISES:
             ended = timed_out or signal
             return (
                 Match.DIFFERENT
                 if ended
                 else _compare_raised(wanted.raised, find_exceptions(stderr))
             )
-        case Sort.WRONG:
+        case StatedSymptom.WRONG:
             if timed_out or signal:
                 return Match.DIFFERENT
             seen = find_exceptions(stderr)

@@ -38,7 +38,7 @@ from reporter.recording import findings
 from reporter.report import labels
 from reporter.triage import result, sentences
 from reporter.triage.attempt import AttemptOutcome
-from reporter.triage.reading.stated_failure import Match, Sort
+from reporter.triage.reading.stated_failure import Match, StatedSymptom
 from reporter.triage.result import Status
 from templates import wording
 
@@ -47,7 +47,7 @@ FOLDERS = (REPORTER, Path(anonymizer.__file__).parent, Path(templates.__file__).
 OUTCOMES: tuple[type[Enum], ...] = (RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome)
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
-    *(Status, Match, Sort, Change, Property, TensorRole, LostAnswer),
+    *(Status, Match, StatedSymptom, Change, Property, TensorRole, LostAnswer),
 )
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
@@ -59,7 +59,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "symptom": (Symptom,),
     "status": (Status,),
     "match": (Match,),
-    "sort": (Sort,),
+    "sort": (StatedSymptom,),
     "what": (Change,),
     "property": (Property, TensorRole, LostAnswer),
 }
