@@ -26,7 +26,7 @@ def parse_module_name(name: str) -> int | None:
     return int(name[len(_MODULE) :]) if name.startswith(_MODULE) else None
 
 
-class Home(NamedTuple):
+class TensorOwner(NamedTuple):
     """Where a given tensor is: the block, and the module with the attribute that hold it.
 
     The module is the block itself where the attribute is made for the rewritten model ("").
@@ -42,7 +42,7 @@ class Ownership:
     holds.
 
     `callers`: number of a module -> those that call it, in order; `calls`: number of a block -> its
-    calls; `homes`: label of a given tensor that is read -> where it is.
+    calls; `owners`: label of a given tensor that is read -> where it is.
     """
 
     def __init__(self, program: TracedProgram) -> None:
@@ -55,7 +55,7 @@ class Ownership:
                 if item.module is not None:
                     self.callers.setdefault(item.module, {})[call.module] = None
         self._parents: dict[int, int] = {}
-        self.homes = self._find_homes()
+        self.owners = self._find_owners()
 
     def find_parent(self, module: int) -> int:
         """The block, by its module number, that a module is an attribute of."""
@@ -84,7 +84,7 @@ class Ownership:
             common = level[0]
         return common
 
-    def _find_homes(self) -> dict[str, Home]:
+    def _find_owners(self) -> dict[str, TensorOwner]:
         registered: dict[str, list[tuple[int, str]]] = {}
         for module in self.program.modules.values():
             if module.number in self.callers:
@@ -98,18 +98,18 @@ class Ownership:
                         users.setdefault(name, {})[call.module] = None
         for name in self.program.outputs:
             users.setdefault(name, {})[ROOT] = None
-        homes: dict[str, Home] = {}
+        owners: dict[str, TensorOwner] = {}
         for label, given in self.program.given.items():
             if given.kind == "input":
-                homes[label] = Home(ROOT, ROOT, "")
+                owners[label] = TensorOwner(ROOT, ROOT, "")
                 continue
             stock = [name for name in registered.get(label, ()) if name[0] not in self.calls]
             if stock:
-                homes[label] = Home(self.find_parent(stock[0][0]), *stock[0])
+                owners[label] = TensorOwner(self.find_parent(stock[0][0]), *stock[0])
             elif label in users:
                 block = self.find_innermost(list(users[label]))
-                homes[label] = Home(block, block, "")
-        return homes
+                owners[label] = TensorOwner(block, block, "")
+        return owners
 
     def find_ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
         """(label, place, other place) of parameters that are registered with several stock
@@ -130,10 +130,10 @@ class Ownership:
         number = parse_module_name(name)
         if number is not None:
             return self.find_parent(number) == block
-        home = self.homes.get(name)
-        if home is None or self.program.given[name].kind == "input":
+        owner = self.owners.get(name)
+        if owner is None or self.program.given[name].kind == "input":
             return False
-        return block in self.list_enclosing(home.block)
+        return block in self.list_enclosing(owner.block)
 
     def list_arguments(self, call: ModuleCall) -> tuple[str, ...]:
         """What a call is given: the values, tensors and modules from outside that it cannot write
@@ -144,7 +144,7 @@ class Ownership:
         taken = [name for name in call.takes if not self.reaches(call.module, name)]
         if call.module == ROOT:
             given = self.program.given
-            return tuple(n for n in given if given[n].kind == "input" and n in self.homes)
+            return tuple(n for n in given if given[n].kind == "input" and n in self.owners)
         return (*taken, *self._modules(call))
 
     def _modules(self, call: ModuleCall) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class References:
     def _reach(self, name: str) -> str:
         """A given tensor as an attribute of this block or of what it holds."""
         context, attributes = self._context, self._context.attributes
-        block, module, attribute = context.ownership.homes[name]
+        block, module, attribute = context.ownership.owners[name]
         if module != block or attribute:
             return f"{self.read_module(module)}.{attribute}"
         if block == context.call.module:
