@@ -1,7 +1,7 @@
 """Other numbers for a whole program: a width of 6,144 or a temperature of 0.37219 says whose model
 it is, 64 and 0.4 do not.
 
-Sizes come in families, a width with its multiples; a family is changed together, wherever its
+Sizes come in groups, a width with its multiples; a group is changed together, wherever its
 numbers stand: in shapes, in layers, in arguments, in the root of a head's width. Floats are rounded
 to one digit, but for roots and well-known constants. Whether the program survives that is for the
 candidate to show.
@@ -37,60 +37,58 @@ _LAYER_SIZES = frozenset(
 
 
 @dataclass(frozen=True)
-class Family:
+class SizeGroup:
     """A size and those of its multiples that occur with it."""
 
     base: int
     members: tuple[int, ...]
 
 
-def find_families(program: TracedProgram) -> list[Family]:
-    """The sizes of a program by family, largest base first; sizes that anybody would choose are
+def find_size_groups(program: TracedProgram) -> list[SizeGroup]:
+    """The sizes of a program by group, largest base first; sizes that anybody would choose are
     left out.
 
     Sizes are in elements. Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
     reader = _Resizer({}, frozenset())
     reader.program(program)
-    return group_into_families(
-        {*collect_sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)}
-    )
+    return group_sizes({*collect_sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
 
 
-def group_into_families(numbers: Iterable[int]) -> list[Family]:
-    """Numbers by family, as `find_families` has them."""
+def group_sizes(numbers: Iterable[int]) -> list[SizeGroup]:
+    """Numbers by group, as `find_size_groups` has them."""
     bases: dict[int, list[int]] = {}
     for size in sorted({size for size in numbers if size >= _SMALLEST}):
         base = next((b for b in bases if size % b == 0 and size // b <= _MULTIPLES), size)
         bases.setdefault(base, []).append(size)
-    found = [Family(base, tuple(members)) for base, members in bases.items()]
-    return sorted((f for f in found if not is_generic(f)), key=lambda f: -f.base)
+    found = [SizeGroup(base, tuple(members)) for base, members in bases.items()]
+    return sorted((g for g in found if not is_generic(g)), key=lambda g: -g.base)
 
 
-def is_generic(family: Family) -> bool:
+def is_generic(group: SizeGroup) -> bool:
     """Whether the sizes are powers of two that are in everybody's programs."""
-    return all(size & (size - 1) == 0 and size <= 64 for size in family.members)
+    return all(size & (size - 1) == 0 and size <= 64 for size in group.members)
 
 
-def list_generic_bases(family: Family, taken: set[int]) -> Iterator[int]:
-    """Generic sizes for the base of a family, the likeliest first.
+def list_generic_bases(group: SizeGroup, taken: set[int]) -> Iterator[int]:
+    """Generic sizes for the base of a group, the likeliest first.
 
     Args:
         taken: sizes that the program has for something else; none of them is chosen.
     """
-    wanted = 1 << (family.base.bit_length() - 1)
+    wanted = 1 << (group.base.bit_length() - 1)
     for size in (min(wanted, 64), 32, 16, 64, 24, 48, 12, 96, 128, 256):
-        if size not in taken and size != family.base:
+        if size not in taken and size != group.base:
             yield size
 
 
 def replace_sizes(
-    program: TracedProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
+    program: TracedProgram, bases: Mapping[SizeGroup, int], floats: Iterable[float] = ()
 ) -> TracedProgram:
     """The program with other numbers.
 
     Args:
-        bases: family -> its new base; its members become the same multiples of that.
+        bases: group -> its new base; its members become the same multiples of that.
         floats: floats without their signs, which are rounded to one digit.
     """
     table = {size: size // f.base * new for f, new in bases.items() for size in f.members}

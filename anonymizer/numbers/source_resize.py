@@ -1,4 +1,4 @@
-"""Numbers of a whole rewritten program that are nobody's: sizes by families and floats of one
+"""Numbers of a whole rewritten program replaced by generic ones: sizes by groups and floats of one
 digit, as in `resize`.
 """
 
@@ -9,15 +9,15 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.numbers.resize import Family, group_into_families, is_usual, round_to_digit
+from anonymizer.numbers.resize import SizeGroup, group_sizes, is_usual, round_to_digit
 from anonymizer.source.program import SourceProgram
 
 
-def find_families(program: SourceProgram) -> list[Family]:
-    """The whole numbers of a program by family, largest base first; those that anybody would choose
+def find_size_groups(program: SourceProgram) -> list[SizeGroup]:
+    """The whole numbers of a program by group, largest base first; those that anybody would choose
     are left out.
     """
-    return group_into_families(n.value for n in _numbers(program) if isinstance(n.value, int))
+    return group_sizes(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
 def collect_integers(program: SourceProgram) -> frozenset[int]:
@@ -26,12 +26,12 @@ def collect_integers(program: SourceProgram) -> frozenset[int]:
 
 
 def replace_sizes(
-    program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
+    program: SourceProgram, bases: Mapping[SizeGroup, int], floats: Iterable[float] = ()
 ) -> SourceProgram:
     """The program with other numbers.
 
     Args:
-        bases: family -> its new base; its members become the same multiples of that.
+        bases: group -> its new base; its members become the same multiples of that.
         floats: floats that are rounded to one digit.
     """
     table: dict[float, float] = {value: round_to_digit(value) for value in floats}

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from anonymizer.numbers.resize import Family, list_generic_bases
+from anonymizer.numbers.resize import SizeGroup, list_generic_bases
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 
-#: A candidate with the bases of families replaced, and with some floats rounded.
-Made = Callable[[Mapping[Family, int], Sequence[float]], Candidate]
+#: A candidate with the bases of groups replaced, and with some floats rounded.
+Made = Callable[[Mapping[SizeGroup, int], Sequence[float]], Candidate]
 _TRIED = 3
 
 
 def find_generic_numbers(
     seed: Candidate,
-    families: Sequence[Family],
+    groups: Sequence[SizeGroup],
     floats: Sequence[float],
     taken: Iterable[int],
     made: Made,
@@ -26,35 +26,35 @@ def find_generic_numbers(
     """The seed with other sizes and rounded floats, as far as the failure stays.
 
     Args:
-        families: sizes that change together.
+        groups: sizes that change together.
         floats: numbers that may identify the program.
         taken: sizes that mean something else.
         made: the candidate with these sizes and without these floats.
         ask: whether a candidate still fails.
     """
     used = set(taken)
-    if not families and not floats:
+    if not groups and not floats:
         return seed
-    wanted: dict[Family, int] = {}
-    for family in families:
-        wanted[family] = next(list_generic_bases(family, used | set(wanted.values())), family.base)
+    wanted: dict[SizeGroup, int] = {}
+    for group in groups:
+        wanted[group] = next(list_generic_bases(group, used | set(wanted.values())), group.base)
     at_once = made(wanted, floats)
     if ask.holds(at_once):
         return at_once
-    kept: dict[Family, int] = {}
+    kept: dict[SizeGroup, int] = {}
 
-    def one(family: Family) -> bool:
-        options = list(list_generic_bases(family, used | set(kept.values())))[:_TRIED]
-        found = ask.pick((size, made({**kept, family: size}, ())) for size in options)
+    def one(group: SizeGroup) -> bool:
+        options = list(list_generic_bases(group, used | set(kept.values())))[:_TRIED]
+        found = ask.pick((size, made({**kept, group: size}, ())) for size in options)
         if found is not None:
-            kept[family] = found[0]
+            kept[group] = found[0]
         return found is not None
 
-    for family in families:
-        if not one(family) and len(family.members) > 1:
+    for group in groups:
+        if not one(group) and len(group.members) > 1:
             # 24 may be three times 8 and only happen to be twice 12
-            for member in family.members:
-                one(Family(member, (member,)))
+            for member in group.members:
+                one(SizeGroup(member, (member,)))
     gone: list[float] = []
     for value in floats:
         if ask.holds(made(kept, [*gone, value])):

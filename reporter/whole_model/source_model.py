@@ -16,7 +16,7 @@ from typing import Literal
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.numbers import source_resize
-from anonymizer.numbers.resize import Family
+from anonymizer.numbers.resize import SizeGroup
 from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
@@ -132,14 +132,14 @@ def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(seed.content, RewrittenProgram)
     program = seed.content.program
 
-    def make(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[SizeGroup, int], floats: Sequence[float]) -> Candidate:
         content = RewrittenProgram(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
-    families = source_resize.find_families(program)
+    groups = source_resize.find_size_groups(program)
     floats = source_resize.list_unusual_floats(program)
     return find_generic_numbers(
-        seed, families, floats, source_resize.collect_integers(program), make, ask
+        seed, groups, floats, source_resize.collect_integers(program), make, ask
     )
 
 

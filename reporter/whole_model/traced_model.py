@@ -352,16 +352,14 @@ def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(whole, TracedModel)
     program = whole.program
 
-    def make(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[resize.SizeGroup, int], floats: Sequence[float]) -> Candidate:
         content = replace(whole, program=resize.replace_sizes(program, bases, floats))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
-    families = resize.find_families(program)
-    taken = {size for family in families for size in family.members}
-    return find_generic_numbers(
-        seed, families, resize.list_unusual_floats(program), taken, make, ask
-    )
+    groups = resize.find_size_groups(program)
+    taken = {size for group in groups for size in group.members}
+    return find_generic_numbers(seed, groups, resize.list_unusual_floats(program), taken, make, ask)
 
 
 def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
@@ -371,7 +369,7 @@ def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]
     assert captured.material.whole is not None
     before = read_trace(captured.material.whole["trace"]).program
     left = resize.find_common_sizes(before, candidate.content.program)
-    return sorted({s for f in resize.find_families(before) for s in f.members if s in left})
+    return sorted({s for g in resize.find_size_groups(before) for s in g.members if s in left})
 
 
 def find_difference(

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from anonymizer.numbers.resize import (
-    group_into_families,
+    group_sizes,
     is_usual,
     list_generic_bases,
     round_to_digit,
@@ -30,8 +30,8 @@ def test_a_float_of_somebodys_own_is_rounded_to_one_that_says_nothing(value: flo
 
 
 def test_a_size_goes_with_its_multiples_and_meets_no_other() -> None:
-    found = group_into_families([30011, 72, 144, 72, 8, 32, 64])
-    assert [(family.base, family.members) for family in found] == [
+    found = group_sizes([30011, 72, 144, 72, 8, 32, 64])
+    assert [(group.base, group.members) for group in found] == [
         (30011, (30011,)),
         (72, (72, 144)),
     ]
