@@ -27,8 +27,8 @@ from reporter.diagnose.details import switches as table
 from reporter.diagnose.details.experiment import (
     LOWERINGS,
     USUAL,
-    Abilities,
     Experiment,
+    SupportedVariations,
     Trial,
     Variation,
     add_switches,
@@ -76,13 +76,13 @@ def find(
     bug: SuspectedBug,
     budget: SearchBudget,
     say: Callable[[str], None] = lambda _: None,
-    abilities: Abilities = USUAL,
+    supported: SupportedVariations = USUAL,
 ) -> CulpritSection:
     """Searches for the culprit of a bug.
 
-    `abilities` are what the release can be asked; `say` gets what is being tried.
+    `supported` are what the release can be asked; `say` gets what is being tried.
     """
-    return _Search(experiment, bug, budget, say, abilities).find()
+    return _Search(experiment, bug, budget, say, supported).find()
 
 
 def list_changeable_settings(layer: Layer) -> list[str]:
@@ -101,7 +101,7 @@ class _Search:
         bug: SuspectedBug,
         budget: SearchBudget,
         say: Callable[[str], None],
-        abilities: Abilities,
+        supported: SupportedVariations,
     ) -> None:
         self.clock = budget.clock
         self.started = self.clock()
@@ -109,9 +109,9 @@ class _Search:
         self.budget = budget.seconds
         self.layer = bug.layer
         self.say = say
-        self.abilities = abilities
-        self.switches = table.select_switches(bug.layer, bug.device, abilities.settings, bug.mode)
-        self.switches += _list_further_switches(abilities, self.switches)
+        self.supported = supported
+        self.switches = table.select_switches(bug.layer, bug.device, supported.settings, bug.mode)
+        self.switches += _list_further_switches(supported, self.switches)
         if bug.kind in CRASHES:
             self.switches.append(table.SUPPRESS)
         self.base = Variation("control")
@@ -180,7 +180,7 @@ class _Search:
 
     def _bisect(self, culprit: CulpritSection) -> CulpritSection:
         """The subsystem without which the bug is gone, and in it the application that brings it."""
-        pairs = [pair for pair in self.abilities.subsystems if _belongs(pair[0], self.layer)]
+        pairs = [pair for pair in self.supported.subsystems if _belongs(pair[0], self.layer)]
         deadline = self.started + self.budget * _BISECTION_SHARE
         if not pairs:
             return culprit
@@ -300,7 +300,7 @@ class _Search:
             found.append(make(culprit.operator))
         if culprit.graph_pass is not None:
             named = table.build_pass_switch(culprit.graph_pass)
-            settings = self.abilities.settings
+            settings = self.supported.settings
             if settings is None or named.config[0][0] in settings:
                 found.append(named)
         return found
@@ -422,13 +422,13 @@ def _is_lacking(trial: Trial) -> bool:
 
 
 def _list_further_switches(
-    abilities: Abilities, known: Sequence[ConfigSwitch]
+    supported: SupportedVariations, known: Sequence[ConfigSwitch]
 ) -> list[ConfigSwitch]:
     """Changes of configuration in the release's own table that ours lacks."""
     names = {(name, repr(value)) for switch in known for name, value in switch.config}
     return [
         table.build_change_switch(name, value)
-        for name, value in abilities.changes
+        for name, value in supported.changes
         if (name, repr(value)) not in names
     ]
 

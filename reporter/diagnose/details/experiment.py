@@ -304,7 +304,7 @@ def _resolve(trial: Future[Trial], result: Trial) -> None:
 
 
 @dataclass(frozen=True)
-class Abilities:
+class SupportedVariations:
     """What a release can vary.
 
     `settings`: the present values of those it has, or None where nobody asked.
@@ -318,7 +318,7 @@ class Abilities:
 #: The subsystem in which Inductor makes code of operators.
 LOWERINGS = "lowerings"
 #: Where nobody can ask: what a release lacks among these answers that it does.
-USUAL = Abilities(
+USUAL = SupportedVariations(
     (
         (Backend.AOT_EAGER_DECOMP_PARTITION.value, "decomposition"),
         (Backend.INDUCTOR.value, "pre_grad_passes"),
@@ -329,14 +329,16 @@ USUAL = Abilities(
 )
 
 
-def ask_abilities(call_session: CallSession, names: list[str], timeout: float) -> Abilities:
+def ask_supported_variations(
+    call_session: CallSession, names: list[str], timeout: float
+) -> SupportedVariations:
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """
     answer = call_session.request(questions.list_subsystems(names), timeout)
     if answer["outcome"] != "ok":
         return USUAL
-    return Abilities(
+    return SupportedVariations(
         tuple((str(item["backend"]), str(item["subsystem"])) for item in answer["subsystems"]),
         dict(answer["settings"]),
         tuple(answer["changes"].items()),

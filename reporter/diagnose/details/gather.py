@@ -20,7 +20,7 @@ from reporter.core.kinds import (
     Symptom,
 )
 from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
-from reporter.diagnose.details.experiment import ask_abilities, make_call_experiment
+from reporter.diagnose.details.experiment import ask_supported_variations, make_call_experiment
 from reporter.diagnose.ladder import describe_reference
 from reporter.diagnose.rungs import FALLBACK_RANDOM
 from reporter.diagnose.verdict import Diagnosis
@@ -162,7 +162,7 @@ class _Gatherer:
             ),
             culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.jobs),
             self.say,
-            ask_abilities(diagnosis.finding.call_session, names, self.timeout),
+            ask_supported_variations(diagnosis.finding.call_session, names, self.timeout),
         )
         said = suspect.describe(found)
         if said:

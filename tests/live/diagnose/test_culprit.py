@@ -23,9 +23,9 @@ from reporter.diagnose.details.culprit import (
     list_changeable_settings,
 )
 from reporter.diagnose.details.experiment import (
-    Abilities,
+    SupportedVariations,
     Variation,
-    ask_abilities,
+    ask_supported_variations,
     judge_run,
     make_call_experiment,
     make_pool_experiment,
@@ -63,13 +63,13 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
     assert diagnosis.finding is not None
     names = list_changeable_settings(diagnosis.layer)
-    abilities = ask_abilities(diagnosis.finding.call_session, names, RUN)
+    supported = ask_supported_variations(diagnosis.finding.call_session, names, RUN)
     experiment = make_call_experiment(diagnosis, RUN)
     culprit = find(
         experiment,
         SuspectedBug(diagnosis.layer, diagnosis.kind, "cpu"),
         SearchBudget(SEARCH, 2),
-        abilities=abilities,
+        supported=supported,
     )
     assert culprit.subsystem == "aot_eager_decomp_partition/decomposition"
     assert culprit.exact and culprit.operator == "aten.hardswish.default"
@@ -85,7 +85,7 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
 def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
     wanted = sign_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
     assert wanted is not None
-    abilities = Abilities(((SPEC["backend"], SPEC["subsystem"]),), {})
+    supported = SupportedVariations(((SPEC["backend"], SPEC["subsystem"]),), {})
     with WorkerPool(
         interpreter.WARM, 2, dict(os.environ), tmp_path, WorkerSettings("eager")
     ) as pool:
@@ -94,7 +94,7 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
             experiment,
             SuspectedBug(Layer.DECOMPOSITION, Kind.WRONG_RESULT, "cpu"),
             SearchBudget(SEARCH, 2),
-            abilities=abilities,
+            supported=supported,
         )
     assert culprit.stable
     assert culprit.operator == "aten.hardswish.default" and culprit.exact
@@ -116,12 +116,12 @@ def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_the
 ) -> None:
     wanted = sign_assertion("wrong result: max abs error 1 against eager")
     assert wanted is not None
-    abilities = Abilities((("inductor", "lowerings"),), {})
+    supported = SupportedVariations((("inductor", "lowerings"),), {})
     settings = WorkerSettings("inductor")
     with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
         experiment = make_pool_experiment(pool, text(f"culprit/unsigned/{name}"), wanted)
         bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu")
-        culprit = find(experiment, bug, SearchBudget(SEARCH, 2), abilities=abilities)
+        culprit = find(experiment, bug, SearchBudget(SEARCH, 2), supported=supported)
     assert culprit.stable
     assert (culprit.subsystem, culprit.operator) == (
         "inductor/lowerings",
@@ -189,7 +189,7 @@ def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None
     assert diagnosis.finding is not None
     names = list_changeable_settings("inductor")
     wanted = [*names, "torch._inductor.config.nothing"]
-    settings = ask_abilities(diagnosis.finding.call_session, wanted, RUN).settings
+    settings = ask_supported_variations(diagnosis.finding.call_session, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
     assert settings["torch._inductor.config.pattern_matcher"] is True
     assert "torch._inductor.config.cpp.simdlen" in settings

@@ -14,14 +14,14 @@ from concurrent.futures import Future
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
-from reporter.diagnose.details.experiment import Abilities, Trial, Variation
+from reporter.diagnose.details.experiment import SupportedVariations, Trial, Variation
 from reporter.diagnose.details.switches import select_switches
 from reporter.report.sections import CulpritSection
 
 Rule = Callable[[Variation], "bool | None"]
 #: How long one trial really takes where the trials are to overlap.
 OVERLAP = 0.01
-NOTHING = Abilities((), None)
+NOTHING = SupportedVariations((), None)
 
 
 class Compiler:
@@ -66,7 +66,7 @@ def searched(
     compiler: Compiler,
     layer: str = "inductor",
     jobs: int = 2,
-    abilities: Abilities = NOTHING,
+    supported: SupportedVariations = NOTHING,
     device: str = "cpu",
 ) -> CulpritSection:
     budget, kind = 1.0, "wrong_result"
@@ -74,7 +74,7 @@ def searched(
         compiler,
         SuspectedBug(layer, kind, device),
         SearchBudget(budget, jobs, compiler.clock),
-        abilities=abilities,
+        supported=supported,
     )
 
 
@@ -162,8 +162,8 @@ def test_what_the_release_lacks_is_no_row() -> None:
         return trial
 
     bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu")
-    abilities = Abilities((lacked, there), None)
-    culprit = find(compiler, bug, SearchBudget(1.0, 2), abilities=abilities)
+    supported = SupportedVariations((lacked, there), None)
+    culprit = find(compiler, bug, SearchBudget(1.0, 2), supported=supported)
     assert [row.name for row in culprit.subsystems or ()] == ["/".join(there)]
     names = {row.setting for row in culprit.switches}
     assert ORDER + " = False" in names and FUSION + " = False" not in names
@@ -179,9 +179,9 @@ def test_where_no_lowering_can_be_left_out_operators_are_tried_one_by_one() -> N
             return None
         return names[11] not in v.fallback
 
-    abilities = Abilities((pair,), {})
+    supported = SupportedVariations((pair,), {})
     compiler = Compiler(bug, bisect=counted)
-    culprit = searched(compiler, abilities=abilities)
+    culprit = searched(compiler, supported=supported)
     assert (culprit.operator, culprit.application, culprit.exact) == (names[11], None, False)
     assert culprit.workaround == (f"torch._inductor.lowering.make_fallback(torch.ops.{names[11]})",)
 
@@ -198,7 +198,7 @@ def search_in_chain(blamed: list[str]) -> CulpritSection:
         limit = v.bisect[2] if v.bisect is not None else None
         return limit in (None, 4) and not set(blamed) & set(v.fallback)
 
-    return searched(Compiler(bug, bisect=counted), abilities=Abilities((pair,), {}))
+    return searched(Compiler(bug, bisect=counted), supported=SupportedVariations((pair,), {}))
 
 
 def test_of_fused_operators_the_first_whose_fallback_helps_is_named() -> None:
