@@ -21,7 +21,7 @@ from reporter.diagnose.excuses import (
     judge_harmless_difference,
     list_significant_differences,
 )
-from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     describe_frequency,
@@ -65,18 +65,18 @@ class _Fault:
     cited: tuple[str, ...] = ()
 
 
-def judge_difference(climber: Climber) -> Diagnosis:
+def judge_difference(runner: LadderRunner) -> Diagnosis:
     """The verdict on a call that returns something else than eager does."""
-    finding, ladder = climber.finding, climber.ladder
+    finding, ladder = runner.finding, runner.ladder
     script = MeasuredRung(SCRIPT, RungOutcome.DIFFERS, comparison=finding.comparison)
-    unsteady = excuse(climber, script, OF_EAGER) if finding.comparison else None
+    unsteady = excuse(runner, script, OF_EAGER) if finding.comparison else None
     if unsteady:
         return unsteady
-    climb(climber)
+    climb(runner)
     # the gradients of a fresh compile are what was compared
-    compiled = ladder[climber.find_own_rung() if finding.grads else COMPILED]
+    compiled = ladder[runner.find_own_rung() if finding.grads else COMPILED]
     if compiled.comparison is not None:
-        other_numbers = excuse(climber, compiled, OF_RANDOM_NUMBERS)
+        other_numbers = excuse(runner, compiled, OF_RANDOM_NUMBERS)
         if other_numbers:
             return other_numbers
         forced = ladder[FALLBACK_RANDOM]
@@ -85,99 +85,99 @@ def judge_difference(climber: Climber) -> Diagnosis:
         elif forced.comparison:
             compiled = forced
     if compiled.agrees and finding.grads and finding.replay:
-        climber.measure(COMPILED)
-        stale = judge_stale_gradient(climber)
+        runner.measure(COMPILED)
+        stale = judge_stale_gradient(runner)
         if stale is not None:
             return stale
     if compiled.comparison is None or compiled.agrees:
-        own = None if ladder.facts.get("random") else climber.judge_own_call()
+        own = None if ladder.facts.get("random") else runner.judge_own_call()
         if own is None or own.agrees:
-            return judge_harmless_difference(climber, compiled)
-        seen = measure_steadiness(climber, differs)
-        if is_never_repeated(climber, seen):
+            return judge_harmless_difference(runner, compiled)
+        seen = measure_steadiness(runner, differs)
+        if is_never_repeated(runner, seen):
             summary = (
                 f"The script's compiled call differed from eager ({own.detail}), but none of"
                 f" {seen[1] - 1} repetitions did."
             )
             return make_diagnosis(
-                climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
+                runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
             )
-        return excuse(climber, own, OF_VALUES) or _diagnose(climber, own, seen)
-    return excuse(climber, compiled, OF_VALUES) or _diagnose(climber, compiled)
+        return excuse(runner, own, OF_VALUES) or _diagnose(runner, own, seen)
+    return excuse(runner, compiled, OF_VALUES) or _diagnose(runner, compiled)
 
 
 def _diagnose(
-    climber: Climber, compiled: MeasuredRung, seen: tuple[int, int] | None = None
+    runner: LadderRunner, compiled: MeasuredRung, seen: tuple[int, int] | None = None
 ) -> Diagnosis:
     """The verdict on a difference that nothing excuses."""
     comparison = compiled.comparison
     assert comparison is not None
-    layer = find_failing_layer(climber, differs)
-    seen = seen or measure_steadiness(climber, differs)
-    kind, name = _choose_kind(climber, compiled)
+    layer = find_failing_layer(runner, differs)
+    seen = seen or measure_steadiness(runner, differs)
+    kind, name = _choose_kind(runner, compiled)
     fault = _Fault(kind, layer, seen)
-    if name == Property.SIDE_EFFECT and climber.ladder[climber.find_own_rung()].agrees:
+    if name == Property.SIDE_EFFECT and runner.ladder[runner.find_own_rung()].agrees:
         # a graph that is reused for other state: what writes it is Dynamo's
         fault = replace(fault, layer=Layer.DYNAMO)
     elif kind != Kind.WRONG_METADATA:
         comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     is_value = kind == Kind.WRONG_RESULT or name == Property.PYTHON_VALUE
-    if is_value and climber.finding.replay and not climber.finding.grads:
-        fault = _compare_with_fresh_compile(climber, fault)
+    if is_value and runner.finding.replay and not runner.finding.grads:
+        fault = _compare_with_fresh_compile(runner, fault)
     is_from_cache = CACHES_OFF in fault.cited
     summary = _FROM_CACHE if is_from_cache else _write_summary(fault.kind, comparison)
     detail = compiled.detail or describe(comparison)
     return make_diagnosis(
-        climber,
+        runner,
         fault.kind,
         fault.layer,
         f"{summary} ({detail}){describe_frequency(fault.seen)}.",
-        [EAGER, AGAIN, EXACT, COMPILED, climber.find_own_rung(), *fault.cited],
+        [EAGER, AGAIN, EXACT, COMPILED, runner.find_own_rung(), *fault.cited],
         signature=Signature(
-            fault.kind, fault.layer, property=name, undefined=_list_undefined_facts(climber)
+            fault.kind, fault.layer, property=name, undefined=_list_undefined_facts(runner)
         ),
         comparison=comparison,
         reproduced=fault.seen,
     )
 
 
-def _compare_with_fresh_compile(climber: Climber, fault: _Fault) -> _Fault:
+def _compare_with_fresh_compile(runner: LadderRunner, fault: _Fault) -> _Fault:
     """The fault of a graph that was made by an earlier call: it is stale where the call compiled
     afresh is right.
     """
     fault = replace(fault, cited=(FRESH,))
-    if not climber.measure(FRESH).agrees:
+    if not runner.measure(FRESH).agrees:
         return fault
     stale = replace(fault, kind=Kind.STALE_GRAPH)
-    is_steady = fault.seen[0] == fault.seen[1] and climber.ladder[COMPILED].compilations > 0
-    if is_steady and climber.measure(CACHES_OFF).agrees:
+    is_steady = fault.seen[0] == fault.seen[1] and runner.ladder[COMPILED].compilations > 0
+    if is_steady and runner.measure(CACHES_OFF).agrees:
         layer = fault.layer if fault.layer in INDUCTOR_LAYERS else Layer.INDUCTOR
         stale = replace(stale, layer=layer, cited=(*fault.cited, CACHES_OFF))
-    elif climber.ladder[climber.find_own_rung()].agrees:
+    elif runner.ladder[runner.find_own_rung()].agrees:
         # compiled now, with the earlier sizes, it is right: what has changed is state that
         # Dynamo did not guard on
-        seen = measure_steadiness(climber, differs, afresh=False)
+        seen = measure_steadiness(runner, differs, afresh=False)
         stale = replace(stale, layer=Layer.DYNAMO, seen=seen)
-    climber.measure(NOT_DYNAMIC)
+    runner.measure(NOT_DYNAMIC)
     return stale
 
 
-def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
+def judge_stale_gradient(runner: LadderRunner) -> Diagnosis | None:
     """The verdict on gradients of a graph that was made earlier, where a fresh compile is right or
     refuses the call: what has changed since then is state that Dynamo did not guard on. None where
     it is not so.
     """
-    finding, reused = climber.finding, climber.ladder[COMPILED]
+    finding, reused = runner.finding, runner.ladder[COMPILED]
     if not finding.grads or not finding.replay or reused.comparison is None or reused.agrees:
         return None
-    excused = excuse(climber, reused, OF_RANDOM_NUMBERS) or excuse(climber, reused, OF_VALUES)
+    excused = excuse(runner, reused, OF_RANDOM_NUMBERS) or excuse(runner, reused, OF_VALUES)
     if excused is not None:
         return excused
-    own = climber.ladder[climber.find_own_rung()]
+    own = runner.ladder[runner.find_own_rung()]
     # where a fresh compile refuses the call, the script's own gradients were not compared
     is_compared = finding.comparison is not None
-    seen = measure_steadiness(climber, differs, afresh=False) if is_compared else (1, 1)
+    seen = measure_steadiness(runner, differs, afresh=False) if is_compared else (1, 1)
     detail = reused.detail or describe(reused.comparison)
     afresh = "compiled afresh it is right"
     if not own.agrees:
@@ -185,23 +185,23 @@ def judge_stale_gradient(climber: Climber) -> Diagnosis | None:
         afresh = f"where a fresh compile raises {raised}"
     summary = f"A compiled graph that is reused returns wrong gradients, {afresh} ({detail})."
     return make_diagnosis(
-        climber,
+        runner,
         Kind.STALE_GRAPH,
         Layer.DYNAMO,
         summary,
-        (EAGER, AGAIN, EXACT, COMPILED, climber.find_own_rung()),
+        (EAGER, AGAIN, EXACT, COMPILED, runner.find_own_rung()),
         signature=Signature(Kind.STALE_GRAPH, Layer.DYNAMO),
         comparison=reused.comparison,
         reproduced=seen,
     )
 
 
-def _list_undefined_facts(climber: Climber) -> tuple[str, ...]:
+def _list_undefined_facts(runner: LadderRunner) -> tuple[str, ...]:
     """What the program has in it that is undefined, or random, though it does not explain the
     difference.
     """
     met = {"casts": "undefined_casts", "draws": "random", "writes": "lost_writes"}
-    return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
+    return tuple(name for name, fact in met.items() if runner.ladder.facts.get(fact))
 
 
 def _write_summary(kind: Kind, comparison: Comparison) -> str:
@@ -211,7 +211,7 @@ def _write_summary(kind: Kind, comparison: Comparison) -> str:
     return _OTHER_METADATA if kind == Kind.WRONG_METADATA else SUMMARIES[kind].rstrip(".")
 
 
-def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, Property | None]:
+def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Property | None]:
     """The kind of a difference, and for metadata the property.
 
     Side effects, strides and shared memory stand behind values that nothing excuses.
@@ -224,7 +224,7 @@ def _choose_kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, Proper
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
         beside = drop_metadata(drop_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))
-        if excuse(climber, values, OF_VALUES) is None:
+        if excuse(runner, values, OF_VALUES) is None:
             metadata = []
     if metadata:
         worst = find_gravest_difference(comparison)

@@ -15,7 +15,7 @@ from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
-from reporter.diagnose.ladder import Climber
+from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
@@ -89,11 +89,11 @@ def read_assertion_place(failure: Failure) -> str:
     return f"{found.group(1)}, line {found.group(2)}" if found else ""
 
 
-def judge_operator(climber: Climber) -> Diagnosis:
+def judge_operator(runner: LadderRunner) -> Diagnosis:
     """The verdict on one call of a torch function that ended the script."""
-    runs = [climber.ladder[name] for name in (EAGER, AGAIN)]
+    runs = [runner.ladder[name] for name in (EAGER, AGAIN)]
     died = [run for run in runs if run.outcome == RungOutcome.DIED]
-    finding = climber.finding
+    finding = runner.finding
     if died:
         signal = finding.signal or died[0].signal
         seen = (len(died) + 1, len(runs) + 1)
@@ -103,7 +103,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
         )
         signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=signal)
         return make_diagnosis(
-            climber,
+            runner,
             Kind.PROCESS_DEATH,
             Layer.EAGER,
             summary,
@@ -118,7 +118,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
         which = _DERIVATIVES[finding.options.get("derivative", "gradcheck")]
         summary = f"{which} of an operator is not that of its values in eager mode"
         return make_diagnosis(
-            climber,
+            runner,
             Kind.WRONG_GRADIENT,
             Layer.EAGER,
             f"{summary}: in float64, finite differences refuse it{describe_frequency(seen)}.",
@@ -131,7 +131,7 @@ def judge_operator(climber: Climber) -> Diagnosis:
     if internal:
         seen = (len(internal) + 1, len(runs) + 1)
         return make_diagnosis(
-            climber,
+            runner,
             Kind.CRASH,
             Layer.EAGER,
             _write_sentence(internal[0]) + f"{describe_frequency(seen)}.",
@@ -144,10 +144,10 @@ def judge_operator(climber: Climber) -> Diagnosis:
         summary = (
             f"Eager fails as well: {raised[0]['exception']}: {raised[0]['first_line'].rstrip('.')}."
         )
-        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, AGAIN))
+        return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, AGAIN))
     what = "died" if finding.symptom == Symptom.DIED else "raised"
     summary = f"The script's call {what}, but none of {len(runs)} repetitions did."
-    return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (EAGER, AGAIN))
+    return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (EAGER, AGAIN))
 
 
 def judge_script(recording: Recording) -> Diagnosis | None:

@@ -12,7 +12,7 @@ from collectors.protocol import OperatorError
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
-from reporter.diagnose.ladder import Climber
+from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
@@ -38,22 +38,22 @@ def may_be_eager(recording: Recording) -> bool:
     )
 
 
-def judge_value(climber: Climber) -> Diagnosis:
+def judge_value(runner: LadderRunner) -> Diagnosis:
     """The verdict on a call of a torch function whose result is wrong in eager mode."""
-    eager, again = climber.ladder[EAGER], climber.ladder[AGAIN]
+    eager, again = runner.ladder[EAGER], runner.ladder[AGAIN]
     cited = (EAGER, AGAIN, EXACT)
     if again.outcome == RungOutcome.DIFFERS:
         summary = f"Eager differs from eager: {again.detail}."
-        return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited)
-    compared = climber.compare_exact()
+        return make_diagnosis(runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited)
+    compared = runner.compare_exact()
     if compared is None or compared["same"]:
         summary = "The operator gives what float64 gives, once it is called alone."
-        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.EAGER, summary, cited)
+        return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.EAGER, summary, cited)
     seen = (2, 2) if eager.agrees and again.agrees else (1, 2)
-    detail = climber.ladder[EXACT].detail
+    detail = runner.ladder[EXACT].detail
     summary = f"An operator returns wrong values in eager mode ({detail or 'against float64'})."
     return make_diagnosis(
-        climber,
+        runner,
         Kind.WRONG_RESULT,
         Layer.EAGER,
         summary,

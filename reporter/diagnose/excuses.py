@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from collectors.protocol import Comparison, Property, TensorRole, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
-from reporter.diagnose.ladder import Climber, MeasuredRung, describe_reference
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung, describe_reference
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import (
     AGAIN,
@@ -58,7 +58,7 @@ ALL_DRAWN = VALUES_AND_SIZES | {Property.SIDE_EFFECT}
 #: What raised, by the class of its exception.
 EXCEPTIONS = frozenset(("exception",))
 
-_Ask = Callable[[Climber, MeasuredRung], "Diagnosis | None"]
+_Ask = Callable[[LadderRunner, MeasuredRung], "Diagnosis | None"]
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ def differs(rung: MeasuredRung) -> bool:
 
 
 def excuse(
-    climber: Climber, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
+    runner: LadderRunner, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
 ) -> Diagnosis | None:
     """The first excuse that explains all that differs in a rung, or None."""
     wrong = list_wrong_properties(compiled)
     for one in excuses:
-        found = one.ask(climber, compiled) if wrong <= one.explains else None
+        found = one.ask(runner, compiled) if wrong <= one.explains else None
         if found is not None:
             return found
     return None
@@ -112,12 +112,12 @@ def excuse(
 # -- eager alone ----------------------------------------------------------------------------------
 
 
-def _excuse_uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_uninitialized_memory(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Memory that an operator hands out and nothing writes to; filled, eager's result changes."""
-    names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
+    names = ", ".join(runner.ladder.facts.get("uninitialized") or ())
     if not names:
         return None
-    filled = climber.measure(FILLED)
+    filled = runner.measure(FILLED)
     if not differs(filled) or not _moves(filled, compiled.comparison):
         return None
     changed = filled.detail.replace(" in eager", " as it is").replace(" compiled", " filled")
@@ -125,26 +125,26 @@ def _excuse_uninitialized_memory(climber: Climber, compiled: MeasuredRung) -> Di
         f"The result depends on memory that {names} hands out and nothing writes to: filling"
         f" that memory changes eager's own result ({changed})."
     )
-    return make_diagnosis(climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED))
+    return make_diagnosis(runner, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED))
 
 
-def _excuse_unsteady_eager(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_unsteady_eager(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager differs from eager."""
-    again = climber.ladder[AGAIN]
+    again = runner.ladder[AGAIN]
     if not differs(again) or not _moves(again, compiled.comparison):
         return None
     summary = f"Eager differs from eager: {again.detail}."
-    return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+    return make_diagnosis(runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
 
 
-def _excuse_undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_undeclared_write(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """An operator of the program's own writes where its schema says that it does not: see
     `mutates_args` of `torch.library.custom_op` (`torch/_library/custom_ops.py`).
     """
-    names = climber.ladder.facts.get("undeclared_writes") or ()
+    names = runner.ladder.facts.get("undeclared_writes") or ()
     if not names:
         return None
-    without = climber.measure(UNDECLARED)
+    without = runner.measure(UNDECLARED)
     if not differs(without) or not _moves(without, compiled.comparison):
         return None
     summary = (
@@ -152,17 +152,17 @@ def _excuse_undeclared_write(climber: Climber, compiled: MeasuredRung) -> Diagno
         f" (mutates_args): without such writes eager differs as well ({without.detail})."
     )
     cited = (EAGER, COMPILED, UNDECLARED)
-    return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
+    return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.NONE, summary, cited)
 
 
-def _excuse_ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_ignored_cache(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager moves as far once functions are called whose results `functools.lru_cache` holds.
 
     Dynamo warns of it in `WrapperUserFunctionVariable` (`torch/_dynamo/variables/functions.py`).
     """
-    if not differs(climber.ladder[Backend.EAGER.value]):
+    if not differs(runner.ladder[Backend.EAGER.value]):
         return None
-    without = climber.measure(UNCACHED)
+    without = runner.measure(UNCACHED)
     if not differs(without) or not _moves(without, compiled.comparison):
         return None
     summary = (
@@ -171,15 +171,15 @@ def _excuse_ignored_cache(climber: Climber, compiled: MeasuredRung) -> Diagnosis
         " outside of what is compiled."
     )
     cited = (EAGER, COMPILED, UNCACHED)
-    return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
+    return make_diagnosis(runner, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
 
 
-def _excuse_error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_error_from_memory(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager raises the same class of exception once the memory that nothing writes to is filled."""
-    names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
+    names = ", ".join(runner.ladder.facts.get("uninitialized") or ())
     if not names or compiled.failure is None:
         return None
-    filled = climber.measure(FILLED)
+    filled = runner.measure(FILLED)
     wanted = compiled.failure["exception"]
     if filled.failure is None or filled.failure["exception"] != wanted:
         return None
@@ -188,23 +188,23 @@ def _excuse_error_from_memory(climber: Climber, compiled: MeasuredRung) -> Diagn
         f" filled, eager raises {wanted}, too."
     )
     return make_diagnosis(
-        climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, COMPILED, FILLED)
+        runner, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, COMPILED, FILLED)
     )
 
 
 # -- random numbers -------------------------------------------------------------------------------
 
 
-def _excuse_numpy_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_numpy_draws(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """NumPy's random numbers are torch's in compiled code unless it is told otherwise, by
     `use_numpy_random_stream` (`torch/_dynamo/config.py`).
     """
-    if "numpy" not in (climber.ladder.facts.get("streams") or ()) or not differs(compiled):
+    if "numpy" not in (runner.ladder.facts.get("streams") or ()) or not differs(compiled):
         return None
-    if not climber.measure(NUMPY).agrees:
+    if not runner.measure(NUMPY).agrees:
         return None
     return make_diagnosis(
-        climber,
+        runner,
         Kind.RNG,
         Layer.NONE,
         "The difference is NumPy's random stream, which compiled code replaces by torch's: with"
@@ -215,15 +215,15 @@ def _excuse_numpy_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis |
     )
 
 
-def _excuse_draws_of_onnx_runtime(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_draws_of_onnx_runtime(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """ONNX Runtime draws by itself, and nothing makes it draw as eager does."""
     if (
-        not climber.ladder.facts.get("random")
-        or climber.find_own_rung() != ONNX_RUNTIME
+        not runner.ladder.facts.get("random")
+        or runner.find_own_rung() != ONNX_RUNTIME
         or compiled.agrees
     ):
         return None
-    if not climber.measure(EXPORT).agrees:
+    if not runner.measure(EXPORT).agrees:
         return None
     summary = (
         "The difference is the random stream: ONNX Runtime draws random numbers of its own. The"
@@ -232,7 +232,7 @@ def _excuse_draws_of_onnx_runtime(climber: Climber, compiled: MeasuredRung) -> D
         " that out."
     )
     return make_diagnosis(
-        climber,
+        runner,
         Kind.RNG,
         Layer.NONE,
         summary,
@@ -241,47 +241,45 @@ def _excuse_draws_of_onnx_runtime(climber: Climber, compiled: MeasuredRung) -> D
     )
 
 
-def _excuse_random_numbers(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_random_numbers(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone, which
     Inductor takes under `fallback_random` (`torch/_inductor/config.py`).
     """
-    if not climber.ladder.facts.get("random"):
+    if not runner.ladder.facts.get("random"):
         return None
-    is_package = climber.find_own_rung() == PACKAGE
-    if climber.find_own_rung() != Backend.INDUCTOR and not is_package or compiled.agrees:
+    is_package = runner.find_own_rung() == PACKAGE
+    if runner.find_own_rung() != Backend.INDUCTOR and not is_package or compiled.agrees:
         return None
     # what comes to Inductor draws as eager does, or random numbers are no excuse; a package is
     # compiled by torch.compile then, as AOTInductor has no such setting
     below = EXPORT if is_package else Backend.AOT_EAGER.value
     name = TORCH_COMPILE_RANDOM if is_package else FALLBACK_RANDOM
-    forced = climber.measure(name)
-    if not forced.agrees or differs(climber.ladder[below]):
+    forced = runner.measure(name)
+    if not forced.agrees or differs(runner.ladder[below]):
         return None
     return make_diagnosis(
-        climber,
+        runner,
         Kind.RNG,
         Layer.NONE,
         "The difference is the random stream: with torch._inductor.config.fallback_random = True"
         f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
-        (EAGER, climber.find_own_rung(), name),
+        (EAGER, runner.find_own_rung(), name),
         comparison=compiled.comparison,
     )
 
 
-def _excuse_unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_unused_draws(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """A draw whose numbers nobody uses, which AOTAutograd leaves out: all later ones draw others
     (pytorch/pytorch#143431).
     """
-    if not climber.ladder.facts.get("random") or not differs(compiled):
+    if not runner.ladder.facts.get("random") or not differs(compiled):
         return None
-    if climber.find_own_rung() != Backend.INDUCTOR or not differs(
-        climber.ladder[Backend.AOT_EAGER]
-    ):
+    if runner.find_own_rung() != Backend.INDUCTOR or not differs(runner.ladder[Backend.AOT_EAGER]):
         return None
-    if not climber.ladder[Backend.EAGER].agrees or not climber.measure(KEPT_DRAWS).agrees:
+    if not runner.ladder[Backend.EAGER].agrees or not runner.measure(KEPT_DRAWS).agrees:
         return None
     return make_diagnosis(
-        climber,
+        runner,
         Kind.RNG,
         Layer.NONE,
         "The difference is the random stream: AOTAutograd leaves out random numbers that nobody"
@@ -295,14 +293,14 @@ def _excuse_unused_draws(climber: Climber, compiled: MeasuredRung) -> Diagnosis 
 # -- undefined, rounded and ill-conditioned values ------------------------------------------------
 
 
-def _excuse_colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_colliding_writes(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Writes to the same places, of which torch does not say which one stays.
 
     So the documents of `index_put_` and `scatter_` (`torch/_tensor_docs.py`).
     """
-    comparison, facts = compiled.comparison, climber.ladder.facts
+    comparison, facts = compiled.comparison, runner.ladder.facts
     assert comparison is not None
-    if not facts.get("lost_writes") or _find_shift(climber.measure(REORDERED), comparison) is None:
+    if not facts.get("lost_writes") or _find_shift(runner.measure(REORDERED), comparison) is None:
         return None
     write = facts["lost_writes"][0]
     summary = (
@@ -312,23 +310,21 @@ def _excuse_colliding_writes(climber: Climber, compiled: MeasuredRung) -> Diagno
     )
     cited = (EAGER, Backend.AOT_EAGER.value, COMPILED, REORDERED)
     return make_diagnosis(
-        climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
+        runner, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
     )
 
 
-def _excuse_undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_undefined_casts(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Casts of values that the target type does not have, which C++ leaves undefined.
 
     So the document of `Tensor.to` (`torch/_tensor_docs.py`).
     """
-    comparison, facts = compiled.comparison, climber.ladder.facts
+    comparison, facts = compiled.comparison, runner.ladder.facts
     assert comparison is not None
-    below = (
-        EXPORT if climber.find_own_rung() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
-    )
-    if not facts.get("undefined_casts") or not climber.ladder[below].agrees:
+    below = EXPORT if runner.find_own_rung() in (PACKAGE, ONNX_RUNTIME) else Backend.AOT_EAGER.value
+    if not facts.get("undefined_casts") or not runner.ladder[below].agrees:
         return None
-    changed = climber.measure(RECAST)
+    changed = runner.measure(RECAST)
     moves = changed.comparison is not None and _moves(changed, comparison)
     if changed.outcome != RungOutcome.RAISES and not moves:
         return None
@@ -339,38 +335,38 @@ def _excuse_undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnos
     )
     cited = (EAGER, below, COMPILED, RECAST)
     return make_diagnosis(
-        climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
+        runner, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
     )
 
 
-def _agrees_emulated(climber: Climber) -> bool:
+def _agrees_emulated(runner: LadderRunner) -> bool:
     """Whether the results agree once fused code rounds to half precision where eager does.
 
     Not asked where they already differ without any fused code: the setting changes nothing there,
     and it compiles every kernel anew.
     """
-    if not climber.ladder.facts.get("coarse") or climber.find_own_rung() != Backend.INDUCTOR:
+    if not runner.ladder.facts.get("coarse") or runner.find_own_rung() != Backend.INDUCTOR:
         return False
-    if differs(climber.ladder[Backend.AOT_EAGER.value]):
+    if differs(runner.ladder[Backend.AOT_EAGER.value]):
         return False
-    emulated = climber.measure(EMULATED_CASTS)
+    emulated = runner.measure(EMULATED_CASTS)
     return emulated.comparison is not None and emulated.comparison["tight"]
 
 
-def _excuse_precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_precision_casts(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Half precision that fused code does not round to in between: what torch says at
     `emulate_precision_casts` (`torch/_inductor/config.py`).
     """
-    if not _agrees_emulated(climber):
+    if not _agrees_emulated(runner):
         return None
-    return _diagnose_precision_cast(climber, compiled.detail, compiled.comparison)
+    return _diagnose_precision_cast(runner, compiled.detail, compiled.comparison)
 
 
 def _diagnose_precision_cast(
-    climber: Climber, text: str, comparison: Comparison | None
+    runner: LadderRunner, text: str, comparison: Comparison | None
 ) -> Diagnosis:
     return make_diagnosis(
-        climber,
+        runner,
         Kind.PRECISION_CAST,
         Layer.NONE,
         "Fused code keeps float32 where eager rounds to half precision in between; with"
@@ -381,13 +377,13 @@ def _diagnose_precision_cast(
     )
 
 
-def _excuse_restless_eager(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_restless_eager(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager's own result moves from run to run, within the tolerance but as far as the compiled one
     is off.
     """
     comparison = compiled.comparison
     assert comparison is not None
-    shift = _find_shift(climber.ladder[AGAIN], comparison)
+    shift = _find_shift(runner.ladder[AGAIN], comparison)
     if shift is None:
         return None
     summary = (
@@ -396,24 +392,24 @@ def _excuse_restless_eager(climber: Climber, compiled: MeasuredRung) -> Diagnosi
     )
     cited = (EAGER, AGAIN, COMPILED)
     return make_diagnosis(
-        climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
+        runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
     )
 
 
-def _excuse_ill_condition(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+def _excuse_ill_condition(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Inputs moved in their last bit move eager's result as far: up and down in turn, then each
     element at random, which alone breaks the symmetry of equal ones.
     """
     comparison = compiled.comparison
     assert comparison is not None
-    if differs(climber.ladder[Backend.AOT_EAGER]) or _is_eager_exact(comparison):
+    if differs(runner.ladder[Backend.AOT_EAGER]) or _is_eager_exact(comparison):
         return None
     for name in (PERTURBED, PERTURBED_DOWN, *NUDGED):
         if name == NUDGED[0]:
-            climber.start_ahead(NUDGED)
-        shift = _find_shift(climber.measure(name), comparison)
+            runner.start_ahead(NUDGED)
+        shift = _find_shift(runner.measure(name), comparison)
         if shift is not None:
-            return _diagnose_sensitive_eager(climber, comparison, shift, name)
+            return _diagnose_sensitive_eager(runner, comparison, shift, name)
     return None
 
 
@@ -426,9 +422,9 @@ def _is_eager_exact(comparison: Comparison) -> bool:
 
 
 def _diagnose_sensitive_eager(
-    climber: Climber, comparison: Comparison, shift: str, name: str
+    runner: LadderRunner, comparison: Comparison, shift: str, name: str
 ) -> Diagnosis:
-    again = climber.ladder[AGAIN].comparison
+    again = runner.ladder[AGAIN].comparison
     if again and not again["equal"]:
         # it moves on identical inputs too, so the last bit proves nothing
         summary = (
@@ -437,10 +433,10 @@ def _diagnose_sensitive_eager(
         )
         cited = (EAGER, AGAIN, COMPILED, name)
         return make_diagnosis(
-            climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
+            runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
         )
     return make_diagnosis(
-        climber,
+        runner,
         Kind.ILL_CONDITIONED,
         Layer.NONE,
         f"A change of the inputs by one unit in the last place moves eager's result {shift},"
@@ -453,12 +449,12 @@ def _diagnose_sensitive_eager(
 # -- within what the receiving side calls equal ---------------------------------------------------
 
 
-def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
+def judge_harmless_difference(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis:
     """The verdict on a difference that the rule does not mind."""
-    comparison = compiled.comparison or climber.finding.comparison
+    comparison = compiled.comparison or runner.finding.comparison
     text = describe(comparison)
-    if _agrees_emulated(climber):
-        return _diagnose_precision_cast(climber, text, comparison)
+    if _agrees_emulated(runner):
+        return _diagnose_precision_cast(runner, text, comparison)
     values = comparison["values"] if comparison else []
     if any(item.get("tied") for item in values):
         summary = (
@@ -469,13 +465,13 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
             "The compiled result agrees with float64 where eager is not finite"
             f" ({text}): eager overflows, or one of its operators is wrong."
         )
-    elif climber.ladder[EXACT].agrees and (far := _compute_error_of_eager(comparison)):
+    elif runner.ladder[EXACT].agrees and (far := _compute_error_of_eager(comparison)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
             " is wrong."
         )
-    elif climber.ladder[EXACT].agrees:
+    elif runner.ladder[EXACT].agrees:
         summary = (
             "The results differ by rounding only: the compiled one is as close to float64 as eager"
             f" ({text})."
@@ -483,10 +479,10 @@ def judge_harmless_difference(climber: Climber, compiled: MeasuredRung) -> Diagn
     else:
         summary = (
             "The results differ by rounding only, within the tolerance that torch's own comparison"
-            f" allows ({text}); {describe_reference(climber.ladder)}."
+            f" allows ({text}); {describe_reference(runner.ladder)}."
         )
     cited = (EAGER, EXACT, COMPILED)
-    return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
+    return make_diagnosis(runner, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
 def _compute_error_of_eager(comparison: Comparison | None) -> float | None:

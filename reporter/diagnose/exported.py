@@ -14,7 +14,7 @@ from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
-from reporter.diagnose.ladder import Climber
+from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import COMPILED, EAGER, FRESH, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
@@ -44,51 +44,51 @@ _LIMIT = re.compile(
 )
 
 
-def excuse_refusal(climber: Climber) -> Diagnosis | None:
+def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
     """The verdict on an exception of torch.export, or of an exported program, that is no bug.
 
     Raises CannotJudgeError if the exporter to ONNX lacks a package of its own.
     """
-    again = climber.measure(COMPILED)
-    failure = climber.finding.failure or again.failure
+    again = runner.measure(COMPILED)
+    failure = runner.finding.failure or again.failure
     if failure is None:
         return None
     cited = (EAGER, COMPILED)
-    if failure["exception"] == "ModuleNotFoundError" and climber.finding.compiler == Compiler.ONNX:
+    if failure["exception"] == "ModuleNotFoundError" and runner.finding.compiler == Compiler.ONNX:
         raise CannotJudgeError(
             f"the exporter to ONNX cannot run here ({failure['first_line']}); install onnx,"
             " onnxscript and onnxruntime for the interpreter of the script"
         )
     message = failure["message"]
-    if climber.finding.replay:
-        fresh = climber.measure(FRESH)
+    if runner.finding.replay:
+        fresh = runner.measure(FRESH)
         if fresh.agrees:
-            return _judge_other_inputs(climber, failure)
+            return _judge_other_inputs(runner, failure)
     if message.startswith(_CONSTRAINTS):
-        return _judge_constraints(climber, failure)
+        return _judge_constraints(runner, failure)
     if _ARGUMENTS.search(message):
         summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
-        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
+        return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
     refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR | _NO_FAKE_TENSOR
     if refused or _LIMIT.search(failure["first_line"]):
-        layer, who = _find_refusing_layer(climber, failure)
+        layer, who = _find_refusing_layer(runner, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."
-        return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
+        return make_diagnosis(runner, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
     return None
 
 
-def _find_refusing_layer(climber: Climber, failure: Failure) -> tuple[Layer, str]:
+def _find_refusing_layer(runner: LadderRunner, failure: Failure) -> tuple[Layer, str]:
     """The layer that refuses, and its name at the beginning of a sentence."""
-    if climber.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
+    if runner.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
         return Layer.EXPORT, "torch.export"
     if any(frame["torch"] for frame in failure["frames"]):
         return Layer.ONNX, "The exporter to ONNX"
     return Layer.ONNX, "ONNX Runtime"
 
 
-def _judge_other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
+def _judge_other_inputs(runner: LadderRunner, failure: Failure) -> Diagnosis:
     """The program refuses inputs that it was not exported for."""
-    options = climber.finding.options
+    options = runner.finding.options
     dynamic = bool(options.get("dynamic_shapes") or options.get("dynamic_axes"))
     summary = (
         "The exported program refuses inputs of other sizes or another structure than those that it"
@@ -98,10 +98,10 @@ def _judge_other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
     if dynamic:
         summary += " The sizes were declared as dynamic, and torch has put a condition on them."
     kind = Kind.UNSUPPORTED if dynamic else Kind.INVALID_PROGRAM
-    return make_diagnosis(climber, kind, Layer.EXPORT, summary, (EAGER, FRESH))
+    return make_diagnosis(runner, kind, Layer.EXPORT, summary, (EAGER, FRESH))
 
 
-def _judge_constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
+def _judge_constraints(runner: LadderRunner, failure: Failure) -> Diagnosis | None:
     """Dynamic shapes that the module does not have; a fault of torch.export where it names no shape
     that would do.
     """
@@ -110,14 +110,14 @@ def _judge_constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
         return None
     fixes = message.split(_FIXES, 1)[1].strip().split("\n\n")[0]
     said = " and ".join(line.strip() for line in fixes.splitlines() if line.strip())
-    climber.fixes = f"{_FIXES}\n{fixes}"  # torch reads nothing behind them
-    tried = climber.measure(REFINED)
+    runner.fixes = f"{_FIXES}\n{fixes}"  # torch reads nothing behind them
+    tried = runner.measure(REFINED)
     if tried.outcome == RungOutcome.SKIPPED:
-        tried = climber.measure(STATIC)
+        tried = runner.measure(STATIC)
     if not tried.agrees:
         return None
     summary = (
         "The module does not have the dynamic shapes that it is exported with. Torch suggests"
         f" {said}; with that it is exported and agrees with eager."
     )
-    return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, (EAGER, tried.name))
+    return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, (EAGER, tried.name))

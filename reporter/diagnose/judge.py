@@ -31,7 +31,7 @@ from reporter.diagnose.eager_faults import judge_operator, judge_script, may_be_
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
-from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
@@ -107,7 +107,7 @@ def judge(
         first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None
         if is_tight(finding) and (first_suspicion or limit is not None):
             continue  # rounding is no finding of its own
-        diagnosis = _judge_finding(Climber(finding, timeout, progress, at_once), rungs)
+        diagnosis = _judge_finding(LadderRunner(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:
             return diagnosis
         explained = explained or diagnosis
@@ -125,20 +125,20 @@ def is_tight(finding: Finding) -> bool:
     return bool(finding.comparison and finding.comparison["tight"])
 
 
-def _judge_finding(climber: Climber, rungs: tuple[str, ...]) -> Diagnosis:
-    climber.measure_basics()
+def _judge_finding(runner: LadderRunner, rungs: tuple[str, ...]) -> Diagnosis:
+    runner.measure_basics()
     try:
-        return _judge_symptom(climber)
+        return _judge_symptom(runner)
     finally:
         for name in rungs:
-            climber.measure(name)
+            runner.measure(name)
 
 
-def _judge_symptom(climber: Climber) -> Diagnosis:
-    finding, eager = climber.finding, climber.ladder[EAGER]
+def _judge_symptom(runner: LadderRunner) -> Diagnosis:
+    finding, eager = runner.finding, runner.ladder[EAGER]
     if finding.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
-        return judge_value(climber) if returned else judge_operator(climber)
+        return judge_value(runner) if returned else judge_operator(runner)
     if eager.outcome == RungOutcome.DIED and eager.signal is None:
         raise CannotJudgeError(
             f"a repetition of the call in eager mode ended without an answer ({eager.detail}); look"
@@ -147,43 +147,41 @@ def _judge_symptom(climber: Climber) -> Diagnosis:
         )
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
-        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
+        return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
     ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
     if eager.outcome == RungOutcome.RAISES and ended_badly:
-        return _judge_rejected_call(climber)
+        return _judge_rejected_call(runner)
     match finding.symptom:
         case Symptom.ACCEPTS:
-            return _judge_rejected_call(climber)
+            return _judge_rejected_call(runner)
         case Symptom.DIED:
-            return _judge_death(climber)
+            return _judge_death(runner)
         case Symptom.HANG:
-            return _judge_hang(climber)
+            return _judge_hang(runner)
         case Symptom.RAISED:
-            return _judge_crash(climber)
+            return _judge_crash(runner)
         case Symptom.DIFFERS | Symptom.GRADIENT | Symptom.SUSPICIOUS:
-            return judge_difference(climber)
+            return judge_difference(runner)
     assert_never(finding.symptom)
 
 
-def _judge_rejected_call(climber: Climber) -> Diagnosis:
+def _judge_rejected_call(runner: LadderRunner) -> Diagnosis:
     """Eager raises: a bug only if the compiled call returns, or takes the process down instead."""
-    finding = climber.finding
-    names = climb(climber)
-    compiled, eager = climber.ladder[COMPILED], climber.ladder[EAGER]
+    finding = runner.finding
+    names = climb(runner)
+    compiled, eager = runner.ladder[COMPILED], runner.ladder[EAGER]
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
-        return _judge_death(climber)
+        return _judge_death(runner)
     if not _returns(compiled):
         summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
-        return make_diagnosis(
-            climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, COMPILED)
-        )
-    if climber.ladder[AGAIN].outcome != RungOutcome.RAISES:
+        return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, COMPILED))
+    if runner.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
-        return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
-    layer = find_failing_layer(climber, _returns)
+        return make_diagnosis(runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+    layer = find_failing_layer(runner, _returns)
     assert eager.failure is not None
     return make_diagnosis(
-        climber,
+        runner,
         Kind.ACCEPTS_INVALID,
         layer,
         f"Eager refuses the call with {eager.failure['exception']}; the compiled call returns a"
@@ -191,39 +189,39 @@ def _judge_rejected_call(climber: Climber) -> Diagnosis:
         (EAGER, AGAIN, *names),
         signature=Signature(Kind.ACCEPTS_INVALID, layer, exception=eager.failure["exception"]),
         failure=eager.failure,
-        reproduced=measure_steadiness(climber, _returns),
+        reproduced=measure_steadiness(runner, _returns),
     )
 
 
-def _judge_unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
+def _judge_unseen(runner: LadderRunner, what: str, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a failure that nothing but the script's own call has shown."""
     summary = f"The script's compiled call {what}, but none of {seen[1] - 1} repetitions did."
     return make_diagnosis(
-        climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
+        runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
     )
 
 
-def _judge_death(climber: Climber) -> Diagnosis:
+def _judge_death(runner: LadderRunner) -> Diagnosis:
     """The compiled call ends the process."""
-    names = climb(climber)
+    names = climb(runner)
 
     def is_dead(rung: MeasuredRung) -> bool:
         return rung.outcome == RungOutcome.DIED
 
-    seen = measure_steadiness(climber, is_dead)
-    dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
-    signal = climber.finding.signal or (dead.signal if dead else None)
+    seen = measure_steadiness(runner, is_dead)
+    dead = next((rung for rung in runner.ladder.rungs.values() if is_dead(rung)), None)
+    signal = runner.finding.signal or (dead.signal if dead else None)
     how = signal or (dead.detail if dead else "no answer")
-    if is_never_repeated(climber, seen) and climber.finding.symptom == Symptom.DIED:
-        return _judge_unseen(climber, f"ended the process with {how}", seen)
-    layer = find_failing_layer(climber, is_dead)
+    if is_never_repeated(runner, seen) and runner.finding.symptom == Symptom.DIED:
+        return _judge_unseen(runner, f"ended the process with {how}", seen)
+    layer = find_failing_layer(runner, is_dead)
     torch_frame = stacks.parse_thread_dump(dead.stack) if dead else None
-    eager = climber.ladder[EAGER]
+    eager = runner.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if how == "SIGKILL" else ""
     where = f" {torch_frame.text()}" if torch_frame else ""
     return make_diagnosis(
-        climber,
+        runner,
         Kind.PROCESS_DEATH,
         layer,
         f"The compiled call ends the process with {how}{where}{memory}; {other}"
@@ -235,44 +233,46 @@ def _judge_death(climber: Climber) -> Diagnosis:
     )
 
 
-def _judge_hang(climber: Climber) -> Diagnosis:
+def _judge_hang(runner: LadderRunner) -> Diagnosis:
     """The compiled call did not end within its limit."""
-    names = climb_while_it_hangs(climber)
-    stuck = climber.ladder[COMPILED]
+    names = climb_while_it_hangs(runner)
+    stuck = runner.ladder[COMPILED]
     if stuck.outcome == RungOutcome.DIED:
-        return _judge_death(climber)
+        return _judge_death(runner)
     if stuck.outcome in (RungOutcome.RAISES, RungOutcome.DIFFERS):
         # the call was slow, not stuck, and what comes of it in the end is the bug
         raised = stuck.outcome == RungOutcome.RAISES
         symptom = Symptom.RAISED if raised else Symptom.DIFFERS
-        climber.finding = replace(
-            climber.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
+        runner.finding = replace(
+            runner.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
         )
-        climber.own_call_shows_it = False
-        return _judge_symptom(climber)
+        runner.own_call_shows_it = False
+        return _judge_symptom(runner)
     if stuck.outcome != RungOutcome.TIMEOUT:
         summary = (
             "The script's compiled call was slower than the limit, but ends when repeated"
             f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
-        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,))
-    layer = find_failing_layer(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
+        return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,))
+    layer = find_failing_layer(runner, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
     torch_frame = stacks.parse_thread_dump(stuck.stack)
     where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
     return make_diagnosis(
-        climber,
+        runner,
         Kind.HANG,
         layer,
-        f"The compiled call does not end within {climber.timeout:.0f} s; eager takes "
-        f"{climber.ladder[EAGER].seconds:.1f} s.{where}",
+        f"The compiled call does not end within {runner.timeout:.0f} s; eager takes "
+        f"{runner.ladder[EAGER].seconds:.1f} s.{where}",
         (EAGER, *names),
         signature=Signature(Kind.HANG, layer),
         torch_frame=torch_frame,
-        reproduced=measure_steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
+        reproduced=measure_steadiness(runner, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
     )
 
 
-def _judge_refusal(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+def _judge_refusal(
+    runner: LadderRunner, failure: Failure, names: tuple[str, ...]
+) -> Diagnosis | None:
     """Torch refuses what it says that it does not support.
 
     A call with `fullgraph=True` is judged like one without: where that does something else than
@@ -282,45 +282,45 @@ def _judge_refusal(climber: Climber, failure: Failure, names: tuple[str, ...]) -
     hint = limits.read_hint(failure)
     more = f" Torch's hint: {hint}" if hint else ""
     cited = [EAGER, *names]
-    if climber.finding.options.get("fullgraph"):
+    if runner.finding.options.get("fullgraph"):
         cited.append(NO_FULLGRAPH)
-        if not climber.measure(NO_FULLGRAPH).agrees:
+        if not runner.measure(NO_FULLGRAPH).agrees:
             return None
         more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
-    layer = find_failing_layer(climber, _raises)
+    layer = find_failing_layer(runner, _raises)
     summary = f"{STATED_LIMIT.format(said)}{more}"
-    return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
+    return make_diagnosis(runner, Kind.UNSUPPORTED, layer, summary, cited, failure=failure)
 
 
-def _judge_crash(climber: Climber) -> Diagnosis:
+def _judge_crash(runner: LadderRunner) -> Diagnosis:
     """Eager runs, the compiled call raises."""
-    finding = climber.finding
+    finding = runner.finding
     if finding.compiler in EXPORTERS:
-        refused = excuse_refusal(climber)
+        refused = excuse_refusal(runner)
         if refused is not None:
             return refused
-    names = climb_from_the_top(climber)
-    stale = judge_stale_gradient(climber)
+    names = climb_from_the_top(runner)
+    stale = judge_stale_gradient(runner)
     if stale is not None:
         return stale
-    own = climber.find_own_rung()
-    rung = climber.ladder[own if finding.grads else COMPILED]
+    own = runner.find_own_rung()
+    rung = runner.ladder[own if finding.grads else COMPILED]
     failure = finding.failure or rung.failure
     assert failure is not None
-    explained = _explain_crash(climber, failure, names)
+    explained = _explain_crash(runner, failure, names)
     if explained is not None:
         return explained
-    seen = measure_steadiness(climber, _raises)
-    if is_never_repeated(climber, seen):
-        return _judge_unseen(climber, f"raised {failure.get('exception')}", seen)
-    layer = _find_layer_of_crash(climber, failure, names)
-    kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(climber) else Kind.CRASH
-    phase = rung.phase or climber.ladder[own].phase
+    seen = measure_steadiness(runner, _raises)
+    if is_never_repeated(runner, seen):
+        return _judge_unseen(runner, f"raised {failure.get('exception')}", seen)
+    layer = _find_layer_of_crash(runner, failure, names)
+    kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(runner) else Kind.CRASH
+    phase = rung.phase or runner.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
     if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(
-        climber,
+        runner,
         kind,
         layer,
         f"{what} raises {failure.get('exception')}; eager runs{describe_frequency(seen)}.",
@@ -340,29 +340,31 @@ def _returns(rung: MeasuredRung) -> bool:
     return rung.outcome == RungOutcome.OK
 
 
-def _find_layer_of_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Layer:
+def _find_layer_of_crash(runner: LadderRunner, failure: Failure, names: tuple[str, ...]) -> Layer:
     """The layer that raises; `names` are the rungs that were climbed."""
-    layer = find_failing_layer(climber, _raises)
+    layer = find_failing_layer(runner, _raises)
     if layer == Layer.INDUCTOR and not any(
-        _raises(climber.ladder[name]) for name in names if name != COMPILED
+        _raises(runner.ladder[name]) for name in names if name != COMPILED
     ):  # no backend shows it afresh, so only the traceback tells
         return stacks.find_raising_layer(failure) or layer
     return layer
 
 
-def _needs_recompiling(climber: Climber) -> bool:
+def _needs_recompiling(runner: LadderRunner) -> bool:
     """Whether a call raises as a later call of its callable, and alone does not, however it is
     compiled.
     """
-    finding = climber.finding
+    finding = runner.finding
     recompiled = finding.replay and finding.compiler == Compiler.COMPILE
-    if not recompiled or not _raises(climber.ladder[climber.find_own_rung()]):
+    if not recompiled or not _raises(runner.ladder[runner.find_own_rung()]):
         return False
-    alone = [climber.measure(name) for name in (FRESH, DYNAMIC, MARKED_DYNAMIC)]
+    alone = [runner.measure(name) for name in (FRESH, DYNAMIC, MARKED_DYNAMIC)]
     return all(rung.agrees for rung in alone)
 
 
-def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+def _explain_crash(
+    runner: LadderRunner, failure: Failure, names: tuple[str, ...]
+) -> Diagnosis | None:
     """What makes an exception of a compiled call no bug: the program asked for it, promises what it
     does not keep, or meets a limit that torch states. None for a bug.
 
@@ -381,18 +383,18 @@ def _explain_crash(climber: Climber, failure: Failure, names: tuple[str, ...]) -
             f"The program asks torch to fail instead of compiling again ({request}), and this call"
             " would need that; eager runs."
         )
-        return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
+        return make_diagnosis(runner, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
     operator = limits.find_wrong_fake(failure)
     if operator is not None:
         summary = (
             f"The program's own operator {operator} returns another shape or layout than its fake"
             f" kernel promises ({failure['first_line'].rstrip('.')})."
         )
-        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
+        return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.NONE, summary, (EAGER, *names))
     raised = MeasuredRung(SCRIPT, RungOutcome.RAISES, failure=failure)
-    excused = excuse(climber, raised, OF_EXCEPTIONS)
+    excused = excuse(runner, raised, OF_EXCEPTIONS)
     if excused is not None:
         return excused
-    if climber.finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
-        return _judge_refusal(climber, failure, names)
+    if runner.finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
+        return _judge_refusal(runner, failure, names)
     return None

@@ -118,7 +118,7 @@ class _Flight:
         return self.ended - self.started
 
 
-class Climber:
+class LadderRunner:
     """Measures rungs of one finding on demand; each rung once.
 
     A rung gets `timeout` seconds, up to twice as many where the script's own call ended after a

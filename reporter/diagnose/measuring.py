@@ -21,7 +21,7 @@ from reporter.core.kinds import (
     assert_never,
     classify_backend,
 )
-from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
 from reporter.diagnose.verdict import Diagnosis
 
@@ -32,123 +32,123 @@ LONG = 30.0
 
 
 def make_diagnosis(
-    climber: Climber,
+    runner: LadderRunner,
     kind: Kind,
     layer: Layer,
     summary: str,
     cited: Iterable[str] = (),
     **details: Any,
 ) -> Diagnosis:
-    """A verdict on the climber's finding; `cited` are the rungs that show it."""
+    """A verdict on the runner's finding; `cited` are the rungs that show it."""
     return Diagnosis(
         kind,
         layer,
         summary,
-        ladder=climber.ladder,
-        finding=climber.finding,
+        ladder=runner.ladder,
+        finding=runner.finding,
         cited=tuple(cited),
         **details,
     )
 
 
-def climb(climber: Climber) -> tuple[str, ...]:
+def climb(runner: LadderRunner) -> tuple[str, ...]:
     """The user's compiled call as it stood, then each backend afresh, all side by side; returns the
     rungs' names.
     """
-    own = climber.find_own_rung()
-    compiler = climber.finding.compiler
+    own = runner.find_own_rung()
+    compiler = runner.finding.compiler
     if compiler in RUNGS_OF:
-        return _measure(climber, RUNGS_OF[compiler])
+        return _measure(runner, RUNGS_OF[compiler])
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    return _measure(climber, (COMPILED, *(backend.value for backend in below), own))
+    return _measure(runner, (COMPILED, *(backend.value for backend in below), own))
 
 
-def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
+def climb_from_the_top(runner: LadderRunner) -> tuple[str, ...]:
     """As `climb`, but where one compile takes long, the rungs below one that runs to its end are
     left out.
 
     For failures that end the compile: whatever Inductor is given, the backends below it have then
     been through.
     """
-    finding = climber.finding
-    if finding.seconds < LONG or finding.replay or climber.find_own_rung() != Backend.INDUCTOR:
-        return climb(climber)
-    exact = climber.find_own_rung() if finding.grads else COMPILED
-    names = _measure(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
-    return names if climber.ladder[names[-1]].agrees else climb(climber)
+    finding = runner.finding
+    if finding.seconds < LONG or finding.replay or runner.find_own_rung() != Backend.INDUCTOR:
+        return climb(runner)
+    exact = runner.find_own_rung() if finding.grads else COMPILED
+    names = _measure(runner, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
+    return names if runner.ladder[names[-1]].agrees else climb(runner)
 
 
-def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
+def climb_while_it_hangs(runner: LadderRunner) -> tuple[str, ...]:
     """As `climb`, for a call that may never end: the lowest backend first, one after another, and
     none above the first that does not end, since a higher one goes through the lower one's steps.
 
     Beside them the user's compiled call runs as it stood. So all of it takes the limit of one rung,
     and what the healthy ones need.
     """
-    own = climber.find_own_rung()
-    if climber.finding.compiler in RUNGS_OF:
-        return climb(climber)
+    own = runner.find_own_rung()
+    if runner.finding.compiler in RUNGS_OF:
+        return climb(runner)
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    climber.start_ahead((COMPILED,))
+    runner.start_ahead((COMPILED,))
     names = [COMPILED]
     for name in (*(backend.value for backend in below), own):
         names.append(name)
-        if climber.measure(name).outcome == RungOutcome.TIMEOUT:
+        if runner.measure(name).outcome == RungOutcome.TIMEOUT:
             break
-    climber.measure(COMPILED)
-    rungs = climber.ladder.rungs
+    runner.measure(COMPILED)
+    rungs = runner.ladder.rungs
     for name in names[1:]:  # the ladder has the user's call first
         rungs[name] = rungs.pop(name)
     return tuple(names)
 
 
-def _measure(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
-    climber.start_ahead(names)
+def _measure(runner: LadderRunner, names: tuple[str, ...]) -> tuple[str, ...]:
+    runner.start_ahead(names)
     for name in names:
-        climber.measure(name)
+        runner.measure(name)
     return names
 
 
-def find_failing_layer(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
+def find_failing_layer(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]) -> Layer:
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
-    match climber.finding.compiler:
+    match runner.finding.compiler:
         case Compiler.EXPORT:
             return Layer.EXPORT
         case Compiler.AOTI:
-            shows = {name: bad(climber.ladder[name]) for name in (EXPORT, DECOMPOSED)}
+            shows = {name: bad(runner.ladder[name]) for name in (EXPORT, DECOMPOSED)}
             if shows[EXPORT]:
                 return Layer.EXPORT
             return Layer.DECOMPOSITION if shows[DECOMPOSED] else Layer.INDUCTOR
         case Compiler.ONNX:
-            return Layer.EXPORT if bad(climber.ladder[EXPORT]) else Layer.ONNX
+            return Layer.EXPORT if bad(runner.ladder[EXPORT]) else Layer.ONNX
         case Compiler.EAGER:
             return Layer.EAGER
         case Compiler.COMPILE:
-            own = climber.find_own_rung()
+            own = runner.find_own_rung()
             backends = (*BELOW_INDUCTOR, own)
-            lowest = next((name for name in backends if bad(climber.ladder[name])), own)
-            if lowest == Backend.AOT_EAGER and _is_in_decomposition(climber, bad):
+            lowest = next((name for name in backends if bad(runner.ladder[name])), own)
+            if lowest == Backend.AOT_EAGER and _is_in_decomposition(runner, bad):
                 return Layer.DECOMPOSITION
             return classify_backend(lowest)
-    assert_never(climber.finding.compiler)
+    assert_never(runner.finding.compiler)
 
 
-def _is_in_decomposition(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> bool:
+def _is_in_decomposition(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]) -> bool:
     """Whether what AOTAutograd's trace shows comes from a decomposition that it met; not asked of
     what may not end.
     """
-    if climber.finding.symptom == Symptom.HANG:
+    if runner.finding.symptom == Symptom.HANG:
         return False
-    without = climber.measure(UNBOUND)
-    if climber.finding.symptom == Symptom.ACCEPTS:  # what returns is at fault there
+    without = runner.measure(UNBOUND)
+    if runner.finding.symptom == Symptom.ACCEPTS:  # what returns is at fault there
         return without.outcome == RungOutcome.RAISES
     return without.agrees and not bad(without)
 
 
 def measure_steadiness(
-    climber: Climber, bad: Callable[[MeasuredRung], bool], afresh: bool = True
+    runner: LadderRunner, bad: Callable[[MeasuredRung], bool], afresh: bool = True
 ) -> tuple[int, int]:
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
     included.
@@ -156,20 +156,20 @@ def measure_steadiness(
     Where no repetition has shown it yet, it is repeated a few times more. `afresh` False counts
     the graph that the program had, and none that is compiled anew.
     """
-    names = (COMPILED, climber.find_own_rung()) if afresh else (COMPILED,)
-    own = [climber.ladder[name] for name in names]
+    names = (COMPILED, runner.find_own_rung()) if afresh else (COMPILED,)
+    own = [runner.ladder[name] for name in names]
     runs = [rung for rung in own if rung.outcome != RungOutcome.SKIPPED]
-    if climber.finding.grads:  # the reused call was made without the gradients that show it
+    if runner.finding.grads:  # the reused call was made without the gradients that show it
         runs = runs[1:] or runs
     if not any(bad(rung) for rung in runs):
-        runs += climber.repeat_call(REPEATS)
-    own_call = int(climber.own_call_shows_it)
+        runs += runner.repeat_call(REPEATS)
+    own_call = int(runner.own_call_shows_it)
     return sum(bad(rung) for rung in runs) + own_call, len(runs) + own_call
 
 
-def is_never_repeated(climber: Climber, seen: tuple[int, int]) -> bool:
+def is_never_repeated(runner: LadderRunner, seen: tuple[int, int]) -> bool:
     """Whether no repetition has shown what `measure_steadiness` counted."""
-    return seen[0] == int(climber.own_call_shows_it)
+    return seen[0] == int(runner.own_call_shows_it)
 
 
 def describe_frequency(seen: tuple[int, int]) -> str:

@@ -281,7 +281,7 @@ def _text(text: str, folders: Mapping[str, str]) -> str:
         text = text.replace(f"{folder}/", f"{name}/" if name else "")
     text = re.sub(r"\S*/job/", "job/", text)
     text = re.sub(r"0x[0-9a-f]{6,}", "0x0", text)
-    text = re.sub(r"(rung-\d+-.*)-\d{6,}\.pt$", r"\1.pt", text)  # the number of the climber
+    text = re.sub(r"(rung-\d+-.*)-\d{6,}\.pt$", r"\1.pt", text)  # the number of the runner
     return re.sub(r'"/[^"]*/', '"', text)  # other files in a stack
 
 

@@ -10,7 +10,7 @@ import pytest
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
 from reporter.diagnose.comparisons import describe, find_worst_value
-from reporter.diagnose.ladder import Climber, Ladder, MeasuredRung
+from reporter.diagnose.ladder import Ladder, LadderRunner, MeasuredRung
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT, RUNGS
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import (
@@ -28,15 +28,15 @@ from tests.support.made_up_call import (
 )
 
 
-def climber(
+def runner(
     call_session: MadeUp, symptom: str = "differs", limit: float = LIMIT, **more: Any
-) -> Climber:
-    return Climber(finding(call_session, symptom, **more), limit, lambda _: None)
+) -> LadderRunner:
+    return LadderRunner(finding(call_session, symptom, **more), limit, lambda _: None)
 
 
 def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
     call_session = MadeUp({AGAIN: WITHIN}, {"random": True, "coarse": False})
-    found = climber(call_session).measure_basics()
+    found = runner(call_session).measure_basics()
     assert call_session.measured() == [EAGER, AGAIN, "probe", EXACT]
     assert found.facts == {"random": True, "coarse": False}
     assert list(found.rungs) == [EAGER, AGAIN, EXACT]
@@ -45,26 +45,26 @@ def test_the_basics_are_eager_twice_the_facts_and_float64() -> None:
 
 
 def test_the_device_is_the_one_that_eager_computes_on() -> None:
-    assert climber(MadeUp({}, {"cuda": True})).measure_basics().device == "cuda"
-    assert climber(MadeUp({}, {"cuda": False})).measure_basics().device == "cpu"
+    assert runner(MadeUp({}, {"cuda": True})).measure_basics().device == "cuda"
+    assert runner(MadeUp({}, {"cuda": False})).measure_basics().device == "cpu"
 
 
 def test_eager_that_raises_is_asked_again_but_not_in_float64_and_held_against_nothing() -> None:
     call_session = MadeUp({EAGER: raises()})
-    climber(call_session).measure_basics()
+    runner(call_session).measure_basics()
     assert call_session.measured() == [EAGER, AGAIN, "probe"]
     assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_a_second_run_that_raises_is_not_compared() -> None:
     call_session = MadeUp({AGAIN: raises()})
-    assert climber(call_session).measure_basics()[AGAIN].outcome == "raises"
+    assert runner(call_session).measure_basics()[AGAIN].outcome == "raises"
     assert not [ask for ask, _ in call_session.asked if ask["op"] == "compare"]
 
 
 def test_each_rung_is_asked_for_as_the_table_says() -> None:
     call_session = MadeUp({})
-    asking = climber(call_session, replay=True, grads="flows.pt")
+    asking = runner(call_session, replay=True, grads="flows.pt")
     asking.measure_basics()
     for name in RUNGS:
         asking.measure(name)
@@ -77,13 +77,13 @@ def test_each_rung_is_asked_for_as_the_table_says() -> None:
 
 def test_earlier_calls_are_repeated_only_where_there_were_some() -> None:
     call_session = MadeUp({})
-    climber(call_session).measure("inductor")
+    runner(call_session).measure("inductor")
     assert call_session.ask_of("inductor")["rung"]["replay"] is False
 
 
 def test_a_rung_is_measured_once() -> None:
     call_session, said = MadeUp({}), []
-    asking = Climber(finding(call_session), LIMIT, said.append)
+    asking = LadderRunner(finding(call_session), LIMIT, said.append)
     asking.measure_basics()
     assert asking.measure("aot_eager") is asking.measure("aot_eager")
     assert call_session.measured().count("aot_eager") == 1
@@ -92,7 +92,7 @@ def test_a_rung_is_measured_once() -> None:
 
 def test_rungs_that_were_started_ahead_are_not_started_again() -> None:
     call_session = MadeUp({})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     asking.measure("eager")
     asking.start_ahead(("eager", "aot_eager"))
@@ -118,7 +118,7 @@ def test_a_rung_may_take_twice_as_long_as_the_scripts_own_call_that_ended(
     seconds: float, symptom: str, limit: float
 ) -> None:
     call_session = MadeUp({})
-    asking = climber(call_session, symptom, seconds=seconds)
+    asking = runner(call_session, symptom, seconds=seconds)
     asking.measure("inductor")
     assert asking.timeout == limit
     assert {asked for _, asked in call_session.asked} == {limit}
@@ -137,19 +137,19 @@ def test_a_rung_may_take_twice_as_long_as_the_scripts_own_call_that_ended(
     ],
 )
 def test_the_users_backend_has_a_name(options: dict[str, Any], name: str) -> None:
-    assert climber(MadeUp({}), options=options).find_own_rung() == name
+    assert runner(MadeUp({}), options=options).find_own_rung() == name
 
 
 def test_a_backend_that_is_no_rung_of_ours_is_compiled_as_the_user_did() -> None:
     call_session = MadeUp({})
-    climber(call_session, options={"backend": "workshop"}).measure("workshop")
+    runner(call_session, options={"backend": "workshop"}).measure("workshop")
     asked = call_session.ask_of("workshop")["rung"]
     assert asked["how"] == "compiled" and "backend" not in asked
 
 
 def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
     call_session = MadeUp({}, {"coarse": True, "ties": [1], "random": True})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     asking.measure("inductor")
     assert call_session.ask_of("inductor", "compare") == {
@@ -165,21 +165,21 @@ def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
 
 def test_a_comparison_is_given_nothing_that_is_not_there() -> None:
     call_session = MadeUp({EXACT: raises()}, {"streams": ["numpy"]})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     asking.measure("inductor")
     asked = call_session.ask_of("inductor", "compare")
     assert (asked["exact"], asked["origin"], asked["ties"]) == (None, None, None)
     assert asked["random"] is True
     plain = MadeUp({})
-    asking = climber(plain)
+    asking = runner(plain)
     asking.measure_basics()
     assert plain.ask_of(AGAIN, "compare")["random"] is False
 
 
 def test_the_scripts_own_call_is_judged_by_what_it_returned() -> None:
     call_session = MadeUp({"script": WRONG})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     own = asking.judge_own_call()
     assert own is not None and own.outcome == "differs" and own.comparison == WRONG
@@ -187,17 +187,17 @@ def test_the_scripts_own_call_is_judged_by_what_it_returned() -> None:
 
 
 def test_a_call_that_returned_nothing_or_has_no_eager_result_is_not_judged() -> None:
-    asking = climber(MadeUp({}), returned=None)
+    asking = runner(MadeUp({}), returned=None)
     asking.measure_basics()
     assert asking.judge_own_call() is None
-    asking = climber(MadeUp({EAGER: raises()}))
+    asking = runner(MadeUp({EAGER: raises()}))
     asking.measure_basics()
     assert asking.judge_own_call() is None
 
 
 def test_repetitions_take_turns_between_the_reused_and_a_fresh_compile() -> None:
     call_session = MadeUp({"repeat 2": WRONG, "repeat 3": raises()})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     found = asking.repeat_call(4)
     names = [f"repeat {number}" for number in (1, 2, 3, 4)]
@@ -209,7 +209,7 @@ def test_repetitions_take_turns_between_the_reused_and_a_fresh_compile() -> None
 
 def test_repetitions_of_a_backward_pass_are_compiled_afresh() -> None:
     call_session = MadeUp({})
-    climber(call_session, "gradient", comparison=WRONG, grads="flows.pt").repeat_call(2)
+    runner(call_session, "gradient", comparison=WRONG, grads="flows.pt").repeat_call(2)
     assert [call_session.ask_of(f"repeat {n}")["rung"]["how"] for n in (1, 2)] == ["compiled"] * 2
 
 
@@ -222,7 +222,7 @@ def test_what_a_rung_showed_is_kept() -> None:
             "fresh compile": {"outcome": "skipped", "detail": "not in this release"},
         }
     )
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     failed, died, stuck, skipped = (
         asking.measure(name) for name in ("eager", "aot_eager", "inductor", "fresh compile")
@@ -237,7 +237,7 @@ def test_what_a_rung_showed_is_kept() -> None:
 
 def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> None:
     call_session = MadeUp({"eager": WRONG, "aot_eager": WITHIN})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.measure_basics()
     wrong, within, equal = (asking.measure(name) for name in ("eager", "aot_eager", "inductor"))
     assert (wrong.outcome, within.outcome, equal.outcome) == ("differs", "ok", "ok")
@@ -253,7 +253,7 @@ def test_a_comparison_that_could_not_be_made_minds_nothing() -> None:
             answer = super().request(question, timeout)
             return {"outcome": "died"} if question.message["op"] == "compare" else answer
 
-    asking = climber(Mute({"inductor": WRONG}))
+    asking = runner(Mute({"inductor": WRONG}))
     asking.measure_basics()
     rung = asking.measure("inductor")
     assert (rung.outcome, rung.comparison, rung.detail) == ("ok", None, "")
@@ -272,7 +272,7 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
             return self.future
 
     call_session = Late({})
-    asking = climber(call_session)
+    asking = runner(call_session)
     asking.start_ahead(("inductor",))
     now[0] = 57.25
     call_session.future.set_result(DEADLY)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
@@ -30,8 +30,8 @@ OVERLAP = 0.02
 ALL = ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 
 
-def climber(call_session: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
-    return Climber(finding(call_session, symptom, **more), LIMIT, lambda _: None)
+def runner(call_session: MadeUp, symptom: str = "raised", **more: Any) -> LadderRunner:
+    return LadderRunner(finding(call_session, symptom, **more), LIMIT, lambda _: None)
 
 
 def failed(rung: MeasuredRung) -> bool:
@@ -40,20 +40,20 @@ def failed(rung: MeasuredRung) -> bool:
 
 def test_the_users_call_is_asked_first_and_then_each_backend() -> None:
     call_session = MadeUp({})
-    assert climb(climber(call_session)) == ALL
+    assert climb(runner(call_session)) == ALL
     assert tuple(call_session.measured()) == ALL
 
 
 def test_below_a_backend_of_the_users_own_only_dynamo_is_asked() -> None:
     call_session = MadeUp({})
-    assert climb(climber(call_session, options=OWN)) == ("compiled", "eager", "custom")
+    assert climb(runner(call_session, options=OWN)) == ("compiled", "eager", "custom")
     assert call_session.measured() == ["compiled", "eager", "custom"]
 
 
 def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
     started: list[int] = []
     call_session = MadeUp({})
-    asking = Climber(
+    asking = LadderRunner(
         finding(call_session), LIMIT, lambda _: started.append(len(call_session.measured()))
     )
     climb(asking)
@@ -74,13 +74,13 @@ def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
     more: dict[str, Any], names: tuple[str, ...]
 ) -> None:
     call_session = MadeUp({"compiled": raises(), "inductor": raises()})
-    assert climb_from_the_top(climber(call_session, **more)) == names
+    assert climb_from_the_top(runner(call_session, **more)) == names
     assert tuple(call_session.measured()) == names
 
 
 def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
     call_session = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
-    asking = climber(call_session, seconds=31.0)
+    asking = runner(call_session, seconds=31.0)
     assert climb_from_the_top(asking) == ALL
     assert sorted(call_session.measured()) == sorted(ALL)
 
@@ -104,7 +104,7 @@ def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
 def test_the_layer_is_the_lowest_backend_that_shows_it(
     bad: tuple[str, ...], options: dict[str, Any], layer: str
 ) -> None:
-    asking = climber(MadeUp(dict.fromkeys(bad, raises())), options=options)
+    asking = runner(MadeUp(dict.fromkeys(bad, raises())), options=options)
     climb(asking)
     assert find_failing_layer(asking, failed) == layer
 
@@ -126,30 +126,30 @@ def test_a_failure_is_counted_with_the_scripts_own_call(
     rungs: tuple[str, ...], more: dict[str, Any], seen: tuple[int, int], repeated: int
 ) -> None:
     call_session = MadeUp(dict.fromkeys(rungs, raises()))
-    asking = climber(call_session, **more)
+    asking = runner(call_session, **more)
     climb(asking)
     assert measure_steadiness(asking, failed) == seen
     assert len([name for name in call_session.measured() if name.startswith("repeat")]) == repeated
 
 
 def test_a_call_of_the_scripts_own_that_was_stopped_does_not_count() -> None:
-    asking = climber(MadeUp({"compiled": raises(), "inductor": raises()}))
+    asking = runner(MadeUp({"compiled": raises(), "inductor": raises()}))
     climb(asking)
     asking.own_call_shows_it = False
     assert measure_steadiness(asking, failed) == (2, 2)
 
 
 def test_a_rung_that_was_left_out_does_not_count() -> None:
-    asking = climber(MadeUp({"compiled": raises()}))
+    asking = runner(MadeUp({"compiled": raises()}))
     asking.measure("compiled")
     assert measure_steadiness(asking, failed) == (2, 2)
-    with_gradients = climber(MadeUp({"compiled": raises()}), grads="f.pt")
+    with_gradients = runner(MadeUp({"compiled": raises()}), grads="f.pt")
     with_gradients.measure("compiled")
     assert measure_steadiness(with_gradients, failed) == (2, 2)
 
 
 def test_what_only_the_scripts_own_call_has_shown_was_seen_nowhere_else() -> None:
-    asking = climber(MadeUp({}))
+    asking = runner(MadeUp({}))
     assert is_never_repeated(asking, (1, 8)) and not is_never_repeated(asking, (2, 8))
     asking.own_call_shows_it = False
     assert is_never_repeated(asking, (0, 7)) and not is_never_repeated(asking, (1, 7))
@@ -162,7 +162,7 @@ def test_what_is_always_there_needs_no_clause() -> None:
 
 
 def test_a_verdict_has_its_finding_and_its_ladder() -> None:
-    asking = climber(MadeUp({"eager": DEADLY}))
+    asking = runner(MadeUp({"eager": DEADLY}))
     climb(asking)
     found = make_diagnosis(asking, "crash", "dynamo", "Why.", ["a", "b"], reproduced=(1, 2))
     assert found.finding is asking.finding and found.ladder is asking.ladder
@@ -187,7 +187,7 @@ def test_no_backend_above_the_lowest_that_hangs_is_asked(
 ) -> None:
     above = ALL[ALL.index(lowest) :]
     call_session = MadeUp(dict.fromkeys(("compiled", *above), STUCK))
-    asking = climber(call_session, "hang")
+    asking = runner(call_session, "hang")
     assert climb_while_it_hangs(asking) == names == tuple(asking.ladder.rungs)
     assert tuple(call_session.measured()) == names
     stuck = asking.ladder["compiled"].outcome
@@ -220,7 +220,7 @@ class Slow(MadeUp):
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
     call_session = Slow()
-    asking = Climber(finding(call_session, "raised"), LIMIT, lambda _: None, at_once)
+    asking = LadderRunner(finding(call_session, "raised"), LIMIT, lambda _: None, at_once)
     assert climb(asking) == ALL
     assert asking.repeat_call(3) and len(call_session.measured()) == len(ALL) + 3
     assert call_session.most == at_once
@@ -228,6 +228,6 @@ def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
 
 def test_without_bound_decompositions_the_call_has_to_be_right_for_the_fault_to_be_theirs() -> None:
     for outcome, layer in (({"outcome": "ok"}, "decomposition"), (DEADLY, "aot_autograd")):
-        asking = climber(MadeUp({**dict.fromkeys(ALL[2:], raises()), UNBOUND: outcome}))
+        asking = runner(MadeUp({**dict.fromkeys(ALL[2:], raises()), UNBOUND: outcome}))
         climb(asking)
         assert find_failing_layer(asking, failed) == layer
