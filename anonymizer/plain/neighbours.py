@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -69,17 +70,16 @@ class Neighbour:
 
 
 def build_neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
-    """The variants of a program, in an order in which the first ones tell most.
+    """The variants of a program, in an order in which the first ones tell most: of what a title
+    names, each kind has its turn, so that none is left out where there is little time.
 
     Sizes are those of the inputs; where sizes change from call to call they are left alone.
     """
     yield from _values(body)
     yield from _arguments(body)
-    yield from _dtypes(body)
-    yield from _operators(body)
-    if not check.calls:
-        yield from _sizes(body)
-    yield from _layouts(body)
+    sizes = () if check.calls else _sizes(body)
+    turns = itertools.zip_longest(_dtypes(body), sizes, _operators(body), _layouts(body))
+    yield from (near for turn in turns for near in turn if near is not None)
 
 
 def _values(body: ReproBody) -> Iterator[Neighbour]:
