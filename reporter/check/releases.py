@@ -44,6 +44,13 @@ def try_releases(result: RunResult, options: Options) -> RunResult:
     )
 
 
+def list_installed_ahead(options: Options) -> tuple[str, ...]:
+    """The words of `--releases` whose releases `try_releases` will ask for, come what may; they can
+    be installed while the report is made.
+    """
+    return () if options.quick or options.releases == (NOWHERE,) else options.releases
+
+
 def add_releases(
     result: RunResult, folder: Path, ask: Callable[[], list[str]], trouble: str
 ) -> RunResult:

@@ -21,9 +21,12 @@ def command(options: Options) -> int:
 
     def work() -> shell.CommandResult:
         from reporter.bisect.of_report import name_releases_of_change
-        from reporter.check.releases import try_releases
+        from reporter.check.releases import list_installed_ahead, try_releases
+        from reporter.environments.background_install import install_in_background
         from reporter.pipeline.create import create
 
-        return name_releases_of_change(try_releases(create(options), options), options)
+        with install_in_background(list_installed_ahead(options), options):
+            created = create(options)
+            return name_releases_of_change(try_releases(created, options), options)
 
     return shell.finish(options, chain(options, work))
