@@ -53,6 +53,7 @@ def render_page(
         where=captions.describe_divergence(measured.get("divergence")),
         error_map=Markup(charts.plot_error_map(error_map)),
         spread=captions.describe_error_map(error_map),
+        phases=(report.get("evidence") or {}).get("compile_seconds"),
         reduction=Markup(charts.plot_reduction(report.get("reduction") or ())),
         releases=Markup(charts.plot_releases(releases)),
         turning=describe_turns(releases),

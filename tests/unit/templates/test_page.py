@@ -75,6 +75,16 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
+def test_the_page_has_the_compile_phases_that_torch_timed() -> None:
+    report = data.with_issue(data.crash_report().to_json())
+    assert "Compile phases" not in render_page(report, "x = 1")
+    report["evidence"] = {"compile_seconds": {"dynamo": 2.5, "code generation": 0.25}}
+    rows = re.findall(
+        r"<tr><td>(.*?)</td><td class=.number.>(.*?)</td></tr>", render_page(report, "")
+    )
+    assert rows[-2:] == [("dynamo", "2.500"), ("code generation", "0.250")]
+
+
 def test_page_is_escaped_self_contained_and_well_formed() -> None:
     report = data.with_issue(data.crash_report().to_json(), error_log="<script>alert(1)</script>")
     page = render_page(report, data.text(data.CRASH))
