@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,6 @@ from anonymizer.graph.ir import (
     Node,
     Recipe,
     TensorMeta,
-    Value,
     map_constants,
 )
 from anonymizer.graph.layouts import compute_contiguous_strides
@@ -125,11 +124,13 @@ def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate 
 
 def propose_ranks(candidate: Candidate) -> Iterator[Change]:
     """Fewer dimensions: of all tensors of the largest rank only the last one, or the first one
-    dropped, while that is possible.
+    dropped, while that is possible; with the dimensions that operators name, or moved with them.
     """
     for _ in range(_largest_rank(require_graph(candidate)) - 1):
         yield lambda c: _with_rank(c, 1)
+        yield lambda c: _with_rank(c, 1, moves_dimensions=True)
         yield lambda c: _with_rank(c, _largest_rank(require_graph(c)) - 1)
+        yield lambda c: _with_rank(c, _largest_rank(require_graph(c)) - 1, moves_dimensions=True)
 
 
 def simplify_ranks(candidate: Candidate) -> Candidate:
@@ -141,8 +142,14 @@ def _largest_rank(graph: Graph) -> int:
     return max((len(item.meta.shape) for item in graph.inputs if item.kind == "input"), default=0)
 
 
-def _with_rank(candidate: Candidate, target: int) -> Candidate | None:
-    """The tensors of the largest rank with `target` dimensions; None where that is no less."""
+def _with_rank(
+    candidate: Candidate, target: int, moves_dimensions: bool = False
+) -> Candidate | None:
+    """The tensors of the largest rank with `target` dimensions; None where that is no less.
+
+    With `moves_dimensions` every number that may be one of theirs still names the same one; None
+    where there is no such number.
+    """
     graph = require_graph(candidate)
     rank = _largest_rank(graph)
     aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
@@ -151,7 +158,31 @@ def _with_rank(candidate: Candidate, target: int) -> Candidate | None:
     inputs = tuple(
         _flat(item, target) if len(item.meta.shape) == rank else item for item in graph.inputs
     )
-    return candidate.with_graph(replace(graph, inputs=inputs))
+    nodes = _shift_dimensions(graph.nodes, rank, rank - target) if moves_dimensions else graph.nodes
+    if moves_dimensions and nodes == graph.nodes:
+        return None
+    return candidate.with_graph(replace(graph, inputs=inputs, nodes=nodes))
+
+
+def _shift_dimensions(nodes: Sequence[Node], rank: int, by: int) -> tuple[Node, ...]:
+    """The nodes where each number that may be a dimension of a tensor of that rank, but the first
+    one, is less by so many, and at least 0.
+    """
+
+    def change(value: Any) -> Any:
+        is_dimension = isinstance(value, int) and not isinstance(value, bool) and 0 < value < rank
+        return max(0, value - by) if is_dimension else value
+
+    return tuple(_map_arguments(node, change) for node in nodes)
+
+
+def _map_arguments(node: Node, change: Callable[[Any], Any]) -> Node:
+    """The node with what `change` makes of each constant of its arguments."""
+    return replace(
+        node,
+        args=tuple(map_constants(value, change) for value in node.args),
+        kwargs=tuple((key, map_constants(value, change)) for key, value in node.kwargs),
+    )
 
 
 def _flat(item: Input, rank: int) -> Input:
@@ -239,14 +270,7 @@ def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph:
     for item in graph.inputs:
         shape = tuple(change(entry) for entry in item.meta.shape)
         inputs.append(_reshape(item, shape, size, step))
-    nodes = tuple(
-        replace(
-            node,
-            args=tuple(map_constants(value, change) for value in node.args),
-            kwargs=tuple((key, map_constants(value, change)) for key, value in node.kwargs),
-        )
-        for node in graph.nodes
-    )
+    nodes = tuple(_map_arguments(node, change) for node in graph.nodes)
     return replace(graph, inputs=tuple(inputs), nodes=nodes)
 
 
@@ -318,9 +342,7 @@ def _with_plain_floats(name: str, plain: float, candidate: Candidate) -> Candida
         odd = isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
         return plain if odd else value
 
-    args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
-    kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
-    return _with_node(candidate, replace(node, args=args, kwargs=kwargs))
+    return _with_node(candidate, _map_arguments(node, change))
 
 
 def _with_node(candidate: Candidate, new: Node) -> Candidate:

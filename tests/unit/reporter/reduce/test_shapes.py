@@ -1,0 +1,37 @@
+"""Inputs with fewer dimensions, and the operators that name one of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from anonymizer.graph.ir import Graph, Ref
+from anonymizer.graph.repro import ReproCheck
+from reporter.core.candidate import Candidate
+from reporter.reduce import shapes
+from reporter.reduce.questions import Questions, Sweep, require_graph
+from reporter.reduce.scheduler import Scheduler
+from tests.support.graphs import TextPool, call, failing, tensor
+
+
+def _reduce(graph: Graph) -> Graph:
+    """The graph with the fewest dimensions where `cumsum` sums along one that its input has."""
+
+    def fails(text: str) -> bool:
+        shape = re.search(r"randn\(\(?([\d, ]+)", text)
+        dimension = re.search(r"cumsum\(x, (-?\d)\)", text)
+        assert shape is not None and dimension is not None, text
+        return int(dimension[1]) < len(re.findall(r"\d+", shape[1]))
+
+    pool = TextPool(failing(fails))
+    ask = Questions(Scheduler(pool, lambda answer: answer.failed), lambda _: None)
+    candidate = Candidate(graph, ReproCheck("crash"))
+    return require_graph(Sweep((shapes.propose_ranks,)).run(candidate, ask))
+
+
+@pytest.mark.parametrize(("dimension", "left"), [(2, 0), (1, 0), (0, 0), (-1, -1)])
+def test_the_dimension_of_an_operator_follows_the_rank(dimension: int, left: int) -> None:
+    nodes = (call("a", "torch.cumsum", Ref("x"), dimension),)
+    reduced = _reduce(Graph((tensor("x", shape=(2, 4, 8)),), nodes, (Ref("a"),)))
+    assert reduced.inputs[0].meta.shape == (8,) and reduced.nodes[0].args[1] == left
