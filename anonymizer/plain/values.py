@@ -14,6 +14,8 @@ from anonymizer.graph.repro import ReproBody
 #: A plainer maker of a tensor, from the random one and the whole expression, in which that may be
 #: scaled and moved; None where it has none.
 _Plain = Callable[[ast.Call, ast.expr], "ast.expr | None"]
+#: The greatest numbers of dtypes that overflow soon.
+_MOST_OF = {"torch.uint8": 255, "torch.int8": 127, "torch.int16": 32767}
 
 
 def count_random(body: ReproBody) -> int:
@@ -23,7 +25,8 @@ def count_random(body: ReproBody) -> int:
 
 def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all NaN or infinite where some values are, all ones, all
-    counted, all the least or the greatest of their whole numbers, all 2.
+    counted, all 2, all the greatest number of a small dtype, all the least or the greatest of their
+    whole numbers.
 
     Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
     gradients stay.
@@ -45,7 +48,16 @@ def build_plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
 
 def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
     chosen = tuple(indices)
-    makers: tuple[_Plain, ...] = (_ones, _count, _fill, _fill_most, _round, _twos)
+    makers: tuple[_Plain, ...] = (
+        _ones,
+        _count,
+        _whole_twos,
+        _fill_limit,
+        _fill,
+        _fill_most,
+        _round,
+        _twos,
+    )
     for maker in makers:
         changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
         function = changed.visit(body.inputs_function())
@@ -201,6 +213,23 @@ def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
     return made
 
 
+def _whole_twos(call: ast.Call, _: ast.expr) -> ast.expr | None:
+    """2 everywhere, where that is one of the whole numbers and not the greatest."""
+    low = _lower_bound(call)
+    if low is None or not low <= 2 < _upper_bound(call) - 1:
+        return None
+    return _full(_shape(call) or [], ast.Constant(2), call)
+
+
+def _fill_limit(call: ast.Call, _: ast.expr) -> ast.expr | None:
+    """The greatest number of a small dtype everywhere, where the whole numbers come near it."""
+    dtypes = [ast.unparse(word.value) for word in call.keywords if word.arg == "dtype"]
+    most = _MOST_OF.get(dtypes[0]) if dtypes else None
+    if _lower_bound(call) is None or most is None or _upper_bound(call) <= most / 2:
+        return None
+    return _full(_shape(call) or [], ast.Constant(most), call)
+
+
 def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """The least whole number everywhere, where that is neither 0 nor 1."""
     sizes = _shape(call)
@@ -270,6 +299,19 @@ def _value_at(node: ast.expr, drawn: float) -> float | None:
     if isinstance(node.op, (ast.Add, ast.Sub)):
         return left + right if isinstance(node.op, ast.Add) else left - right
     return None
+
+
+def _lower_bound(call: ast.Call) -> int | None:
+    """The least value of `torch.randint` for a tensor of a known shape that is no scalar; None for
+    any other call, and for truth values.
+    """
+    if ast.unparse(call.func) != "torch.randint" or len(call.args) < 3 or not _shape(call):
+        return None
+    try:
+        low = ast.literal_eval(call.args[0])
+    except ValueError:  # a name
+        return None
+    return low if isinstance(low, int) and "torch.bool" not in ast.unparse(call) else None
 
 
 def _upper_bound(call: ast.Call) -> float:

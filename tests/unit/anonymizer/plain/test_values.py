@@ -31,13 +31,17 @@ def plainer(*lines: str) -> list[list[str]]:
             "torch.randint(0, 250, (1, 16), dtype=torch.uint8)",
             "torch.ones(1, 16, dtype=torch.uint8)",
             "torch.arange(16, dtype=torch.uint8).reshape(1, 16)",
-            ["torch.full((1, 16), 249, dtype=torch.uint8)"],
+            [
+                "torch.full((1, 16), 2, dtype=torch.uint8)",
+                "torch.full((1, 16), 255, dtype=torch.uint8)",
+                "torch.full((1, 16), 249, dtype=torch.uint8)",
+            ],
         ),
         (
             "torch.randint(0, 9, (4,))",
             "torch.ones(4, dtype=torch.int64)",
             "torch.arange(4)",
-            ["torch.full((4,), 8)"],
+            ["torch.full((4,), 2)", "torch.full((4,), 8)"],
         ),
         (
             "torch.rand(4, dtype=torch.float64)",
@@ -92,6 +96,16 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
     [
         # an index of 3 would be out of range
         ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)", "torch.full((4,), 2)"]),
+        (
+            "torch.randint(-100, 63, (2,), dtype=torch.int8)",
+            [
+                "torch.ones(2, dtype=torch.int8)",
+                "torch.arange(2, dtype=torch.int8)",
+                "torch.full((2,), 2, dtype=torch.int8)",
+                "torch.full((2,), -100, dtype=torch.int8)",
+                "torch.full((2,), 62, dtype=torch.int8)",
+            ],
+        ),
         ("torch.randint(0, 1, (4,))", ["torch.zeros(4, dtype=torch.int64)"]),
         ("torch.randint(0, 2, (2,), dtype=torch.bool)", ["torch.ones(2, dtype=torch.bool)"]),
         # a padding value, which no count reaches
