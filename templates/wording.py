@@ -4,6 +4,7 @@ supports it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -456,7 +457,7 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if _is_effect(verdict):
         return "the same state as eager mode leaves", actual
     if kind == Kind.WRONG_METADATA:
-        return "dtype, shape, strides and aliasing as in eager mode", actual
+        return "dtype, shape, strides and aliasing as in eager mode", _show_pair(verdict) or actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):
         return "the derivative that finite differences give, in float64", actual
     shown = describe_elements(report)
@@ -466,6 +467,18 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         actual += _numbers(worst, actual)
     reference = "with the same inputs in float64, rounded" if is_eager(report) else "in eager mode"
     return f"the same as {reference}, within the default tolerances", actual
+
+
+def _show_pair(verdict: Mapping[str, Any]) -> str | None:
+    """What both sides have, where a plain form fails with `(actual, expected)`; else None."""
+    try:
+        pair = ast.parse(verdict["message"] or "", mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
+        return None
+    compiled, eager = map(ast.unparse, pair.elts)
+    return f"eager {render_code(eager)}, compiled {render_code(compiled)}"
 
 
 def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:

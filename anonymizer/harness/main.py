@@ -162,6 +162,16 @@ def _check_derivative(check: ReproCheck) -> list[str]:
     ]
 
 
+def _nested(name: str, kept: str) -> list[str]:
+    """A function of a result: its tuples and lists, with what is kept of each `out` in them."""
+    return [
+        f"def {name}(out):",
+        "    if isinstance(out, (tuple, list)):",
+        f"        return [{name}(each) for each in out]",
+        f"    return {kept}",
+    ]
+
+
 def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
     """One property of the two runs' results."""
     name = check.property or Property.DTYPE
@@ -180,15 +190,19 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
                 ")",
             ]
         case Property.STRUCTURE:
-            return [actual, f'assert len(expected) == len(actual), "{wrong} of the outputs"']
+            return [
+                actual,
+                *_nested("shape", "None"),
+                f'assert shape(expected) == shape(actual), "{wrong} of the outputs"',
+            ]
         case Property.PYTHON_VALUE | Property.TYPE:
-            e, a = ("type(e)", "type(a)") if name == Property.TYPE else ("e", "a")
+            kept = "type(out)" if name == Property.TYPE else "out"
             message = f"{wrong} is {{e}} in eager, {{a}} compiled"
             return [
                 actual,
-                "for e, a in zip(expected, actual):",
-                "    if not isinstance(e, torch.Tensor):",
-                f'        assert {e} == {a}, f"{message}"',
+                *_nested("plain", f"None if isinstance(out, torch.Tensor) else {kept}"),
+                "e, a = plain(expected), plain(actual)",
+                f'assert e == a, f"{message}"',
             ]
         case Property.ALIAS:
             message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"

@@ -185,7 +185,9 @@ def _ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
         return None
     is_zero = ast.unparse(call.func) == "torch.randint" and _upper_bound(call) <= 1
     made = ast.parse("torch.zeros" if is_zero else "torch.ones", mode="eval").body
-    return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], _settings(call))
+    # the default, which random numbers may have had to name
+    kept = [word for word in _settings(call) if ast.unparse(word) != "dtype=torch.float32"]
+    return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], kept)
 
 
 def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:

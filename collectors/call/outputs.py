@@ -15,7 +15,9 @@ import torch
 from ..machine.tensors import read_version_counter
 from . import context, side_effects
 
-_VALUES = (type(None), bool, int, float, complex, str)
+_VALUES = (type(None), bool, int, float, complex, str, tuple, list)
+#: What may hold the sizes or strides of a tensor.
+_NUMBERS = (tuple, list, torch.Size)
 #: Attributes of plain objects are followed so far.
 _DEEP = 3
 #: What is known of a tensor before a call: version, check sum, shape, stride, dtype, requires_grad.
@@ -92,10 +94,12 @@ def load(path: str, device: Optional[str] = None) -> Any:
 
 def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     """(path, leaf) pairs of nested tuples, lists, dicts and dataclass-like results, in a stable
-    order.
+    order. A tuple or a list of whole numbers, such as sizes or strides, is one leaf.
     """
     if isinstance(value, torch.Tensor) or value is None:
         return [(path, value)]
+    if type(value) in _NUMBERS and value and all(type(item) is int for item in value):
+        return [(path, list(value) if type(value) is list else tuple(value))]
     if isinstance(value, dict):
         return [leaf for key in value for leaf in flatten(value[key], "{}[{!r}]".format(path, key))]
     if isinstance(value, (list, tuple)):

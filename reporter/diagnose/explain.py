@@ -20,6 +20,7 @@ from templates.wording import (
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
+    PROPERTY_NAMES,
     RUNNING_SUMMARY,
     STATED_LIMIT,
     SUMMARIES,
@@ -227,16 +228,16 @@ def write_public_summary(
     """
     shown = next((answer.failure for answer in cold if answer.failure), None)
     failure = shown if captured.verdict.kind in CRASHES else captured.verdict.failure
+    signature = captured.verdict.signature
+    differs = signature.property if signature else "metadata"
     values = {
         "exception": failure["exception"] if failure else None,
-        "property": (
-            captured.verdict.signature.property if captured.verdict.signature else "metadata"
-        ),
+        "property": PROPERTY_NAMES.get(str(differs), differs),
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
     if captured.verdict.is_from_cache:
         return CACHE_SUMMARY
-    if captured.verdict.kind == Kind.WRONG_METADATA and values["property"] == Property.SIDE_EFFECT:
+    if captured.verdict.kind == Kind.WRONG_METADATA and differs == Property.SIDE_EFFECT:
         return EFFECT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))

@@ -167,6 +167,8 @@ CASES: dict[str, Case] = {
     "floor_divide_transposed_strides": _bug(
         "wrong_metadata", "inductor", "floor_divide_transposed_strides"
     ),
+    "wrong_sizes_returned": _bug("wrong_metadata", "dynamo", live=True),
+    "wrong_strides_returned": _bug("wrong_metadata", "dynamo"),
     # -- side effects on Python's state ------------------------------------------------------------
     "effect_lost_in_a_method": _bug("wrong_metadata", "dynamo", live=True),
     "effect_lost_in_a_scope": _bug("wrong_metadata", "dynamo"),

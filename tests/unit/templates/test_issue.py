@@ -37,6 +37,22 @@ def crash_with(**facts: Any) -> Report:
     return structs.replace(report, verdict=structs.replace(report.verdict, **facts))
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (
+            "(torch.Size([2]), torch.Size([1, 1]))",
+            "eager `torch.Size([1, 1])`, compiled `torch.Size([2])`",
+        ),
+        ("((2, 1), (1, 2))", "eager `(1, 2)`, compiled `(2, 1)`"),
+        ("The dtypes do not match", "`The dtypes do not match`"),
+    ],
+)
+def test_wrong_metadata_are_shown_side_by_side(message: str, shown: str) -> None:
+    report = crash_with(kind=Kind.WRONG_METADATA, exception=None, message=message)
+    assert f"- **Actual**: {shown}\n" in issue(report)
+
+
 def test_issue_has_a_title_and_exactly_three_sections() -> None:
     lines = issue().splitlines()
     assert lines[0].startswith("[inductor] torch.compile raises RuntimeError: Not all inputs")
