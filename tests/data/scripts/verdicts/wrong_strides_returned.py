@@ -8,6 +8,9 @@ def cells(values, widths):
     return quotient.sum(), quotient.stride()
 
 
-values, widths = torch.arange(1.0, 43.0).reshape(7, 6).T, torch.full((6, 7), 2.5)
-eager, compiled = cells(values, widths), torch.compile(cells, backend="eager")(values, widths)
-print(eager, compiled)
+def main():
+    values, widths = torch.arange(1.0, 43.0).reshape(7, 6).T, torch.full((6, 7), 2.5)
+    print(cells(values, widths), torch.compile(cells, backend="eager")(values, widths))
+
+
+main()
