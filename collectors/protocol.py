@@ -636,6 +636,8 @@ class Rung(CallVariation, total=False):
     grads: Optional[str]
     #: File for the snapshot; for a probe, for what index outputs index.
     snapshot: str
+    #: So many further calls are timed, at most.
+    timed: int
 
 
 class Overrides(CallVariation, total=False):
@@ -874,6 +876,8 @@ class RunAnswer(CallAnswer, total=False):
     """`raises` comes with `failure` and `phase`, a probe with `facts`."""
 
     seconds: float
+    #: Of the fastest of the calls that were `timed`; None where one of them raises.
+    call_seconds: Optional[float]
     snapshot: str
     phase: CallPhase
     failure: Failure

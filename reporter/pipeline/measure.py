@@ -15,10 +15,12 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.operators import list_operators
-from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find_with_workaround
 from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.diagnose.details.workaround import try_on_call
 from reporter.diagnose.explain import write_public_summary
+from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
@@ -43,10 +45,17 @@ _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 class Measurement:
     """Everything that is measured on a verified repro.
 
-    `captured` is the call with the layer that the repro was found to fail in.
+    `captured` is the call with the layer that the repro was found to fail in; `diagnosis` is what
+    was found of the recorded call, if that can still be asked.
     """
 
-    def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
+    def __init__(
+        self,
+        verified: VerifiedRepro,
+        run: Run,
+        workers: WorkerSet,
+        diagnosis: Diagnosis | None = None,
+    ) -> None:
         captured = verified.captured
         assert captured.verdict.signature is not None
         self.verified = verified
@@ -55,6 +64,7 @@ class Measurement:
         self.run = run
         self.workers = workers
         self.pool = workers.pool
+        self.diagnosis = diagnosis
 
     def measure(self, extras: OptionalMeasurements) -> BuiltRepro:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
@@ -201,12 +211,17 @@ class Measurement:
         if layer is None or layer not in LAYERS or check.compiler != Compiler.COMPILE:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
-        return find(
+        found, workaround = find_with_workaround(
             make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, self.captured.device, mode),
             SearchBudget(self.run.limit_to_budget(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,
         )
+        if workaround is None or self.diagnosis is None:
+            return found
+        self.run.say("culprit: the workaround on the recorded call")
+        limit = self.run.limit_to_budget(self.run.work.timeout)
+        return try_on_call(found, workaround, self.diagnosis, limit)
 
 
 def _size(candidate: Candidate, text: str) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.plain import Json
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
+from reporter.diagnose.verdict import Diagnosis
 from reporter.evidence.call import PendingEvidence, ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
@@ -35,7 +36,6 @@ from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
 from reporter.publish.torch_report import check_torch_report
 from reporter.recording.attached import AttachedSession, attach
-from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import rename_exception
@@ -87,7 +87,8 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        self._call_session: CallSession | None = None
+        #: What was found of the recorded call, as long as that can be asked.
+        self._diagnosis: Diagnosis | None = None
         self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.work, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
@@ -121,10 +122,9 @@ class TorchProgram:
     def capture(self, found: DiagnosedRun) -> CapturedCall:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
         captured = capture_call(self.run, found)
-        finding = found.diagnosis.finding
-        if captured.verdict.is_bug and self.run.output is not None and finding is not None:
-            # torch's tools are asked when the rest is safe
-            self._call_session = finding.call_session
+        has_call = found.diagnosis.finding is not None
+        if captured.verdict.is_bug and self.run.output is not None and has_call:
+            self._diagnosis = found.diagnosis  # more is asked of it when the rest is safe
         else:
             found.recording.close()
         self.workers.suit(captured.device)
@@ -166,7 +166,7 @@ class TorchProgram:
         self._open.callback(extras.close)
         of_call = self._begin_call_evidence() if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
-        measurement = Measurement(verified, self.run, self.workers)
+        measurement = Measurement(verified, self.run, self.workers, self._diagnosis)
         built = measurement.measure(extras)
         verified = replace(
             verified, reduced=replace(verified.reduced, captured=measurement.captured)
@@ -221,12 +221,14 @@ class TorchProgram:
         """Asks torch's tools about the private call, in the recorded program, beside all that is
         measured on the public one; what they say stays in `private/`.
         """
-        if self._call_session is None or not self.run.work.evidence:
+        if self._diagnosis is None or not self.run.work.evidence:
             return None
-        assert self.run.output is not None
+        assert self.run.output is not None and self._diagnosis.finding is not None
         folder = self.run.output / PRIVATE / EVIDENCE / "call"
         return ask_of_call(
-            self._call_session, folder, self.run.limit_to_budget(self.run.work.evidence)
+            self._diagnosis.finding.call_session,
+            folder,
+            self.run.limit_to_budget(self.run.work.evidence),
         )
 
     def _begin_kernels(

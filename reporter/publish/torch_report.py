@@ -17,6 +17,7 @@ from reporter.core.operators import list_operators, name_operators
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
+from reporter.diagnose.details.workaround import describe as describe_on_call
 from reporter.diagnose.explain import explain_verdict
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import find_checksums
@@ -312,9 +313,12 @@ def _describe_workaround(built: BuiltRepro) -> str:
     culprit = built.details.culprit
     if culprit is None or not culprit.workaround or culprit.confirmed is False:
         return ""
+    if culprit.on_call is False:
+        return ""  # it helps the repro alone
     if any("suppress_errors" in setting for setting in culprit.workaround):
         return ""  # nothing is compiled then, which is no way around the failure
-    return f"with {' and '.join(f'`{setting}`' for setting in culprit.workaround)} it is right"
+    settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
+    return f"with {settings} it is right{describe_on_call(culprit)}"
 
 
 def _build_private_files(captured: CapturedCall, built: BuiltRepro) -> dict[str, bytes | str]:

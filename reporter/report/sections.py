@@ -166,7 +166,9 @@ class TriedSection(Section, frozen=True, kw_only=True):
 class CulpritSection(Section, frozen=True, kw_only=True):
     """Where in the compiler the bug is made, and the settings under which it is gone.
 
-    `application` of `of` counts the applications of the `subsystem` from 1.
+    `application` of `of` counts the applications of the `subsystem` from 1. `confirmed` says
+    whether the workaround helps in the user's own backend, `on_call` whether it does on the
+    recorded call, which then takes `relative_time` times as long as in eager mode.
     """
 
     layer: Layer
@@ -181,6 +183,8 @@ class CulpritSection(Section, frozen=True, kw_only=True):
     switches: tuple[TriedSection, ...] = ()
     workaround: tuple[str, ...] = ()
     confirmed: bool | None = None
+    on_call: bool | None = None
+    relative_time: float | None = None
     minimal: bool = True
     not_tried: tuple[str, ...] = ()
     runs: int = 0

@@ -82,7 +82,21 @@ def find(
 
     `supported` are what the release can be asked; `say` gets what is being tried.
     """
-    return _Search(experiment, bug, budget, say, supported).find()
+    return find_with_workaround(experiment, bug, budget, say, supported)[0]
+
+
+def find_with_workaround(
+    experiment: Experiment,
+    bug: SuspectedBug,
+    budget: SearchBudget,
+    say: Callable[[str], None] = lambda _: None,
+    supported: SupportedVariations = USUAL,
+) -> tuple[CulpritSection, Variation | None]:
+    """The same, and how a program is compiled with the workaround; None where there is none, or
+    where the bug is there with it in the user's own backend.
+    """
+    search = _Search(experiment, bug, budget, say, supported)
+    return search.find(), search.workaround
 
 
 def list_changeable_settings(layer: Layer) -> list[str]:
@@ -122,6 +136,8 @@ class _Search:
         #: Backend and subsystem without which the bug is gone.
         self.blamed: tuple[str, str] | None = None
         self.operators: list[str] = []
+        #: How a program is compiled with the workaround that was found.
+        self.workaround: Variation | None = None
 
     def find(self) -> CulpritSection:
         """The whole search, in order of what it tells for its time."""
@@ -388,6 +404,7 @@ class _Search:
         """
         own = add_switches(replace(self.base, backend=None), chosen)
         trial = self.runner.run([own])[0]
+        self.workaround = own if trial is None or not trial.bug else None
         return None if trial is None or trial.bug is None else not trial.bug
 
 

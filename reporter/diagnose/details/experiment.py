@@ -122,13 +122,19 @@ class Trial:
     detail: str = ""
     bisect: BisectCount | None = None
     outcome: RungOutcome | CandidateOutcome | None = None
+    #: Of a further call, once it is compiled.
+    call_seconds: float | None = None
 
 
 Experiment = Callable[[Variation], "Future[Trial]"]
 
 
-def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
-    """Experiments on the recorded call of a diagnosis, each in a fork of the moment before it."""
+def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -> Experiment:
+    """Experiments on the recorded call of a diagnosis, each in a fork of the moment before it.
+
+    Args:
+        timed: how many further calls are timed, at most.
+    """
     assert diagnosis.finding is not None and diagnosis.ladder is not None
     finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
     wanted = diagnosis.signature or Signature(diagnosis.kind)
@@ -146,6 +152,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             "replay": finding.replay,
             "grads": finding.grads,
             "snapshot": str(path),
+            "timed": timed,
             **cast(Rung, variation.to_message()),
         }
         if forced:  # the bug was seen with eager's random numbers on both sides
@@ -165,9 +172,8 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             path.unlink(missing_ok=True)
             bug, detail = judge_run(wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
-            _resolve(
-                trial, Trial(bug, seconds, detail, run.get("bisect"), RungOutcome(run["outcome"]))
-            )
+            outcome, per_call = RungOutcome(run["outcome"]), run.get("call_seconds")
+            _resolve(trial, Trial(bug, seconds, detail, run.get("bisect"), outcome, per_call))
 
         def ran(future: Future[RunAnswer]) -> None:
             answer = future.result()

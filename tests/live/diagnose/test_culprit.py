@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +21,7 @@ from reporter.diagnose.details.culprit import (
     SearchBudget,
     SuspectedBug,
     find,
+    find_with_workaround,
     list_changeable_settings,
 )
 from reporter.diagnose.details.experiment import (
@@ -30,6 +32,7 @@ from reporter.diagnose.details.experiment import (
     make_call_experiment,
     make_pool_experiment,
 )
+from reporter.diagnose.details.workaround import try_on_call
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
@@ -65,7 +68,7 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     names = list_changeable_settings(diagnosis.layer)
     supported = ask_supported_variations(diagnosis.finding.call_session, names, RUN)
     experiment = make_call_experiment(diagnosis, RUN)
-    culprit = find(
+    culprit, workaround = find_with_workaround(
         experiment,
         SuspectedBug(diagnosis.layer, diagnosis.kind, "cpu"),
         SearchBudget(SEARCH, 2),
@@ -80,6 +83,11 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     )
     assert culprit.confirmed
     assert "zebra" not in str(culprit) and "giraffe" not in str(culprit)
+    assert workaround is not None
+    tried = try_on_call(culprit, workaround, diagnosis, RUN)
+    assert tried.on_call and tried.relative_time is not None and tried.relative_time > 0
+    other = replace(workaround, undecomposed=())
+    assert try_on_call(culprit, other, diagnosis, RUN).on_call is False
 
 
 def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:

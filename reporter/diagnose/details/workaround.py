@@ -1,0 +1,69 @@
+"""A workaround that was found on the repro, tried on the recorded call, and what it costs there."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from msgspec.structs import replace as replace_section
+
+from collectors.protocol import Rung
+from reporter.diagnose.details.experiment import Variation, make_call_experiment
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording import questions
+from reporter.recording.call_session import compute_longest_wait
+from reporter.report.sections import CulpritSection
+
+#: Further calls that are timed on each side, at most.
+_TIMED = 20
+_NUMBERS = itertools.count()
+
+
+def try_on_call(
+    found: CulpritSection, workaround: Variation, diagnosis: Diagnosis, timeout: float
+) -> CulpritSection:
+    """The section with what the recorded call shows under the workaround.
+
+    Args:
+        workaround: how it is compiled, with caches of its own.
+        timeout: seconds for one call with its compilation.
+    """
+    experiment = make_call_experiment(diagnosis, timeout, timed=_TIMED)
+    wait = compute_longest_wait(timeout)
+    trial = experiment(replace(workaround, backend=None)).result(timeout=2 * wait)
+    on_call = None if trial.bug is None else not trial.bug
+    if not on_call or not trial.call_seconds:
+        return replace_section(found, on_call=on_call)
+    eager = _time_eager(diagnosis, timeout)
+    relative = trial.call_seconds / eager if eager else None
+    return replace_section(found, on_call=True, relative_time=relative)
+
+
+def describe(found: CulpritSection) -> str:
+    """What was seen of the workaround on the recorded call, to follow "it is right"; empty where
+    that is nothing.
+    """
+    if not found.on_call:
+        return ""
+    said = ", also on the original call"
+    if found.relative_time is None:
+        return said
+    return f"{said}, which then takes {_name_time(found.relative_time)} as in eager mode"
+
+
+def _name_time(relative: float) -> str:
+    """A ratio of times in words that a second measurement would choose as well."""
+    if relative < 0.67:
+        return f"1/{round(1 / relative)} as long" if relative < 0.4 else "half as long"
+    return "about as long" if relative < 1.5 else f"{round(relative)} times as long"
+
+
+def _time_eager(diagnosis: Diagnosis, timeout: float) -> float | None:
+    """Seconds of the recorded call in eager mode; None where it does not bear to be repeated."""
+    finding = diagnosis.finding
+    assert finding is not None
+    path = finding.call_session.folder / f"timed-{next(_NUMBERS)}.pt"
+    rung: Rung = {"how": "eager", "snapshot": str(path), "timed": _TIMED}
+    answer = finding.call_session.request(questions.run(rung), timeout)
+    path.unlink(missing_ok=True)
+    return answer.get("call_seconds") if answer["outcome"] == "ok" else None
