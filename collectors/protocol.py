@@ -19,8 +19,10 @@ from .captured import GraphJson, Text, TraceJson
 from .captured import Property as Property
 from .gathered import GatheredJson
 
-#: A JSON object whose keys are data, such as the names of torch's settings.
-JsonObject = Dict[str, Any]
+#: A value that JSON has as it is, and that is no list and no object.
+PlainValue = Union[None, bool, int, float, str]
+#: Values of torch's settings by their full name, `torch._inductor.config.fallback_random`.
+TorchSettings = Dict[str, PlainValue]
 
 #: What is run before a repro of an exported program where Python is to do all of it: exporting
 #: hands back the module, packaging and loading the program. Needs torch 2.1.
@@ -354,11 +356,11 @@ class ContextState(TypedDict):
     matmul_precision: str
 
 
-#: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`. Of an
-#: exported program those of torch.export.export, with `compiler` ("export", "aoti" where it was
-#: packaged by AOTInductor, "onnx" where it was exported to ONNX, whose arguments are then among
-#: them) and its `steps`. For a torch function of its own only `compiler`,
-#: "eager".
+#: Arguments of torch.compile by name, open since each backend has options of its own; a backend
+#: that is a callable is `{"callable": true}`. Of an exported program those of torch.export.export,
+#: with `compiler` ("export", "aoti" where it was packaged by AOTInductor, "onnx" where it was
+#: exported to ONNX, whose arguments are then among them) and its `steps`. For a torch function of
+#: its own only `compiler`, "eager".
 CompileOptions = Dict[str, Any]
 
 
@@ -574,8 +576,7 @@ BisectCount = TypedDict(
 class CallVariation(TypedDict, total=False):
     """How to compile: what a rung of a call and the overrides of a candidate share."""
 
-    #: Settings of torch by their full name.
-    config: JsonObject
+    config: TorchSettings
     #: As given to torch.compile; "unset" is as if it were missing.
     dynamic: Union[bool, str, None]
     mode: Optional[str]
@@ -644,7 +645,7 @@ class Overrides(CallVariation, total=False):
     """What a candidate's own `torch.compile` is given in place of its arguments."""
 
     fullgraph: bool
-    options: JsonObject
+    options: Dict[str, PlainValue]
     #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
     control: bool
     #: Memory that is handed out unwritten holds NaN.
@@ -1034,8 +1035,7 @@ class _DivergenceRequest(_SentRequest):
     ask: Literal["nodes", "measure"]
     #: With the earlier calls before it.
     replay: bool
-    #: Settings of torch by their full name.
-    config: JsonObject
+    config: TorchSettings
 
 
 class DivergenceRequest(_DivergenceRequest, total=False):
@@ -1137,17 +1137,17 @@ class SubsystemTable(TypedDict):
 
     subsystems: List[CompilerSubsystem]
     #: Settings that switch a subsystem off, with the value for it.
-    changes: JsonObject
-    #: Present values of the settings that there are.
-    settings: JsonObject
+    changes: TorchSettings
+    #: Present values of the settings that there are; another one than a plain value as text.
+    settings: TorchSettings
 
 
 class SubsystemsAnswer(CallAnswer, total=False):
     """The table."""
 
     subsystems: List[CompilerSubsystem]
-    changes: JsonObject
-    settings: JsonObject
+    changes: TorchSettings
+    settings: TorchSettings
 
 
 class _GraphBreaksRequest(_SentRequest):
@@ -1459,9 +1459,9 @@ class EnvironmentFacts(TorchFacts, DeviceFacts):
     conda: Dict[str, str]
     triton: TritonFacts
     #: Environment variables of torch and its compilers, without paths.
-    variables: JsonObject
-    #: Settings that differ from their default, by full name.
-    configs: JsonObject
+    variables: Dict[str, str]
+    #: Settings that differ from their default.
+    configs: TorchSettings
     #: Those of them whose value is a word that torch offers.
     choices: List[str]
     #: Whether compiled code may come from an earlier run, by setting.
@@ -1693,15 +1693,36 @@ class MeasurementLine(TypedDict, total=False):
 # -- Triton kernels --------------------------------------------------------------------------------
 
 
+class TritonDtype(TypedDict):
+    """One of Triton's dtypes, by its name in `triton.language`; another object by its text."""
+
+    tl: str
+
+
+class TensorArgument(TypedDict):
+    """A tensor that a kernel is given."""
+
+    shape: List[int]
+    #: As text, `torch.float32`.
+    dtype: str
+    stride: List[int]
+    #: `cpu`, `cuda`.
+    device: str
+
+
+#: A parameter whose value the compiler knows.
+KernelConstant = Union[PlainValue, TritonDtype]
+
+
 class _KernelLaunch(TypedDict):
     #: Parameter -> `*fp32`, `i32`, `constexpr`.
     signature: Dict[str, str]
-    #: Constant parameters; one of Triton's dtypes is `{"tl": name}`.
-    constexprs: JsonObject
+    #: Constant parameters.
+    constexprs: Dict[str, KernelConstant]
     #: Parameters that are multiples of 16.
     aligned: List[str]
     #: num_warps, num_stages, …
-    options: JsonObject
+    options: Dict[str, PlainValue]
 
 
 class KernelLaunch(_KernelLaunch, total=False):
@@ -1711,18 +1732,19 @@ class KernelLaunch(_KernelLaunch, total=False):
     kernel: str
     file: str
     line: int
-    #: What was passed: shape, dtype, stride and device of a tensor, or the constant.
-    arguments: JsonObject
+    #: What was passed.
+    arguments: Dict[str, Union[TensorArgument, KernelConstant]]
     #: How often the same was launched.
     times: int
     #: Of a kernel that inductor wrote: its name, its text with helpers, its block sizes.
     name: str
     text: str
     blocks: List[str]
-    #: What inductor's launcher is told, its decorator, and the sizes it expects.
-    launcher: JsonObject
+    #: What inductor's launcher is told, in inductor's own form: it goes back to inductor as it is.
+    launcher: Dict[str, object]
+    #: Its decorator, and the sizes that it expects by prefix, of older releases by place.
     heuristics: str
-    size_hints: Any
+    size_hints: Union[Dict[str, int], List[int]]
     #: What became of it for each target.
     targets: List[TargetAnswer]
 

@@ -239,8 +239,9 @@ def _structs(hint: Any) -> list[type[Any]]:
 def _section(part: type[Any]) -> str:
     source = inspect.getsource(part)
     said = {name: text for text, name in re.findall(r"#: (.+)\n    (\w+):", source)}
+    keys = dict(zip(part.__struct_fields__, part.__struct_encode_fields__))
     rows = [
-        (_code(name), _code(str(hint).replace("|", "or")), _cell(said.get(name, "")))
+        (_code(keys[name]), _code(str(hint).replace("|", "or")), _cell(said.get(name, "")))
         for name, hint in part.__annotations__.items()
     ]
     about = inspect.cleandoc(part.__doc__ or "")

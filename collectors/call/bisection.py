@@ -16,7 +16,15 @@ import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ..machine import torch_settings
-from ..protocol import BisectCount, BisectSpec, CallVariation, CompilerSubsystem, SubsystemTable
+from ..protocol import (
+    BisectCount,
+    BisectSpec,
+    CallVariation,
+    CompilerSubsystem,
+    PlainValue,
+    SubsystemTable,
+    TorchSettings,
+)
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.
@@ -163,7 +171,7 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     setting it has.
     """
     found: List[CompilerSubsystem] = []
-    changes: Dict[str, Any] = {}
+    changes: TorchSettings = {}
     if _bisector() is None:
         found.append({"backend": "inductor", "subsystem": "lowerings"})
     else:
@@ -175,7 +183,7 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
                     found.append({"backend": backend, "subsystem": entry.name})
                 elif backend in _CONFIGS:
                     changes[_CONFIGS[backend] + field] = entry.config_value
-    values = {}
+    values: TorchSettings = {}
     for name in settings:
         with contextlib.suppress(Exception):  # it may be missing, or refuse to be printed
             values[name] = _plain(torch_settings.read_setting(name))
@@ -308,5 +316,5 @@ def _bisector() -> Any:
         return None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> PlainValue:
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)[:80]

@@ -18,7 +18,7 @@ import torch
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend
 from ..machine.processes import write_whole
-from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
+from ..protocol import CallPhase, CompileOptions, ContextState, RunAnswer, Rung
 from . import (
     bisection,
     circumstances,
@@ -51,7 +51,7 @@ class RecordedCall:
     options: CompileOptions
     state: ContextState
     history: List[Tuple[Any, Any]] = field(default_factory=list)
-    settings: JsonObject = field(default_factory=dict)
+    settings: Dict[str, object] = field(default_factory=dict)
     #: Python seeds anew in every fork
     random: Any = field(default_factory=random.getstate)
     #: Of an exported program with state of its own: its calls so far as (args, kwargs), which

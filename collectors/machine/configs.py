@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
-from ..protocol import JsonObject
+from ..protocol import PlainValue, TorchSettings
 from .variables import read_literals
 
 #: What is said of a value that may not leave.
@@ -25,7 +25,7 @@ _CONFIGS = (
 )
 
 
-def _show(name: str, value: Any) -> Any:
+def _show(name: str, value: Any) -> PlainValue:
     """A setting's value, or `CHANGED` where it may hold something private.
 
     Numbers stay, and texts that torch's own configuration file spells out: choices that it offers.
@@ -47,7 +47,7 @@ def _choices(name: str) -> FrozenSet[str]:
     return read_literals(*module, "config.py")
 
 
-def show_changed_settings() -> JsonObject:
+def show_changed_settings() -> TorchSettings:
     """Settings of torch's compiler that differ from their default, `torch._inductor.config.x` ->
     value.
 
@@ -66,7 +66,7 @@ def find_changed_choices() -> List[str]:
     ]
 
 
-def find_changed_settings() -> JsonObject:
+def find_changed_settings() -> Dict[str, object]:
     """The same with the values themselves.
 
     They are those of the calling thread: since 2.13 each thread has its own.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Tuple
-
-from ..protocol import JsonObject
+from typing import Any, Mapping, Tuple
 
 
 class NoSuchSettingError(Exception):
@@ -18,7 +16,7 @@ def read_setting(name: str) -> Any:
     return getattr(holder, last)
 
 
-def set_settings(values: JsonObject) -> None:
+def set_settings(values: Mapping[str, object]) -> None:
     """Gives settings their values. Raises NoSuchSettingError."""
     for name, value in values.items():
         holder, last = _find(name)

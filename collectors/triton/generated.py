@@ -16,7 +16,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Optional
 
-from ..protocol import JsonObject, KernelLaunch
+from ..protocol import KernelLaunch
 from .launches import OPTIONS, describe_launch
 
 _MOST = 24
@@ -167,9 +167,9 @@ def _name(key: Any, signature: Dict[str, str]) -> str:
     return list(signature)[key] if isinstance(key, int) else str(key)
 
 
-def _literals(node: Optional[ast.expr]) -> JsonObject:
+def _literals(node: Optional[ast.expr]) -> Dict[str, object]:
     """The entries of a dictionary that are plain data, such as the shape of the grid."""
-    found: JsonObject = {}
+    found: Dict[str, object] = {}
     for key, value in _entries(node).items() if isinstance(node, ast.Dict) else ():
         with contextlib.suppress(ValueError, TypeError):
             plain = ast.literal_eval(value)

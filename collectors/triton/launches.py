@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple, Union
 
-from ..protocol import JsonObject, KernelLaunch
+from ..protocol import KernelConstant, KernelLaunch, TensorArgument
 
 _MAX = 32
 _DTYPES = {
@@ -95,12 +95,12 @@ def is_constexpr(function: Any, name: str) -> bool:
 
 def _specialise(
     function: Any, bound: Dict[str, Any]
-) -> Tuple[Dict[str, str], JsonObject, List[str]]:
+) -> Tuple[Dict[str, str], Dict[str, KernelConstant], List[str]]:
     """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of
     16, in order of the parameters.
     """
     signature: Dict[str, str] = {}
-    constexprs: JsonObject = {}
+    constexprs: Dict[str, KernelConstant] = {}
     aligned: List[str] = []
     for name, value in bound.items():
         if is_constexpr(function, name) or value is None:
@@ -127,7 +127,7 @@ def _type(value: Any) -> str:
     return "constexpr"
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: Any) -> KernelConstant:
     """A constexpr as JSON: plain values as they are, Triton's own dtypes as their name in `tl`."""
     value = getattr(value, "value", value)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -139,7 +139,7 @@ def _constant(value: Any) -> Any:
 _NAMES = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}
 
 
-def describe_launch(value: Any) -> Any:
+def describe_launch(value: Any) -> Union[TensorArgument, KernelConstant]:
     """An argument of a kernel's launch as data: shape, dtype, stride and device of a tensor, else
     the constant.
     """

@@ -28,11 +28,11 @@ from collectors.protocol import (
     ToolFinding,
 )
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
-from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
 from reporter.evidence.trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
+from reporter.report.kernel_sections import GeneratedKernelsSection
 from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, build_section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
@@ -55,7 +55,7 @@ class ReproEvidence:
     excerpt: Excerpt | None
     no_excerpt: str
     seconds: float
-    generated: Json | None = None
+    generated: GeneratedKernelsSection | None = None
     trace: str = ""
 
     @property

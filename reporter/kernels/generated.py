@@ -14,23 +14,29 @@ from pathlib import Path
 
 from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, KernelSpec
 from reporter.core.formatting import format_program
-from reporter.core.plain import Json
 from reporter.kernels.questions import ask, has_gpu
 from reporter.kernels.verdict import REFUSED
 from reporter.report.folder import write_private
+from reporter.report.kernel_sections import (
+    GeneratedKernelRow,
+    GeneratedKernelsSection,
+    InterpretedSection,
+)
+from reporter.report.sections import build_section
 from templates.kernel import render_repro
 
 _BROKEN: tuple[KernelOutcome, ...] = ("raises", "died")
 _FAILED = (*_BROKEN, REFUSED)
 
 
-def compile_kernels(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:
-    """The part of report.json: `kernels`, each with its arguments and an outcome for each target,
-    and `interpreter`, or `skipped`.
+def compile_kernels(
+    python: Path, text: str, budget: float, keep: Path | None = None
+) -> GeneratedKernelsSection:
+    """The part of report.json: the kernels, each with its arguments and an outcome for each target,
+    and how the repro ends when Triton's interpreter runs them.
 
-    `interpreter` is how the repro ends when Triton's interpreter runs those kernels (`outcome`
-    passes or fails), or `skipped`. The two questions take at most `budget` seconds each. The texts
-    of the kernels go to `keep`, which is private.
+    The two questions take at most `budget` seconds each. The texts of the kernels go to `keep`,
+    which is private.
     """
     with tempfile.TemporaryDirectory(prefix="generated-") as name:
         script = Path(name).resolve() / "repro.py"
@@ -46,13 +52,14 @@ def compile_kernels(python: Path, text: str, budget: float, keep: Path | None = 
     if keep is not None and launches:
         _keep(keep, launches)
     if not launches:
-        return {"skipped": str(answer.get("skipped", "inductor wrote no Triton kernel"))}
-    return {
-        "version": answer["triton"],
-        "kernels": [_row(launch) for launch in launches],
-        "unsupported": answer.get("unsupported") or {},
-        "interpreter": interpreted,
-    }
+        reason = str(answer.get("skipped", "inductor wrote no Triton kernel"))
+        return GeneratedKernelsSection(skipped=reason)
+    return GeneratedKernelsSection(
+        version=answer["triton"],
+        kernels=tuple(map(_row, launches)),
+        unsupported=answer.get("unsupported") or {},
+        interpreter=build_section(InterpretedSection, interpreted),
+    )
 
 
 def _interpret(python: Path, script: Path, budget: float) -> KernelsAnswer:
@@ -62,20 +69,24 @@ def _interpret(python: Path, script: Path, budget: float) -> KernelsAnswer:
     return ask(python, spec, script.parent, budget)
 
 
-def _row(launch: KernelLaunch) -> Json:
-    return {
-        "kernel": launch["kernel"],
-        "heuristics": launch["heuristics"],
-        "signature": launch["signature"],
-        "constexprs": launch["constexprs"],
-        "arguments": launch.get("arguments") or {},
-        "targets": {item["target"]: item["outcome"] for item in launch["targets"]},
-        "errors": {
-            item["target"]: f"{item.get('exception') or item.get('signal')}: {item['message']}"
-            for item in launch["targets"]
-            if item["outcome"] in _FAILED
+def _row(launch: KernelLaunch) -> GeneratedKernelRow:
+    targets = launch["targets"]
+    return build_section(
+        GeneratedKernelRow,
+        {
+            "kernel": launch["kernel"],
+            "heuristics": launch["heuristics"],
+            "signature": launch["signature"],
+            "constexprs": launch["constexprs"],
+            "arguments": launch.get("arguments") or {},
+            "targets": {item["target"]: item["outcome"] for item in targets},
+            "errors": {
+                item["target"]: f"{item.get('exception') or item.get('signal')}: {item['message']}"
+                for item in targets
+                if item["outcome"] in _FAILED
+            },
         },
-    }
+    )
 
 
 def write_failing_repro(launch: KernelLaunch) -> str | None:

@@ -27,7 +27,8 @@ from reporter.publish.report_files import Destination, Draft, Outgoing, build_ou
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.report.fingerprint import Fingerprint
-from reporter.report.sections import Report, RungRow, Verdict
+from reporter.report.kernel_sections import TritonSection
+from reporter.report.sections import Report, RungRow, Verdict, build_section
 
 _EXPLANATIONS = {
     Kind.CRASH: (
@@ -99,7 +100,10 @@ def build_kernel_report(
         info.torch,
         info.version,
         answer.get("target") or "none",
-        triton={"version": compiled.get("triton"), "launches": compiled["launches"]},
+        triton=build_section(
+            TritonSection,
+            {"version": compiled.get("triton"), "launches": compiled["launches"]},
+        ),
     )
 
 
@@ -190,10 +194,11 @@ def _strings(value: object) -> tuple[str, ...]:
 
 def _fingerprint(report: Report) -> Fingerprint:
     """By what the compiler says and where; a failure without words is like no other."""
-    verdict, triton = report.verdict, report.triton or {}
+    verdict, triton = report.verdict, report.triton
     words = normalise_message(verdict.message or "")
-    if not words and not triton.get("pass"):
+    failed = (triton.mlir_pass if triton else None) or ""
+    if not words and not failed:
         return Fingerprint()
     # the same pass has a name of its own in each backend
-    place = re.sub(r"AMD|NVIDIA", "", str(triton.get("pass") or ""))
+    place = re.sub(r"AMD|NVIDIA", "", failed)
     return Fingerprint((Layer.TRITON, verdict.kind, str(verdict.exception), place, words))

@@ -14,7 +14,6 @@ import msgspec
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
-from reporter.core.plain import Json
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
 from reporter.diagnose.verdict import Diagnosis
@@ -42,6 +41,7 @@ from reporter.reduce.source_candidates import rename_exception
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
+from reporter.report.kernel_sections import GeneratedKernelsSection
 from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates import charts
@@ -233,7 +233,7 @@ class TorchProgram:
 
     def _begin_kernels(
         self, verified: VerifiedRepro, extras: OptionalMeasurements
-    ) -> Callable[[], Json | None] | None:
+    ) -> Callable[[], GeneratedKernelsSection | None] | None:
         """Compiles Inductor's kernels of the text for GPUs that need not be there, beside all else
         that is measured; None where it makes none.
         """

@@ -7,12 +7,18 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from anonymizer.source.triton_kernel import KernelNotPublicError, rebuild
-from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
+from collectors.protocol import (
+    KernelConstant,
+    KernelLaunch,
+    KernelsAnswer,
+    KernelSpec,
+    TargetAnswer,
+)
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import count_lines, format_program
@@ -32,7 +38,8 @@ from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.report.folder import MAPPING, REPRO, TEST
-from reporter.report.sections import Report, ReproInfo, RungRow, TestSection
+from reporter.report.kernel_sections import LaunchSection, TritonSection
+from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, build_section
 from templates.kernel import render_kernel_test, render_repro
 
 
@@ -215,12 +222,12 @@ class TritonProgram:
             ),
             ladder=ladder,
             repro=repro,
-            triton={
-                "version": found.answers.compiled.get("triton"),
-                "target": self.target,
-                "pass": self.wanted.get("pass"),
-                "launch": kernel.launch,
-            },
+            triton=TritonSection(
+                version=found.answers.compiled.get("triton"),
+                target=self.target,
+                mlir_pass=self.wanted.get("pass"),
+                launch=build_section(LaunchSection, kernel.launch),
+            ),
             test=TestSection(path=TEST, fails_here=fails),
             reduction=tuple(self.history),
         )
@@ -333,7 +340,7 @@ def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
             found.answers.source, wanted["kernel"], found.answers.compiled.get("vocabulary", ())
         )
         constants = {
-            public.parameters[name]: public.constant(value)
+            public.parameters[name]: cast(KernelConstant, public.constant(value))
             for name, value in wanted["constexprs"].items()
         }
     except KernelNotPublicError as reason:

@@ -125,10 +125,11 @@ def check_outgoing(
 @functools.lru_cache(maxsize=1)
 def _words_of_report() -> frozenset[str]:
     """The keys of report.json, what a finding of the lint weighs, and what the pictures are drawn
-    with.
+    with. Of the machine and of kernels only those that the templates spell out are ours.
     """
     kinds = [kind for kind in vars(sections).values() if isinstance(kind, type)]
-    keys = (name for kind in kinds if issubclass(kind, Struct) for name in kind.__struct_fields__)
+    own = [kind for kind in kinds if kind.__module__ == sections.__name__]
+    keys = (name for kind in own if issubclass(kind, Struct) for name in kind.__struct_fields__)
     return frozenset((*keys, *get_args(Weight), *_DRAWN))
 
 

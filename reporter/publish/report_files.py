@@ -36,6 +36,7 @@ from reporter.report.folder import (
     TEST,
     write_report,
 )
+from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.sections import (
     IssueSection,
     LeakCheckSection,
@@ -112,7 +113,7 @@ def make_issue(
 ) -> IssueSection:
     """What every issue says beside the report's numbers."""
     return IssueSection(
-        environment=dict(environment),
+        environment=build_section(EnvironmentSection, environment),
         version=VERSION,
         error_log=log,
         human_words=to.issue.summary or "",

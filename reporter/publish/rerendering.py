@@ -23,7 +23,6 @@ from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import list_public_values
 from reporter.publish.second_leak_check import recheck
-from reporter.report.environment import build_public_environment
 from reporter.report.folder import (
     ISSUE,
     PAGE,
@@ -128,7 +127,8 @@ def _add_checks(folder: Path) -> list[str]:
         fresh = replace(fresh, lint=build_section(LintSection, result.brief()))
     files[PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
     files[REPORT] = fresh.dumps()
-    public = list_public_values(issue.environment, issue.environment.get("git"))
+    machine = issue.environment.to_json()
+    public = list_public_values(machine, machine.get("git"))
     commits = [row.git for row, _ in rows if row.git]
     recheck(folder, files, allowed=[compute_key(repro), *public, *commits])
     for name, text in files.items():
@@ -193,7 +193,7 @@ def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None)
 
 
 def _read(folder: Path) -> tuple[Report, str, IssueSection]:
-    """The report with an environment that is public, its repro and its issue."""
+    """The report, its repro and its issue."""
     try:
         report, repro = load_report(folder), (folder / REPRO).read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -202,8 +202,7 @@ def _read(folder: Path) -> tuple[Report, str, IssueSection]:
         raise UsageError(f"{folder} is not a report folder; name one that `bugreport create` wrote")
     if report.repro is None or report.issue is None:
         raise UsageError(f"{folder} holds no report that could be written again; create it anew")
-    issue = replace(report.issue, environment=build_public_environment(report.issue.environment))
-    return replace(report, issue=issue), repro, issue
+    return report, repro, report.issue
 
 
 def _cells(folder: Path) -> list[list[float | None]]:

@@ -138,9 +138,9 @@ def _add_evidence(draft: Draft, found: ReproEvidence) -> Draft:
     """The report with what torch's tools say of the repro."""
     issue = draft.report.issue
     assert issue is not None
-    environment = {**issue.environment}
+    environment = issue.environment
     if found.vector_isa:
-        environment["vector_isa"] = found.vector_isa
+        environment = structs.replace(environment, vector_isa=found.vector_isa)
     excerpt = asdict(found.excerpt) if found.excerpt else None
     issue = structs.replace(issue, environment=environment, excerpt=excerpt)
     return replace(

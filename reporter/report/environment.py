@@ -151,14 +151,18 @@ _BACKENDS = public.TRITON_BACKENDS
 
 
 def _settings(value: object) -> Json:
-    return {name: item for name, item in _members(value).items() if _SETTING.fullmatch(name)}
+    return {
+        name: item
+        for name, item in _members(value).items()
+        if _SETTING.fullmatch(name) and (item is None or isinstance(item, (bool, int, float, str)))
+    }
 
 
 def _variables(value: object) -> Json:
     return {
         name: item
         for name, item in _members(value).items()
-        if re.fullmatch(r"[A-Z][A-Z0-9_]*", name)
+        if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) and isinstance(item, str)
     }
 
 

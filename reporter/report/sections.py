@@ -10,17 +10,20 @@ Errors are absolute; times are wall seconds; `seconds` is of what the section de
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
+from reporter.report.base_section import ErrorValue, PlainValue, Section, make_plain
+from reporter.report.environment import build_public_environment
 from reporter.report.folder import load_document
+from reporter.report.kernel_sections import GeneratedKernelsSection, TritonSection
+from reporter.report.machine_sections import EnvironmentSection
 
 #: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it
 #: is
@@ -29,18 +32,7 @@ SCHEMA_VERSION: Literal[2] = 2
 _RENAMED = {"exhibit": "pictures", "complaints": "graph_breaks"}
 #: Of the document of `check`.
 CHECK_VERSION: Literal[1] = 1
-#: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
-ErrorValue = float | str | None
 _D = TypeVar("_D")
-
-
-class Section(msgspec.Struct, frozen=True):
-    """A part of a document."""
-
-    def to_json(self) -> Json:
-        """Plain JSON values; a number that JSON lacks becomes a text."""
-        document: Json = _plain(msgspec.to_builtins(self))
-        return document
 
 
 class Verdict(Section, frozen=True):
@@ -86,7 +78,7 @@ class Requires(Section, frozen=True):
     backward: bool = False
     dynamic: bool | None = None
     mode: str | None = None
-    config: Json = {}
+    config: dict[str, PlainValue] = {}
     contexts: tuple[str, ...] = ()
 
 
@@ -133,7 +125,7 @@ class LeakCheckSection(Section, frozen=True):
 
     passed: bool
     terms_checked: int
-    findings: tuple[Json, ...] = ()
+    findings: tuple[()] = ()
 
 
 class ReleaseRow(Section, frozen=True, kw_only=True):
@@ -359,7 +351,7 @@ class EvidenceSection(Section, frozen=True, kw_only=True):
     vector_isa: str | None = None
     excerpt: str | None = None
     no_excerpt: str = ""
-    triton_kernels: Json | msgspec.UnsetType = msgspec.UNSET
+    triton_kernels: GeneratedKernelsSection | msgspec.UnsetType = msgspec.UNSET
 
 
 class ElementRow(Section, frozen=True, kw_only=True):
@@ -484,7 +476,7 @@ class StockDifference(Section, frozen=True, kw_only=True):
 class IssueSection(Section, frozen=True, kw_only=True):
     """What the issue says beside the report's numbers; `releases` maps a release to what it did."""
 
-    environment: Json
+    environment: EnvironmentSection
     version: str
     error_log: str = ""
     #: phrases without a full stop
@@ -619,8 +611,7 @@ class Report(Section, frozen=True):
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
     graph_breaks: GraphBreakSection | None = None
-    #: version, target, pass and launch of a Triton kernel
-    triton: Json | None = None
+    triton: TritonSection | None = None
     #: sizes of the private program that the failure needs
     sizes_left: tuple[float, ...] | None = None
     #: other numbers of it, which were tried with generic ones in their place
@@ -714,7 +705,7 @@ def read_report(document: object, location: str) -> Report:
         UsageError: it is no report, or not of this schema.
     """
     try:
-        return _convert(_upgrade(document), Report)
+        return _convert(_rebuild_environment(_upgrade(document)), Report)
     except (msgspec.ValidationError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{location} was not written by this version of bugreport ({error}); update it, or"
@@ -745,24 +736,26 @@ def _upgrade(document: object) -> object:
     return {**new, "schema_version": SCHEMA_VERSION}
 
 
+def _rebuild_environment(document: object) -> object:
+    """The document with the facts of the machine as this release has them: an earlier one wrote
+    more of them, and some in another form.
+    """
+    issue = document.get("issue") if isinstance(document, Mapping) else None
+    facts = issue.get("environment") if isinstance(issue, Mapping) else None
+    if not isinstance(facts, Mapping):
+        return document
+    assert isinstance(document, Mapping) and isinstance(issue, Mapping)
+    issue = {**issue, "environment": build_public_environment(facts)}
+    return {**document, "issue": issue}
+
+
 def build_section(kind: type[_D], facts: object) -> _D:
     """A section from what the rest of the tool knows it as: a dataclass or a dictionary.
 
     Raises:
         msgspec.ValidationError: it has other values than the section may have.
     """
-    return _convert(_plain(msgspec.to_builtins(facts)), kind)
-
-
-def _plain(value: Any) -> Any:
-    """JSON values as JSON reads them: lists, and texts for the numbers that it lacks."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+    return _convert(make_plain(msgspec.to_builtins(facts)), kind)
 
 
 def _convert(document: object, kind: type[_D]) -> _D:

@@ -23,7 +23,7 @@ REPRO = text("generated_kernels/softmax_and_cumsum")
 def test_every_kernel_of_a_repro_is_compiled_for_every_target(
     name: str, targets: int, release_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    found = compile_kernels(release_python(name), REPRO, 500, tmp_path / "kept")
+    found = compile_kernels(release_python(name), REPRO, 500, tmp_path / "kept").to_json()
     assert len(found["kernels"]) == 2, found
     for row in found["kernels"]:
         assert set(row["targets"].values()) == {"ok"} and len(row["targets"]) == targets
@@ -42,7 +42,7 @@ def test_the_interpreter_tells_whether_a_fault_is_of_one_language(
 ) -> None:
     found = compile_kernels(
         release_python(name), text(f"generated_kernels/relu_wrong_in_{language}"), 500
-    )["interpreter"]
+    ).to_json()["interpreter"]
     assert found["outcome"] == outcome and found["launched"] == 1, found
     if outcome == "fails":
         assert found["exception"] == "AssertionError" and "not close" in found["message"]
@@ -63,9 +63,8 @@ def test_the_interpreter_tells_whether_a_fault_is_of_one_language(
 def test_what_the_interpreter_computes_is_what_eager_does(
     name: str, script: str, release_python: Callable[[str], Path]
 ) -> None:
-    found = compile_kernels(release_python(name), text(f"generated_kernels/{script}"), 500)[
-        "interpreter"
-    ]
+    script_text = text(f"generated_kernels/{script}")
+    found = compile_kernels(release_python(name), script_text, 500).to_json()["interpreter"]
     assert found.get("outcome") == "passes", found
 
 
@@ -92,4 +91,4 @@ def test_a_kernel_that_does_not_compile_becomes_a_program_of_its_own(
 def test_a_torch_without_triton_is_passed_over_with_a_reason(
     name: str, release_python: Callable[[str], Path]
 ) -> None:
-    assert compile_kernels(release_python(name), REPRO, 500)["skipped"]
+    assert compile_kernels(release_python(name), REPRO, 500).to_json()["skipped"]

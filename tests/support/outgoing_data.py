@@ -11,6 +11,7 @@ from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report.labels import choose_labels
+from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.sections import (
     IssueSection,
     LeakCheckSection,
@@ -19,6 +20,7 @@ from reporter.report.sections import (
     Requires,
     RungRow,
     Verdict,
+    build_section,
 )
 from templates.issue import render_issue
 from templates.page import render_page
@@ -135,7 +137,8 @@ def gradient_report() -> Report:
 
 def with_issue(report: Mapping[str, Any], **said: Any) -> dict[str, Any]:
     """The document with an issue that says so."""
-    section = IssueSection(environment=ENVIRONMENT, version="0.1.0")
+    environment = build_section(EnvironmentSection, ENVIRONMENT)
+    section = IssueSection(environment=environment, version="0.1.0")
     return {**report, "issue": {**section.to_json(), **said}}
 
 

@@ -28,6 +28,7 @@ from collectors.protocol import (
     RunAnswer,
     Rung,
     TensorRole,
+    TorchSettings,
 )
 from reporter.core.answer import Answer
 from reporter.core.candidate import make_matcher
@@ -40,7 +41,6 @@ from reporter.core.kinds import (
     RungOutcome,
     assert_never,
 )
-from reporter.core.plain import Json
 from reporter.core.signature import Signature, is_same_crash, sign_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
@@ -317,7 +317,7 @@ class SupportedVariations:
     """
 
     subsystems: tuple[tuple[str, str], ...]
-    settings: Json | None = None
+    settings: TorchSettings | None = None
     changes: Settings = ()
 
 

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from collectors.protocol import PlainValue, TorchSettings
 from reporter.core.kinds import Layer
-from reporter.core.plain import Json
 
 INDUCTOR = "torch._inductor.config."
 FUNCTORCH = "torch._functorch.config."
 DYNAMO = "torch._dynamo.config."
 UNSET = "unset"
-Settings = tuple[tuple[str, Any], ...]
+Settings = tuple[tuple[str, PlainValue], ...]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _read_switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
     return tuple(found)
 
 
-_VALUES: Json = {
+_VALUES: dict[str, PlainValue] = {
     "True": True,
     "False": False,
     "1.0": 1.0,
@@ -307,7 +307,7 @@ SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
 
 
 def select_switches(
-    layer: Layer, device: str, settings: Json | None, mode: str | None = None
+    layer: Layer, device: str, settings: TorchSettings | None, mode: str | None = None
 ) -> list[ConfigSwitch]:
     """The switches worth trying; `settings` holds the present values of those a release has (None:
     not known).
@@ -320,7 +320,7 @@ def select_switches(
     ]
 
 
-def _changes(switch: ConfigSwitch, settings: Json) -> bool:
+def _changes(switch: ConfigSwitch, settings: TorchSettings) -> bool:
     """Whether the release has it and it is not set so already. True is no 1 here."""
     return all(name in settings for name, _ in switch.config) and (
         not switch.config

@@ -6,11 +6,12 @@ import pytest
 
 from reporter.evidence.interface import Excerpt
 from reporter.evidence.repro import ReproEvidence
+from reporter.report.kernel_sections import GeneratedKernelsSection
 
 
-@pytest.mark.parametrize("generated", [None, {"kernels": [1]}])
+@pytest.mark.parametrize("generated", [None, GeneratedKernelsSection(kernels=())])
 def test_a_private_word_costs_no_more_of_the_evidence_than_it_must(
-    generated: dict[str, object] | None,
+    generated: GeneratedKernelsSection | None,
 ) -> None:
     found = ReproEvidence((), Excerpt("kernel", "cpp", "x"), "", 1.0, generated)
     parts = [(item.excerpt is not None, bool(item.generated)) for item in found.list_fallbacks()]

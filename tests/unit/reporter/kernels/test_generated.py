@@ -62,12 +62,15 @@ def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(folder: Path, keep: Path | None = None, **answers: Any) -> Any:
     """What is reported where `compiled` and `interpreted` are answered so."""
-    known = {"generated": answers["compiled"], "interpret generated": answers.get("interpreted")}
+    known = {
+        "generated": answers["compiled"],
+        "interpret generated": answers.get("interpreted", {}),
+    }
     (folder / "answers.json").write_text(json.dumps(known))
     python = folder / "python"
     python.write_text(_PYTHON.format(python=sys.executable, answers=str(folder / "answers.json")))
     python.chmod(0o755)
-    return compile_kernels(python, "import torch\n", 60, keep)
+    return compile_kernels(python, "import torch\n", 60, keep).to_json()
 
 
 def test_each_kernel_is_reported_with_its_outcome_for_each_target(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reporter.report.environment import FACTS, build_public_environment, list_withheld
+from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.public_values import (
     read_public_compiler,
     read_public_device,
@@ -18,6 +19,7 @@ from reporter.report.public_values import (
     read_public_system,
     read_public_version,
 )
+from reporter.report.sections import build_section
 from templates.versions import render_versions
 from tests.support.places import ROOT
 from tests.support.surroundings import CANARY, HONEST, canaries
@@ -109,6 +111,12 @@ def test_every_fact_of_the_protocol_is_in_the_table() -> None:
     assert {fact.name for fact in FACTS} == set(HONEST)
 
 
+def test_the_section_of_report_json_has_the_facts_in_their_order() -> None:
+    assert EnvironmentSection.__struct_fields__ == tuple(fact.name for fact in FACTS)
+    written = build_section(EnvironmentSection, HONEST).to_json()
+    assert json.dumps(written) == json.dumps(build_public_environment(HONEST))
+
+
 @pytest.mark.parametrize("fact", [fact.name for fact in FACTS])
 def test_no_canary_leaves_through_a_fact(fact: str) -> None:
     for number, spoilt in enumerate(canaries(HONEST[fact])):
@@ -118,6 +126,7 @@ def test_no_canary_leaves_through_a_fact(fact: str) -> None:
         assert CANARY not in told.lower(), (fact, number, left[fact])
         assert any(CANARY in word for word in list_withheld(facts)), (fact, spoilt)
         assert build_public_environment(left) == left
+        assert build_section(EnvironmentSection, left).to_json() == left
 
 
 def test_the_page_shows_the_table() -> None:

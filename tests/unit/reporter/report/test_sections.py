@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -24,6 +27,30 @@ GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
 @pytest.mark.parametrize("name", sections.DOCUMENTS)
 def test_the_schema_in_the_package_is_that_of_the_types(name: str) -> None:
     assert schemas.shipped_schema(name) == schemas.schema(name)
+
+
+@pytest.mark.parametrize("name", sections.DOCUMENTS)
+def test_no_section_has_a_field_that_may_hold_anything(name: str) -> None:
+    """A schema without a type, or an object without keys, would allow any JSON."""
+    document = msgspec.json.schema(sections.DOCUMENTS[name])
+    assert list(find_open_schemas(document["$defs"])) == []
+    assert list(find_open_schemas({"config": {"type": "object"}, "old": {}})) == ["config", "old"]
+
+
+def find_open_schemas(schemas_by_name: dict[str, Any]) -> Iterator[str]:
+    for name, schema in schemas_by_name.items():
+        for each in (schema, *schema.get("anyOf", ())):
+            says = {"type", "$ref", "anyOf", "enum", "const"} & set(each)
+            if not says or each.get("type") == "object" and not OBJECT & set(each):
+                yield name
+            yield from find_open_schemas(each.get("properties", {}))
+            for kind in ("additionalProperties", "items"):
+                if isinstance(each.get(kind), dict):
+                    yield from find_open_schemas({f"{name}, {kind}": each[kind]})
+
+
+#: What says which keys an object has.
+OBJECT = {"properties", "additionalProperties"}
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
@@ -68,6 +95,27 @@ def test_the_first_version_had_wall_seconds_alone_and_other_names_for_some_keys(
     assert read.pictures is not None and read.pictures.graphs == 2
     assert read.differs_from_stock is not None and read.differs_from_stock.needs == ("a bias",)
     assert read.to_json()["schema_version"] == 2
+
+
+def test_facts_of_the_machine_that_an_earlier_release_wrote_are_read_as_this_one_has_them() -> None:
+    facts = {
+        "torch": "2.6.0",
+        "triton": "3.2.0",
+        "packages": {"numpy": "2.0.0", "someones-own": "1.0"},
+        "configs": {"torch._dynamo.config.suppress_errors": True, "torch._x.config.y": [1]},
+        "hostname": "a-host",
+    }
+    issue = {"environment": facts, "version": "0.1.0"}
+    verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
+    for version in (1, 2):
+        document = {"schema_version": version, "verdict": verdict, "issue": issue}
+        read = sections.read_report(document, "here").issue
+        assert read is not None and read.environment.to_json() == {
+            "torch": "2.6.0",
+            "packages": {"numpy": "2.0.0"},
+            "triton": {},
+            "configs": {"torch._dynamo.config.suppress_errors": True},
+        }
 
 
 @pytest.mark.parametrize("odd", [{}, [], {"schema_version": 3, "verdict": {}}, "text"])
