@@ -28,7 +28,7 @@ from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
-from reporter.core.settings import Options, WorkOptions
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from reporter.environments.release import Release, parse, strip_local_part
 from reporter.environments.selection import Selection, select_releases
@@ -111,7 +111,8 @@ def _build(check: CheckResult) -> str:
 
 def bisect(
     asked: BisectArguments,
-    options: Options,
+    processes: ProcessOptions,
+    talk: TalkOptions,
     engine: Engine | None = None,
     user: Prompt | None = None,
 ) -> BisectResult:
@@ -120,13 +121,13 @@ def bisect(
 
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
     """
-    with open_progress(options) as progress, open_store() as store, contextlib.ExitStack() as stack:
+    with open_progress(talk) as progress, open_store() as store, contextlib.ExitStack() as stack:
         named = issue_subject.resolve_subject(asked.repro, asked.trust, user)
         subject = add_references([named], store)[0]
-        points = _points(asked, options, subject, store)
+        points = _points(asked, subject, store)
         if engine is None:
-            engine = stack.enter_context(open_local(options, progress.note))
-        search = _Bisection(asked, options, engine, store, progress)
+            engine = stack.enter_context(open_local(processes, progress.note))
+        search = _Bisection(asked, processes, engine, store, progress)
         found = search.run(subject, points)
         if found.code != FOUND or not asked.nightly:
             return found
@@ -138,7 +139,7 @@ class _Bisection:
     """One `bisect`, with what its searches have in common."""
 
     asked: BisectArguments
-    options: WorkOptions
+    processes: ProcessOptions
     engine: Engine
     store: sqlite3.Connection
     progress: Progress
@@ -157,8 +158,8 @@ class _Bisection:
             keeper = StoredResultSink(self.store, run)
             for check in known:
                 keeper.keep(check)
-            options = self.options
-            how = PointChecks(self.engine, keeper, options.jobs, options.timeout, self.progress)
+            jobs, timeout = self.processes.jobs, self.processes.timeout
+            how = PointChecks(self.engine, keeper, jobs, timeout, self.progress)
             search = Search(subject, points, what, how)
             reason = search.ends()
             if not reason:
@@ -243,11 +244,11 @@ def _command(asked: BisectArguments, search: Search) -> str:
 
 
 def _points(
-    asked: BisectArguments, options: Options, subject: CheckSubject, store: sqlite3.Connection
+    asked: BisectArguments, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if asked.python:
-        return _interpreters(asked, options)
+        return _interpreters(asked)
     good, bad = asked.good, asked.bad or (
         strip_local_part(subject.torch) if subject.torch else None
     )
@@ -291,10 +292,10 @@ def _concrete(text: str, asked: BisectArguments) -> str:
         raise UsageError(f"{text!r} is no torch release; give a version such as 2.6.0") from None
 
 
-def _interpreters(asked: BisectArguments, options: Options) -> tuple[Release, ...]:
+def _interpreters(asked: BisectArguments) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
 
-    found = select_releases(Selection(python=asked.python), options)
+    found = select_releases(Selection(python=asked.python))
     dated = []
     for release in found:
         assert release.python is not None

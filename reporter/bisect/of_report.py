@@ -12,26 +12,29 @@ from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
 from reporter.check.releases import add_releases
 from reporter.core.kinds import CheckOutcome
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.release import strip_local_part
 from reporter.publish.result import RunResult
 from reporter.report.sections import Report
 
 
 def name_releases_of_change(
-    result: RunResult, options: Options, engine: Engine | None = None
+    result: RunResult,
+    processes: ProcessOptions,
+    talk: TalkOptions,
+    engine: Engine | None = None,
 ) -> RunResult:
     """The result of `create --bisect`, with the releases between which the failure came, or went.
 
     The search begins at what the report knows of other releases, else at the oldest one.
     """
-    if not options.bisect or result.folder is None:
+    if result.folder is None:
         return result
     asked = _shortest_search(str(result.folder), result.report)
     return add_releases(
         result,
         result.folder,
-        lambda: bisect(asked, options, engine).summary_lines(),
+        lambda: bisect(asked, processes, talk, engine).summary_lines(),
         "no neighbouring releases are known",
     )
 

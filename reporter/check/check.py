@@ -23,7 +23,7 @@ from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.progress import Progress, open_progress
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
@@ -46,21 +46,29 @@ class CheckRequest:
     user: Prompt | None = None
 
 
-def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> CheckSummary:
+def check(
+    request: CheckRequest,
+    processes: ProcessOptions,
+    talk: TalkOptions,
+    engine: Engine | None = None,
+) -> CheckSummary:
     """Check repros on releases.
 
     Raises BugreportError where there is nothing to check, or nothing to check it with.
     """
-    with open_progress(options) as progress, _store(request.all, progress) as store:
-        plan = build_plan(request, options, store)
+    with open_progress(talk) as progress, _store(request.all, progress) as store:
+        plan = build_plan(request, processes.timeout, store)
         with contextlib.ExitStack() as stack:
             if engine is None:
-                engine = stack.enter_context(open_local(options, progress.note))
+                engine = stack.enter_context(open_local(processes, progress.note))
             return carry_out(plan, engine, store, progress, request.shard)
 
 
-def build_plan(request: CheckRequest, options: Options, store: sqlite3.Connection | None) -> Plan:
-    """Which repros, where. Raises UsageError, CannotJudgeError."""
+def build_plan(request: CheckRequest, timeout: float, store: sqlite3.Connection | None) -> Plan:
+    """Which repros, where, with `timeout` seconds for each run.
+
+    Raises UsageError, CannotJudgeError.
+    """
     found: dict[str, CheckSubject] = {}
     if request.all and store is not None:
         found.update((subject.key, subject) for subject in read_stored_subjects(store))
@@ -77,8 +85,8 @@ def build_plan(request: CheckRequest, options: Options, store: sqlite3.Connectio
     refuse_nothing(subjects)
     return Plan(
         subjects,
-        select_releases(request.selection, options),
-        options.timeout,
+        select_releases(request.selection),
+        timeout,
         request.mode.fresh or request.mode.exit_code,
         request.mode.skip_known,
     )

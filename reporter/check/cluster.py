@@ -23,7 +23,7 @@ from reporter.check.runs import Cell
 from reporter.check.work import CheckResult, Task, build_result, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
-from reporter.core.settings import WorkOptions
+from reporter.core.settings import ProcessOptions
 
 #: Seconds for a scheduler to come, or to come back.
 PATIENCE = 60.0
@@ -56,7 +56,7 @@ class Cluster:
     def __init__(
         self,
         address: str,
-        options: WorkOptions,
+        options: ProcessOptions,
         patience: float = PATIENCE,
         slow: float | None = None,
         clock: Callable[[], float] = time.monotonic,

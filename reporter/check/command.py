@@ -19,14 +19,20 @@ from reporter.check.results import CheckSummary
 from reporter.check.shards import merge
 from reporter.core.atomic import write_atomically
 from reporter.core.errors import UsageError
-from reporter.core.settings import Options
+from reporter.core.settings import InterpreterOptions, ProcessOptions, TalkOptions
 from reporter.environments.selection import Selection
 from reporter.publish.rerendering import update_checks
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
 
 
-def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
+def run(
+    asked: CheckArguments,
+    usual: InterpreterOptions,
+    processes: ProcessOptions,
+    talk: TalkOptions,
+    user: Prompt,
+) -> CheckSummary:
     """Check, or put shards together, write the files that were asked for, and tell issues what is
     news. Raises BugreportError.
     """
@@ -40,14 +46,14 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
     else:
         request = CheckRequest(
             repros=asked.repros,
-            selection=Selection(asked.torch, asked.python, asked.index, asked.backend),
+            selection=Selection(asked.torch, asked.python, asked.index, asked.backend, usual=usual),
             all=asked.all,
             mode=asked,
             shard=_shard(asked.shard),
             trust=asked.trust,
             user=user,
         )
-        checked = check(request, options, _engine(asked, options))
+        checked = check(request, processes, talk, _engine(asked, processes))
     _write(asked, checked)
 
     notes = (*checked.notes, *update_checks(asked.repros))
@@ -102,12 +108,12 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return number, count
 
 
-def _engine(asked: CheckArguments, options: Options) -> Engine | None:
+def _engine(asked: CheckArguments, processes: ProcessOptions) -> Engine | None:
     """The engine that was named; None is this machine's."""
     if asked.scheduler is None:
         return None
 
-    return Cluster(asked.scheduler, options)
+    return Cluster(asked.scheduler, processes)
 
 
 def _refuse_unwritable(path: Path | None) -> None:

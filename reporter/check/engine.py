@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 from reporter.check.work import CheckResult, Task, TaskRunner
-from reporter.core.settings import WorkOptions
+from reporter.core.settings import ProcessOptions
 
 Keep = Callable[[CheckResult], None]
 
@@ -52,7 +52,7 @@ class LocalEngine:
 
 
 @contextlib.contextmanager
-def open_local(options: WorkOptions, say: Callable[[str], None]) -> Iterator[LocalEngine]:
+def open_local(options: ProcessOptions, say: Callable[[str], None]) -> Iterator[LocalEngine]:
     """The engine of this machine, with its cache and workers of its own."""
     with TaskRunner.make_local(options.jobs, options.memory, options.workers, say) as runner:
         yield LocalEngine(runner, options.jobs)

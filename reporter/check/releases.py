@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reporter.check.check import CheckRequest, check
 from reporter.core.errors import BugreportError
-from reporter.core.settings import Options
+from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.environments.environments import Environments, find_cache_folder
 from reporter.environments.release import strip_local_part
 from reporter.environments.selection import Selection
@@ -23,32 +23,34 @@ from reporter.report.sections import load_report
 NOWHERE = "none"
 
 
-def try_releases(result: RunResult, options: Options) -> RunResult:
+def try_releases(
+    result: RunResult, releases: tuple[str, ...], work: WorkOptions, talk: TalkOptions
+) -> RunResult:
     """The result of `create`, with what its repro does on other releases.
 
-    Those of `options.releases` are installed where that is needed; without any it is tried in the
-    environments that are cached. Nothing is downloaded unasked.
+    The `releases` are installed where that is needed; without any it is tried in the environments
+    that are cached. Nothing is downloaded unasked.
     """
-    is_in_a_hurry = options.quick or options.budget > 0 and not options.releases
-    if result.folder is None or is_in_a_hurry or options.releases == (NOWHERE,):
+    is_in_a_hurry = work.quick or work.budget > 0 and not releases
+    if result.folder is None or is_in_a_hurry or releases == (NOWHERE,):
         return result
-    selection = _selection(result.report.torch, options)
+    selection = _selection(result.report.torch, releases)
     if selection is None:
         return result
     request = CheckRequest((str(result.folder),), selection)
     return add_releases(
         result,
         result.folder,
-        lambda: check(request, options).summary_lines(),
+        lambda: check(request, work, talk).summary_lines(),
         "the other releases were not tried",
     )
 
 
-def list_installed_ahead(options: Options) -> tuple[str, ...]:
-    """The words of `--releases` whose releases `try_releases` will ask for, come what may; they can
-    be installed while the report is made.
+def list_installed_ahead(releases: tuple[str, ...], work: WorkOptions) -> tuple[str, ...]:
+    """Those of the `releases` that `try_releases` will ask for, come what may; they can be
+    installed while the report is made.
     """
-    return () if options.quick or options.releases == (NOWHERE,) else options.releases
+    return () if work.quick or releases == (NOWHERE,) else releases
 
 
 def add_releases(
@@ -69,9 +71,9 @@ def add_releases(
     return replace(result, report=report, lines=(*result.lines, *note))
 
 
-def _selection(own: str, options: Options) -> Selection | None:
-    if options.releases:
-        return Selection(torch=options.releases)
+def _selection(own: str, releases: tuple[str, ...]) -> Selection | None:
+    if releases:
+        return Selection(torch=releases)
     cached = [item for item in Environments(find_cache_folder()).list_all() if item.is_whole]
     others = tuple(
         item.release for item in cached if strip_local_part(item.torch) != strip_local_part(own)

@@ -161,8 +161,8 @@ class ProgramOptions(InterpreterOptions):
 
 
 @dataclass(frozen=True)
-class WorkOptions:
-    """How much may be done at once and for how long: `timeout` in seconds, `memory` in GiB."""
+class ProcessOptions:
+    """What the processes of candidates may take: `timeout` in seconds, `memory` in GiB."""
 
     jobs: int = _option(
         _usable_cpus,
@@ -197,6 +197,12 @@ class WorkOptions:
             "  [default: fork, on macOS spawn]"
         ),
     )
+
+
+@dataclass(frozen=True)
+class WorkOptions(ProcessOptions):
+    """How much is done for a report, and for how long."""
+
     seed: int = _option(
         0,
         setting_readers.read_seed,

@@ -12,27 +12,24 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from reporter.core.errors import BugreportError
-from reporter.core.settings import InterpreterOptions
 from reporter.environments.environments import Environments, find_cache_folder
 from reporter.environments.selection import Selection, select_releases
 from reporter.execution import launch
 
 
-def install(texts: Sequence[str], options: InterpreterOptions) -> None:
+def install(texts: Sequence[str]) -> None:
     """Makes the environments that `--releases` asks for, as far as they can be made."""
     environments = Environments(find_cache_folder())
     for text in texts:
         # whoever needs the release asks for it again, and says what is wrong
         with contextlib.suppress(BugreportError, OSError):
-            for release in select_releases(Selection(torch=(text,)), options):
+            for release in select_releases(Selection(torch=(text,))):
                 environments.provide(release)
 
 
 @contextlib.contextmanager
 def install_in_background(
-    texts: Sequence[str],
-    options: InterpreterOptions,
-    work: Callable[[Sequence[str], InterpreterOptions], None] = install,
+    texts: Sequence[str], work: Callable[[Sequence[str]], None] = install
 ) -> Iterator[None]:
     """Runs `work` on the words of `--releases` within; what it has not installed by the end of
     that is given up. Without words nothing is started.
@@ -41,7 +38,7 @@ def install_in_background(
         yield
         return
     process = multiprocessing.get_context("spawn").Process(
-        target=_lead_group, args=(work, tuple(texts), options), daemon=True
+        target=_lead_group, args=(work, tuple(texts)), daemon=True
     )
     process.start()
     try:
@@ -53,11 +50,7 @@ def install_in_background(
         process.join()
 
 
-def _lead_group(
-    work: Callable[[Sequence[str], InterpreterOptions], None],
-    texts: Sequence[str],
-    options: InterpreterOptions,
-) -> None:
+def _lead_group(work: Callable[[Sequence[str]], None], texts: Sequence[str]) -> None:
     """`work` in a process group of its own, which Ctrl-C does not reach before we end it."""
     os.setsid()
-    work(texts, options)
+    work(texts)

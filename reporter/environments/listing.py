@@ -11,7 +11,7 @@ from typing import NoReturn
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import open_progress
-from reporter.core.settings import Options
+from reporter.core.settings import TalkOptions
 from reporter.environments.environments import (
     IN_USE,
     CachedEnvironment,
@@ -82,7 +82,7 @@ def list_offers(index: str | None) -> EnvironmentListing:
 
 
 def add(
-    texts: Sequence[str], index: str | None, backend: str | None, options: Options
+    texts: Sequence[str], index: str | None, backend: str | None, talk: TalkOptions
 ) -> EnvironmentListing:
     """Make environments, all that can be made. Exit code 125 if one of them cannot.
 
@@ -91,11 +91,9 @@ def add(
     if not texts:
         raise UsageError("nothing to add; name a release, as in `bugreport releases add 2.6.0`")
     lines, rows, code = [], [], 0
-    with open_progress(options) as progress:
+    with open_progress(talk) as progress:
         environments = Environments(find_cache_folder(), progress.note)
-        for release in select_releases(
-            Selection(torch=tuple(texts), index=index, backend=backend), options
-        ):
+        for release in select_releases(Selection(torch=tuple(texts), index=index, backend=backend)):
             try:
                 environment = environments.provide(release)
             except CannotJudgeError as error:
@@ -116,16 +114,16 @@ def add(
     return EnvironmentListing(tuple(lines), {"added": rows}, code)
 
 
-def provide_interpreters(texts: Sequence[str], options: Options) -> list[Path]:
+def provide_interpreters(texts: Sequence[str], talk: TalkOptions) -> list[Path]:
     """The interpreters of releases, installed if need be.
 
     Raises UsageError, and CannotJudgeError for the first that there is none of.
     """
     if not texts:
         return []
-    with open_progress(options) as progress:
+    with open_progress(talk) as progress:
         environments = Environments(find_cache_folder(), progress.note)
-        found = select_releases(Selection(torch=tuple(texts)), options)
+        found = select_releases(Selection(torch=tuple(texts)))
         return [environments.provide(release).python for release in found]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reporter.core.errors import CannotJudgeError
@@ -15,7 +15,8 @@ from reporter.execution import interpreter
 @dataclass(frozen=True)
 class Selection:
     """Where to check, as the command line says it: `--torch`, `--python`, `--index` and
-    `--torch-backend`; `releases` are known already.
+    `--torch-backend`; `releases` are known already. Where none of them says it, it is in the
+    `usual` interpreter, that of the other commands.
     """
 
     torch: tuple[str, ...] = ()
@@ -23,12 +24,11 @@ class Selection:
     index: str | None = None
     backend: str | None = None
     releases: tuple[Release, ...] = ()
+    usual: InterpreterOptions = field(default_factory=InterpreterOptions)
 
 
-def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[Release, ...]:
-    """The places of a selection; without any it is the interpreter that the other commands would
-    use. Raises UsageError.
-    """
+def select_releases(selection: Selection) -> tuple[Release, ...]:
+    """The places of a selection. Raises UsageError."""
     found = {release.label: release for release in selection.releases}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):
@@ -37,10 +37,10 @@ def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[
             release = parse(text, selection.index, selection.backend)
         found.setdefault(release.label, release)
     for given in selection.python:
-        python = interpreter.find(replace(options, python=_path(given)))
+        python = interpreter.find(replace(selection.usual, python=_path(given)))
         found.setdefault(str(python), build_interpreter_release(python))
     if not found:
-        python = interpreter.find(options)
+        python = interpreter.find(selection.usual)
         found[str(python)] = build_interpreter_release(python)
     return tuple(found.values())
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reporter.core.kinds import Backend
-from reporter.core.settings import WorkOptions
+from reporter.core.settings import ProcessOptions
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.fresh_runs import FreshRuns
@@ -27,7 +27,7 @@ class WorkerSet:
 
     def __init__(
         self,
-        options: WorkOptions,
+        options: ProcessOptions,
         python: Path,
         folder: Path,
         others: Sequence[interpreter.InterpreterInfo] = (),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from reporter.core.settings import InterpreterOptions, WorkOptions
+from reporter.core.settings import InterpreterOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.tracker.repository import Repository
@@ -55,31 +55,22 @@ class MessageSink(Protocol):
 
 @dataclass(frozen=True)
 class TriageRequest:
-    """How to triage: the interpreters, whether to reduce as well, and whether to do without the
-    sandbox.
-    """
+    """How to triage: what each run may take, the interpreters, and whether to reduce as well."""
 
-    options: WorkOptions
+    limits: RunLimits
     interpreters: tuple[InterpreterInfo, ...]
     quick: bool = False
-    trust: bool = False
     runs: int = 3
-
-    @property
-    def limits(self) -> RunLimits:
-        """What each run may take."""
-        options = self.options
-        return RunLimits(options.timeout, options.memory, options.jobs, self.trust)
 
 
 def probe_interpreters(
-    options: InterpreterOptions, pythons: Sequence[Path]
+    usual: InterpreterOptions, pythons: Sequence[Path]
 ) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --python, each asked; without any the one that other commands take.
 
     Raises UsageError.
     """
-    chosen = [replace(options, python=path) for path in pythons] or [options]
+    chosen = [replace(usual, python=path) for path in pythons] or [usual]
     found: dict[str, InterpreterInfo] = {}
     for each in chosen:
         info = interpreter.probe(interpreter.find(each))
@@ -120,7 +111,7 @@ def triage(
         repro=found,
         runs=tuple(runs),
         judged=judged,
-        contained=not wanted.trust,
+        contained=not wanted.limits.trust,
         control=control,
     )
     if lacking is not None and status != Status.REPRODUCES:
@@ -198,7 +189,7 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
 def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
     needed = find_devices(repro.text)
-    has = wanted.trust and any(info.has_cuda for info in wanted.interpreters)
+    has = wanted.limits.trust and any(info.has_cuda for info in wanted.interpreters)
     if needed and not (has and needed == ("cuda",)):
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"

@@ -75,7 +75,7 @@ def search(
     Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as
     `TrackerSession.explain_failures`.
     """
-    if not wanted.trust:
+    if not wanted.limits.trust:
         bubblewrap.find_bwrap()
     words = f"repo:{repository.full_name} is:issue {query}"
     with session.explain_failures(f"search {repository}"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.settings import Options
+from reporter.core.settings import InterpreterOptions, ProcessOptions, TalkOptions
 from reporter.environments.listing import provide_interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
@@ -14,6 +16,7 @@ from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import parse_repository, resolve_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.arguments import TriageArguments
+from reporter.triage.attempt import RunLimits
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
 from reporter.triage.posting import post
 from reporter.triage.reading.extract import Refusal, Repro, extract
@@ -22,7 +25,14 @@ from reporter.triage.result import Triage
 from reporter.triage.search import TriagedSearch, search
 
 
-def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | TriagedSearch:
+def serve(
+    asked: TriageArguments,
+    repo: str | None,
+    usual: InterpreterOptions,
+    processes: ProcessOptions,
+    talk: TalkOptions,
+    user: Prompt,
+) -> Triage | TriagedSearch:
     """Triages one issue or many.
 
     Raises:
@@ -30,33 +40,73 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Tr
         CannotJudgeError: there is no sandbox, and --trust was not given.
         TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
     """
-    _check(options, asked)
-    if asked.search is not None:
-        assert options.repo is not None
-        repository = parse_repository(options.repo)
-        wanted = TriageRequest(
-            options, _interpreters(options, asked), True, asked.trust, asked.runs
-        )
+    _check(asked, repo)
+    service = _TriageService(
+        asked,
+        repo,
+        lambda: _interpreters(asked, usual, talk),
+        RunLimits(processes.timeout, processes.memory, processes.jobs, asked.trust),
+        user,
+    )
+    return service.search() if asked.search is not None else service.judge()
+
+
+@dataclass(frozen=True)
+class _TriageService:
+    """One command `triage`: what was asked for, how the interpreters are found where a program is
+    to run, what each run may take, and who is told and asked.
+    """
+
+    asked: TriageArguments
+    repo: str | None
+    find_interpreters: Callable[[], tuple[InterpreterInfo, ...]]
+    limits: RunLimits
+    user: Prompt
+
+    def search(self) -> TriagedSearch:
+        """What a search finds."""
+        asked = self.asked
+        assert asked.search is not None and self.repo is not None
+        repository = parse_repository(self.repo)
+        wanted = TriageRequest(self.limits, self.find_interpreters(), True, asked.runs)
         with TrackerSession(repository.host, token_needed=False) as session:
-            return search(session, repository, asked.search, asked.limit, wanted, user)
-    assert asked.issue is not None
-    address = resolve_issue(asked.issue)
-    if address is None:
-        thread = _read(asked.issue)
-        return _judge(options, asked, thread, user, None)
-    with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
-        thread = fetch(session, address)
-        result = _judge(options, asked, thread, user, session)
-        return post(result, session, user) if asked.comment else result
+            return search(session, repository, asked.search, asked.limit, wanted, self.user)
+
+    def judge(self) -> Triage:
+        """The issue that was given, on a tracker or as a text."""
+        assert self.asked.issue is not None
+        address = resolve_issue(self.asked.issue)
+        if address is None:
+            return self._judge(_read(self.asked.issue), None)
+        comments = self.asked.comment
+        with TrackerSession(address.repository.host, token_needed=comments) as session:
+            result = self._judge(fetch(session, address), session)
+            return post(result, session, self.user) if comments else result
+
+    def _judge(self, thread: Thread, session: TrackerSession | None) -> Triage:
+        """One issue; its code is shown before it runs without a sandbox."""
+        found = extract(thread)
+        # an issue without code is answered anywhere, also where nothing can run
+        if isinstance(found, Refusal):
+            infos: tuple[InterpreterInfo, ...] = ()
+        else:
+            show(found, self.user) if self.limits.trust else bubblewrap.find_bwrap()
+            infos = self.find_interpreters()
+        wanted = TriageRequest(self.limits, infos, self.asked.quick, self.asked.runs)
+        repository = parse_repository(self.repo) if self.repo is not None else None
+        if session is None and repository is not None:
+            with TrackerSession(repository.host, token_needed=False) as opened:
+                return triage(thread, wanted, self.user, opened, repository)
+        return triage(thread, wanted, self.user, session, repository)
 
 
-def _check(options: Options, asked: TriageArguments) -> None:
+def _check(asked: TriageArguments, repo: str | None) -> None:
     if (asked.issue is None) == (asked.search is None):
         raise UsageError(
             "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY"
             " with -R"
         )
-    if asked.search is not None and options.repo is None:
+    if asked.search is not None and repo is None:
         raise UsageError("--search needs to know where; give -R OWNER/REPO")
     if asked.search is not None and asked.comment:
         raise UsageError("--comment posts on one issue; leave it out, or give the issue")
@@ -66,42 +116,21 @@ def _check(options: Options, asked: TriageArguments) -> None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
-def _interpreters(options: Options, asked: TriageArguments) -> tuple[InterpreterInfo, ...]:
+def _interpreters(
+    asked: TriageArguments, usual: InterpreterOptions, talk: TalkOptions
+) -> tuple[InterpreterInfo, ...]:
     """Where the repro runs: the interpreters of --python, and releases that are installed for it.
 
     Raises UsageError, CannotJudgeError.
     """
-    installed = provide_interpreters(asked.torch, options)
-    return probe_interpreters(options, [*asked.pythons, *installed])
+    installed = provide_interpreters(asked.torch, talk)
+    return probe_interpreters(usual, [*asked.pythons, *installed])
 
 
 def _read(issue: str) -> Thread:
     if issue == "-":
         return read_text(sys.stdin.buffer.read(LARGEST + 1), "stdin")
     return read_file(Path(issue))
-
-
-def _judge(
-    options: Options,
-    asked: TriageArguments,
-    thread: Thread,
-    user: Prompt,
-    session: TrackerSession | None,
-) -> Triage:
-    """One issue; its code is shown before it runs without a sandbox."""
-    found = extract(thread)
-    # an issue without code is answered anywhere, also where nothing can run
-    if isinstance(found, Refusal):
-        infos: tuple[InterpreterInfo, ...] = ()
-    else:
-        show(found, user) if asked.trust else bubblewrap.find_bwrap()
-        infos = _interpreters(options, asked)
-    wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
-    repository = parse_repository(options.repo) if options.repo is not None else None
-    if session is None and repository is not None:
-        with TrackerSession(repository.host, token_needed=False) as opened:
-            return triage(thread, wanted, user, opened, repository)
-    return triage(thread, wanted, user, session, repository)
 
 
 def show(found: Repro, user: Prompt) -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from reporter.check.check import CheckRequest, check
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.selection import Selection
 from reporter.sandbox.watch import measure_usage
 from tests.support import interpreter
@@ -35,9 +35,8 @@ def test_an_issue_is_fetched_and_its_program_stays_in_the_sandbox(
     tracker.add_issue("It fails too", "No code at all.")
     names = ("pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/2")
     selection = Selection(python=(str(interpreter.COLD),))
-    found = check(
-        CheckRequest(names, selection, user=RecordedPrompt()), Options(no_input=True, jobs=1)
-    )
+    request = CheckRequest(names, selection, user=RecordedPrompt())
+    found = check(request, ProcessOptions(jobs=1), TalkOptions(no_input=True))
     assert [row.outcome for row in found.results] == ["reproduces", "cannot_judge"]
     assert found.results[0].detail == "SystemError: False"  # it did not see our files
     assert found.results[1].detail.startswith("no repro found")

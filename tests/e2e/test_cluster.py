@@ -22,7 +22,7 @@ from reporter.check.cluster import Cluster
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions
 from reporter.environments.release import build_interpreter_release
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE, until
@@ -131,7 +131,7 @@ def test_a_lost_worker_costs_nothing(dask: Dask, tmp_path: Path) -> None:
     lost, _ = dask.worker(), dask.worker()
     dask.has_workers(2)
     work, found = tasks(tmp_path, 30), list[CheckResult]()
-    Cluster(dask.address, Options()).run(work, collect(found, lost.kill, 10))
+    Cluster(dask.address, ProcessOptions()).run(work, collect(found, lost.kill, 10))
     assert_complete(found, work)
 
 
@@ -146,7 +146,7 @@ def test_a_scheduler_that_comes_back_is_gone_on_with(dask: Dask, tmp_path: Path)
         dask.worker()
 
     work, found = tasks(tmp_path, 12), list[CheckResult]()
-    Cluster(dask.address, Options()).run(work, collect(found, restart, 4))
+    Cluster(dask.address, ProcessOptions()).run(work, collect(found, restart, 4))
     assert_complete(found, work)
 
 
@@ -163,7 +163,9 @@ def test_a_scheduler_that_stays_away_is_said_and_the_results_are_kept(
         clock.runs = True
 
     with pytest.raises(CannotJudgeError, match=r"does not answer.*same command again"):
-        Cluster(dask.address, Options(), patience=5, clock=clock).run(work, collect(found, kill, 4))
+        Cluster(dask.address, ProcessOptions(), patience=5, clock=clock).run(
+            work, collect(found, kill, 4)
+        )
     assert 4 <= len({check.cell for check in found}) == len(found) < 12
 
 
@@ -179,7 +181,9 @@ def test_a_worker_that_hangs_does_not_hold_up_the_rest(dask: Dask, tmp_path: Pat
         os.kill(first.pid, signal.SIGSTOP)  # it holds its task and says nothing any more
 
     try:
-        Cluster(dask.address, Options(), slow=5, clock=clock).run(work, collect(found, stop, 3))
+        Cluster(dask.address, ProcessOptions(), slow=5, clock=clock).run(
+            work, collect(found, stop, 3)
+        )
     finally:
         os.kill(first.pid, signal.SIGCONT)
     assert second.poll() is None and clock.runs
@@ -188,4 +192,6 @@ def test_a_worker_that_hangs_does_not_hold_up_the_rest(dask: Dask, tmp_path: Pat
 
 def test_nobody_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(CannotJudgeError, match="does not answer"):
-        Cluster("tcp://127.0.0.1:9", Options(), patience=1).run(tasks(tmp_path, 1), lambda _: None)
+        Cluster("tcp://127.0.0.1:9", ProcessOptions(), patience=1).run(
+            tasks(tmp_path, 1), lambda _: None
+        )

@@ -64,14 +64,15 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     tracker.add_issue("compile: half the code", HALF)
     tracker.add_issue("[Feature request]: compile faster", NO_CODE)
     asked = TriageArguments(search="compile", limit=10, pythons=(interpreter.COLD,))
-    options = Options(repo="pytorch/pytorch", no_input=True)
-    first = serve(options, asked, RecordedPrompt())
+    options = Options(no_input=True)
+    given = (asked, "pytorch/pytorch", options, options, options)
+    first = serve(*given, RecordedPrompt())
     assert isinstance(first, TriagedSearch) and first.exit_code == 0
     kinds = [document["refusal"]["kind"] for document in first.documents]
     assert kinds == ["no_code", "not_self_contained", "no_bug_report"]
     assert first.summary_lines()[-1] == "3 issues: 3 not_actionable"
     read = tracker.count("issues/get")
-    second = serve(options, asked, RecordedPrompt())
+    second = serve(*given, RecordedPrompt())
     assert isinstance(second, TriagedSearch) and second.documents == first.documents
     assert tracker.count("issues/get") == read
 
@@ -125,7 +126,8 @@ def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> Non
     )
     tracker.add_issue("torch.compile raises AttributeError", "AttributeError: no attribute 'y'")
     asked = TriageArguments("pytorch/pytorch#1", (interpreter.COLD,), quick=True, comment=True)
-    result = serve(Options(no_input=True), asked, RecordedPrompt(["y"]))
+    options = Options(no_input=True)
+    result = serve(asked, None, options, options, options, RecordedPrompt(["y"]))
     assert isinstance(result, Triage) and result.status == "reproduces"
     assert result.duplicates and result.duplicates[0].number == 2, result
     assert "the error message" in result.duplicates[0].reasons

@@ -25,7 +25,7 @@ from reporter.check.plan import Plan
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.progress import PlainProgress
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.release import Release, parse
@@ -142,7 +142,7 @@ def _bisect(log: str, stop: str, repro: str) -> Any:
     index.fetch_offers = lambda place=None: offers  # type: ignore[assignment]
     asked = BisectArguments(repro, "2.39.0", "2.0.0", find_fix=True)
     engine = Noting(Path(log), fixed_late, int(stop))
-    return bisect(asked, Options(jobs=1, no_input=True), engine).to_json()
+    return bisect(asked, ProcessOptions(jobs=1), TalkOptions(no_input=True), engine).to_json()
 
 
 def _install(cache: str, _: str, wheel: str) -> int:

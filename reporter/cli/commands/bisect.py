@@ -20,6 +20,6 @@ def command(options: Options, asked: BisectArguments) -> int:
         from reporter.bisect.bisect import bisect
         from reporter.cli.prompt import Terminal
 
-        return bisect(asked, options, user=Terminal(options))
+        return bisect(asked, processes=options, talk=options, user=Terminal(options))
 
     return shell.finish(options, work)

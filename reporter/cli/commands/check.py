@@ -24,6 +24,6 @@ def command(options: Options, asked: CheckArguments) -> int:
         from reporter.check.command import run
         from reporter.cli.prompt import Terminal
 
-        return run(asked, options, Terminal(options))
+        return run(asked, usual=options, processes=options, talk=options, user=Terminal(options))
 
     return shell.finish(options, work)

@@ -25,8 +25,11 @@ def command(options: Options) -> int:
         from reporter.environments.background_install import install_in_background
         from reporter.pipeline.create import create
 
-        with install_in_background(list_installed_ahead(options), options):
+        with install_in_background(list_installed_ahead(options.releases, options)):
             created = create(options)
-            return name_releases_of_change(try_releases(created, options), options)
+            result = try_releases(created, options.releases, work=options, talk=options)
+            if options.bisect:
+                return name_releases_of_change(result, processes=options, talk=options)
+            return result
 
     return shell.finish(options, chain(options, work))

@@ -21,6 +21,13 @@ def command(options: Options, asked: TriageArguments) -> int:
         from reporter.cli.prompt import Terminal
         from reporter.triage.service import serve
 
-        return serve(options, asked, Terminal(options))
+        return serve(
+            asked,
+            options.repo,
+            usual=options,
+            processes=options,
+            talk=options,
+            user=Terminal(options),
+        )
 
     return shell.finish(options, work)

@@ -21,7 +21,7 @@ from reporter.bisect.bisect import (
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from tests.support.checking import result
 
@@ -62,7 +62,7 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     def run(outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: Any) -> BisectResult:
         engine = outcome if isinstance(outcome, Engine) else Engine(outcome)
         asked = BisectArguments(str(repro), **wanted)
-        return bisect(asked, Options(jobs=jobs, no_input=True, cwd=tmp_path), engine)
+        return bisect(asked, ProcessOptions(jobs=jobs), TalkOptions(no_input=True), engine)
 
     return run
 

@@ -11,7 +11,7 @@ import pytest
 from reporter.bisect.of_report import name_releases_of_change
 from reporter.check.engine import Keep
 from reporter.check.work import Task
-from reporter.core.settings import Options
+from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from reporter.publish.rerendering import build_rerender_files
 from reporter.publish.result import RunResult
@@ -84,18 +84,10 @@ def test_the_neighbours_of_the_change_are_in_the_issue_with_their_commits(
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store.sqlite3"))
     monkeypatch.setattr(index, "fetch_offers", lambda place=None: FINALS)
     before = created(tmp_path / "report", rows)
-    options = Options(jobs=1, no_input=True, cwd=tmp_path, bisect=True)
-    after = name_releases_of_change(before, options, engine)
+    processes, talk = ProcessOptions(jobs=1), TalkOptions(no_input=True)
+    after = name_releases_of_change(before, processes, talk, engine)
     assert engine.asked[:2] == ends
     text = (tmp_path / "report" / "issue.md").read_text("utf-8")
     assert says in text and "(commit 2" in text and "c0ffee" in text
     commits = {row.torch: row.git for row in after.report.releases or ()}
     assert set(engine.asked) <= set(commits) and all(commits[name] for name in engine.asked)
-
-
-def test_without_the_option_nothing_is_asked(tmp_path: Path) -> None:
-    engine = Engine(0, 99)
-    before = created(tmp_path / "report", {})
-    options = Options(jobs=1, no_input=True, cwd=tmp_path)
-    assert name_releases_of_change(before, options, engine) is before
-    assert engine.asked == []

@@ -42,7 +42,7 @@ def created(monkeypatch: pytest.MonkeyPatch, report: Path) -> list[Options]:
 
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=create)
-    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, options: result)
+    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, *_, **__: result)
     monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return seen
 

@@ -47,7 +47,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     fake = FakeWork()
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=fake.create, diagnose=fake.create)
-    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, options: result)
+    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, *_, **__: result)
     monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return fake
 
@@ -110,6 +110,22 @@ def test_every_option_of_create_arrives(work: FakeWork, tmp_path: Path) -> None:
         workers="spawn",
         differs_from=(Path("/y/python"), Path("/z")),
     )
+
+
+def test_the_releases_of_the_change_are_looked_for_where_that_was_asked_for(
+    work: FakeWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def note(result: FakeWork, **_: object) -> FakeWork:
+        asked.append(result)
+        return result
+
+    monkeypatch.setattr("reporter.bisect.of_report.name_releases_of_change", note)
+    run(["create", "train.py"])
+    assert asked == []
+    run(["create", "--bisect", "train.py"])
+    assert asked == [work]
 
 
 def test_a_switch_of_the_environment_can_be_switched_off(

@@ -8,19 +8,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from reporter.core.settings import InterpreterOptions
 from reporter.environments.background_install import install_in_background
 
 
-def _note(texts: Sequence[str], options: InterpreterOptions) -> None:
-    (options.cwd / "noted").write_text(" ".join(texts))
+def _note(texts: Sequence[str]) -> None:
+    (Path(texts[0]) / "noted").write_text(" ".join(texts[1:]))
 
 
-def _start_installer(texts: Sequence[str], options: InterpreterOptions) -> None:
-    installer = subprocess.Popen(["sleep", texts[0]])
-    part = options.cwd / "part"
+def _start_installer(texts: Sequence[str]) -> None:
+    installer = subprocess.Popen(["sleep", "600"])
+    part = Path(texts[0]) / "part"
     part.write_text(str(installer.pid))
-    part.rename(options.cwd / "pid")
+    part.rename(part.with_name("pid"))
     installer.wait()
 
 
@@ -39,12 +38,12 @@ def _is_alive(pid: int) -> bool:
 
 
 def test_the_releases_are_installed_meanwhile(tmp_path: Path) -> None:
-    with install_in_background(("2.6.0", "latest"), InterpreterOptions(cwd=tmp_path), _note):
+    with install_in_background((str(tmp_path), "2.6.0", "latest"), _note):
         assert _wait_for(tmp_path / "noted") == "2.6.0 latest"
 
 
 def test_what_is_not_installed_by_the_end_is_given_up_with_its_installer(tmp_path: Path) -> None:
-    with install_in_background(("600",), InterpreterOptions(cwd=tmp_path), _start_installer):
+    with install_in_background((str(tmp_path),), _start_installer):
         pid = int(_wait_for(tmp_path / "pid"))
         assert _is_alive(pid) and os.getpgid(pid) != os.getpgid(0)
     while _is_alive(pid):
@@ -52,6 +51,6 @@ def test_what_is_not_installed_by_the_end_is_given_up_with_its_installer(tmp_pat
 
 
 def test_nothing_is_started_where_nothing_is_asked(tmp_path: Path) -> None:
-    with install_in_background((), InterpreterOptions(cwd=tmp_path), _note):
+    with install_in_background((), _note):
         pass
     assert not (tmp_path / "noted").exists()

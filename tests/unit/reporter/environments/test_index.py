@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.settings import Options
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.release import Release
@@ -79,7 +78,7 @@ def test_words_are_looked_up(word: str, version: str, served: tuple[str, list[st
 
 def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
     selection = Selection(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
-    nightly, other = select_releases(selection, Options())
+    nightly, other = select_releases(selection)
     assert other.version == "2.6.0" and nightly.label == "nightly"
     with pytest.raises(CannotJudgeError, match="cannot be read"):
         Environments(tmp_path).provide(nightly)

@@ -22,7 +22,8 @@ HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(
 
 
 def one(issue: str, user: RecordedPrompt, **more: Any) -> Triage:
-    result = serve(Options(no_input=True), TriageArguments(issue, **more), user)
+    options = Options(no_input=True)
+    result = serve(TriageArguments(issue, **more), None, options, options, options, user)
     assert isinstance(result, Triage)
     return result
 
