@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reporter.core import setting_readers
-from reporter.core.plain import ProgramAccount
+from reporter.core.program_account import ProgramAccount
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
     from collectors.protocol import Isolation

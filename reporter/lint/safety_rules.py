@@ -1,5 +1,5 @@
 """The receiving side runs a repro unread, so it refuses to run what looks unsafe: all of the list
-in `reporter.core.safety`.
+in `reporter.lint.safety_list`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from reporter.core.safety import TABLE, find_unsafe_statements
 from reporter.lint.rule import Hit, Rule
+from reporter.lint.safety_list import TABLE, find_unsafe_statements
 from reporter.lint.subject import LintSubject
 
 #: Names of the types of NumPy's scalars.

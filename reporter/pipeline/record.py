@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from reporter.core.kinds import Backend
-from reporter.core.plain import ProgramAccount
+from reporter.core.program_account import ProgramAccount
 from reporter.core.progress import Progress
 from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.diagnose.eager_faults import (

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.plain import Json, ProgramAccount
+from reporter.core.plain import Json
+from reporter.core.program_account import ProgramAccount
 from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import IN_PROGRESS, name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo

@@ -1,6 +1,6 @@
 """What a reader would want to know before running a stranger's program, told with the line.
 
-A flag is a warning, not a wall. Whatever the list (`reporter.core.safety`) misses runs in the
+A flag is a warning, not a wall. Whatever the list (`reporter.lint.safety_list`) misses runs in the
 sandbox like everything else, so being complete is not what it is for.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reporter.core.safety import UnsafeKind, find_unsafe_statements
+from reporter.lint.safety_list import UnsafeKind, find_unsafe_statements
 
 
 @dataclass(frozen=True)

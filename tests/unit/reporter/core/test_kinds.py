@@ -18,7 +18,7 @@ from collectors import protocol
 from collectors.protocol import CallOutcome, KernelOutcome, LostAnswer, Property, TensorRole
 from reporter.bisect.narrowing import Change
 from reporter.check import issue_subject, results
-from reporter.core import kinds, safety
+from reporter.core import kinds
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import (
@@ -34,6 +34,7 @@ from reporter.core.kinds import (
 )
 from reporter.diagnose import explain, judge
 from reporter.diagnose.details.culprit import BACKENDS
+from reporter.lint import safety_list
 from reporter.recording import findings
 from reporter.report import labels
 from reporter.triage import result, sentences
@@ -109,7 +110,7 @@ def test_every_member_has_its_row() -> None:
     assert set(findings.ORDER) == set(Symptom)
     assert set(results.WORDS) == set(results.SHORT) == set(CheckOutcome)
     assert set(result.WORDS) == set(issue_subject.OUTCOMES) == set(Status)
-    assert set(safety.TABLE) == set(get_args(safety.UnsafeKind))
+    assert set(safety_list.TABLE) == set(get_args(safety_list.UnsafeKind))
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.core.kinds import Kind, Layer
-from reporter.core.plain import ProgramAccount
+from reporter.core.program_account import ProgramAccount
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import decide
 from reporter.triage.reading.extract import Refusal, Repro

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.core.safety import TABLE, find_unsafe_statements
+from reporter.lint.safety_list import TABLE, find_unsafe_statements
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.reading.blocks import Block, parse_blocks
 from reporter.triage.reading.code import parse_program
