@@ -26,7 +26,7 @@ from reporter.check.result_sink import StoredResultSink
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index

@@ -21,7 +21,7 @@ from reporter.check.notifications import (
 )
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.publish.leak_check import refuse_if_private
 from reporter.store.database import find_store_path, open_store
 from reporter.store.locks import lock, name_lock_file

@@ -14,8 +14,8 @@ from msgspec import UNSET
 import templates
 from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
+from reporter.core.json_values import Json
 from reporter.core.kinds import CheckOutcome
-from reporter.core.plain import Json
 from reporter.report.sections import (
     CHECK_VERSION,
     ChangeRow,

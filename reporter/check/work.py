@@ -25,8 +25,8 @@ from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
+from reporter.core.json_values import Json
 from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, find_cache_folder
 from reporter.environments.release import Release, strip_local_part

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reporter.cli import shell
 from reporter.core.errors import BugreportError, Interruption, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.settings import Options, list_settings
 
 _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from collectors.protocol import BisectCount, Failure, FailureFrame
+from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome
-from reporter.core.plain import Json
 
 #: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
 _NO_MEMORY = re.compile(

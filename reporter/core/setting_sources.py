@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reporter.core import setting_readers
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.settings import Options, list_settings
 
 ENVIRONMENT_PREFIX = "BUGREPORT_"

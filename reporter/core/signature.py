@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from collectors.protocol import Property
+from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
-from reporter.core.plain import Json
 
 VERSION = 1
 #: A wrong value must stay this many times farther from float64 than eager is, or it is rounding

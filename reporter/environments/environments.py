@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from reporter.core.atomic import write_atomically
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.environments import index, pythons
 from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, strip_local_part

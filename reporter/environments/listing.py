@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import TalkOptions
 from reporter.environments.environments import (

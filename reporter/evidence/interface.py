@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from collectors.protocol import ToolFinding
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
 MOST_BYTES = 64 << 20

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.report.public_values import read_public_commit, read_public_version
 
 #: Characters that a trace has at most; whole records are left out from the end.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.settings import FolderOptions, InterpreterOptions, ProgramOptions
 from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_tokens

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.lint import code_rules, safety_rules, text_rules
 from reporter.lint.rule import Rule
 from reporter.lint.subject import LintSubject

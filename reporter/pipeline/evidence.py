@@ -9,7 +9,7 @@ from pathlib import Path
 
 from collectors.protocol import EvidenceOptions
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, collect_call_evidence

@@ -17,8 +17,8 @@ from anonymizer.graph.expressions import NotPublicError
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
+from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome, CheckOutcome
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.execution.fresh_process import run_cold

@@ -17,8 +17,8 @@ from typing import Any
 from collectors.protocol import MeasurementLine, MeasurementRequest, NumberedGraph
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
+from reporter.core.json_values import Json
 from reporter.core.kinds import WRONG_VALUES
-from reporter.core.plain import Json
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet

@@ -11,8 +11,8 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
+from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome, Kind
-from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
 from reporter.execution.worker_pool import WorkerPool

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from anonymizer.restore import NameMapping
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.report.folder import MAPPING, PRIVATE
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reporter.core.candidate import Candidate
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.scheduler import Counts

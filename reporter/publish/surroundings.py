@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from anonymizer.leakcheck.audit import Terms, collect_surrounding_terms
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.tokens import remove_tokens
 from reporter.report.environment import list_texts
 from reporter.report.public_values import list_public_words

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from reporter.core.formatting import count_lines, format_program
+from reporter.core.json_values import Json
 from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
 from reporter.core.operators import list_operators, name_operators
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.details.workaround import describe as describe_on_call

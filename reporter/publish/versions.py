@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
 from reporter.report.environment import build_public_environment, list_withheld

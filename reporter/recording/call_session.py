@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 
 from collectors.protocol import CallAnswer, LostAnswer, StopRequest
 from reporter.core.errors import CannotJudgeError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
 

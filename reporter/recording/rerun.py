@@ -35,7 +35,7 @@ from collectors.protocol import (
     RerunGreeting,
     RerunSpec,
 )
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram

@@ -33,8 +33,8 @@ from collectors.protocol import (
     ScriptGreeting,
     UnsupportedEvent,
 )
+from reporter.core.json_values import Json
 from reporter.core.kinds import EXPORTERS, Symptom
-from reporter.core.plain import Json
 from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram

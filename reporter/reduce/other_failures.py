@@ -18,8 +18,8 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import count_lines
+from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome, Kind, Layer
-from reporter.core.plain import Json
 from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.limits import REFUSALS

@@ -23,8 +23,8 @@ from collectors.protocol import (
     Failure,
 )
 from reporter.core.errors import UsageError
+from reporter.core.json_values import Json
 from reporter.core.kinds import Kind, Layer
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import write_private

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.report import public_values as public
 
 _CACHE_LEVEL = re.compile(r"L[1-4][di]?")

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 
 #: What may leave.
 REPORT, ISSUE, PAGE = "report.json", "issue.md", "report.html"

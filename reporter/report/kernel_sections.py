@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType, field
 
-from collectors.protocol import KernelOutcome
-from reporter.report.base_section import PlainValue, Section
+from collectors.protocol import KernelOutcome, PlainValue
+from reporter.report.base_section import Section
 
 
 class DtypeSection(Section, frozen=True, kw_only=True):

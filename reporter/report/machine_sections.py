@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from reporter.report.base_section import PlainValue, Section
+from collectors.protocol import PlainValue
+from reporter.report.base_section import Section
 
 
 class ProcessorSection(Section, frozen=True, kw_only=True):

@@ -16,10 +16,11 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from collectors.protocol import PlainValue
 from reporter.core.errors import UsageError
+from reporter.core.json_values import Json, make_plain
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
-from reporter.core.plain import Json
-from reporter.report.base_section import ErrorValue, PlainValue, Section, make_plain
+from reporter.report.base_section import ErrorValue, Section
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import load_document
 from reporter.report.kernel_sections import GeneratedKernelsSection, TritonSection

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.store.database import format_now
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from github.Issue import Issue
 
 from reporter.core.errors import BugreportError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.store.database import open_store
 from reporter.store.filings import State, list_filings
 from reporter.store.reports import find_alike

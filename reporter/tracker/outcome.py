@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from reporter.core.json_values import Json
 from reporter.core.kinds import Word
-from reporter.core.plain import Json
 from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
 from reporter.tracker.repository import Repository

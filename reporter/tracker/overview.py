@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reporter.core.errors import AuthenticationError, BugreportError, UsageError
+from reporter.core.json_values import Json
 from reporter.core.kinds import CheckOutcome
-from reporter.core.plain import Json
 from reporter.report.folder import REPORT, REPRO
 from reporter.store.database import open_store
 from reporter.store.filings import (

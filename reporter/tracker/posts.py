@@ -17,7 +17,7 @@ from github.Issue import Issue
 from github.Repository import Repository as Project
 
 from reporter.core.errors import AuthenticationError, TrackerError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.lint.subject import find_python_block
 from reporter.store.reports import compute_key
 from reporter.tracker.delivery import DeliveredPost

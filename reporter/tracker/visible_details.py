@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING
 from reporter.report.sections import Report

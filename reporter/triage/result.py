@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.json_values import Json
 from reporter.core.kinds import Word
-from reporter.core.plain import Json
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import clean_line
 from reporter.triage.attempt import AttemptOutcome, Attempts

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from reporter.core.errors import BugreportError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.program_account import ProgramAccount
 from reporter.core.settings import Options
 from reporter.execution.compiler_cache import name_warm_folder

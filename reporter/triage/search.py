@@ -12,7 +12,7 @@ from typing import Any
 from github.Issue import Issue
 
 from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import find_triage, remember

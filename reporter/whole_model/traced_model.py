@@ -25,8 +25,8 @@ from collectors.captured import TraceJson
 from collectors.protocol import EquivalenceRequest, TraceWay
 from reporter.core.candidate import Candidate, Content
 from reporter.core.errors import CannotJudgeError
+from reporter.core.json_values import Json
 from reporter.core.kinds import SEVERAL_CALLS, Layer
-from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import with_cheaper_backend

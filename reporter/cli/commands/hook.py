@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reporter.cli import shell
 from reporter.cli.parameters import declare_options
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.core.settings import Options
 
 

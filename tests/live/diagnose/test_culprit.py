@@ -14,8 +14,8 @@ from typing import cast
 import pytest
 
 from collectors.protocol import Failure, Rung
+from reporter.core.json_values import Json
 from reporter.core.kinds import Backend, Kind, Layer
-from reporter.core.plain import Json
 from reporter.core.signature import Signature, sign_assertion
 from reporter.diagnose.details.culprit import (
     SearchBudget,

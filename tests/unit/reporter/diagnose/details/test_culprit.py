@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from reporter.core.json_values import Json
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import SupportedVariations, Trial, Variation
 from reporter.diagnose.details.switches import select_switches

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from reporter.core.plain import Json
+from reporter.core.json_values import Json
 from reporter.diagnose.details.divergence import (
     Effort,
     PrefixSettings,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reporter.core.json_values import Json
 from reporter.core.kinds import Kind
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import judge_run
 
