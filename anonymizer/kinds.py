@@ -209,6 +209,7 @@ def assert_never(value: NoReturn) -> NoReturn:
     """For the end of a `match`: mypy refuses it where a case is left out. (`typing.assert_never`
     needs Python 3.11.)
 
-    Raises AssertionError.
+    Raises:
+        AssertionError: always.
     """
     raise AssertionError(f"{value!r} is not told apart here")

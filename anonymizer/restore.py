@@ -35,7 +35,12 @@ class NameMapping:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> NameMapping:
-        """Reads `private/mapping.json`. Raises KeyError or TypeError for anything else."""
+        """Reads `private/mapping.json`.
+
+        Raises:
+            KeyError: for anything else.
+            TypeError: for anything else.
+        """
         return cls(**{name: data[name] for name in data})
 
     def private(self, text: str) -> str:

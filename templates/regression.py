@@ -41,7 +41,8 @@ def name_method(report: Mapping[str, Any]) -> str:
 def render_test(report: Mapping[str, Any], repro: str) -> str:
     """The text of `test_repro.py` that is nearest to the target's suites; unformatted.
 
-    Raises ValueError.
+    Raises:
+        ValueError: the repro has nothing to call.
     """
     return next(render_tests(report, repro))
 

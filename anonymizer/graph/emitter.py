@@ -58,7 +58,10 @@ class Emitter:
         """Definitions and inputs of the graph as the body of a repro.
 
         A module where the graph has state or stock layers, a function otherwise. Sizes are in
-        elements; those that change from call to call get names. Raises NotPublicError.
+        elements; those that change from call to call get names.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
         """
         arguments = [item for item in self.graph.inputs if item.kind == "input"]
         self._name_inputs(arguments)

@@ -54,7 +54,8 @@ class NotPublicError(Exception):
 def write_literal(value: Value) -> str:
     """A constant argument as text, such as `(3, torch.float32)`.
 
-    Raises NotPublicError for a dict.
+    Raises:
+        NotPublicError: for a dict.
     """
     if isinstance(value, Atom):
         return value.text
@@ -95,7 +96,8 @@ class ExpressionWriter:
     def write_operand(self, value: Value) -> str:
         """A value next to an operator: in parentheses where it has an operator itself.
 
-        Raises NotPublicError for a string that is none of torch's.
+        Raises:
+            NotPublicError: for a string that is none of torch's.
         """
         if isinstance(value, Ref):
             text = self._read(value.name)
@@ -110,14 +112,21 @@ class ExpressionWriter:
         return write_literal(value)
 
     def write_argument(self, value: Value) -> str:
-        """A value between commas, where nothing needs parentheses. Raises NotPublicError."""
+        """A value between commas, where nothing needs parentheses.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         return self._read(value.name) if isinstance(value, Ref) else self.write_operand(value)
 
     def write_call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
         """The call of a node without its first `skip` arguments.
 
         `function` stands for the node's target where that is given. A node that opens a region
-        becomes what stands after `with`. Raises NotPublicError.
+        becomes what stands after `with`.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
         """
         if node.op == "enter":
             return _region(node)
@@ -128,14 +137,19 @@ class ExpressionWriter:
         return f"{function or _function(node.target)}({', '.join(arguments)})"
 
     def write_method(self, node: Node) -> str:
-        """`x.sum(dim=1)` for a node whose first argument is the receiver. Raises NotPublicError."""
+        """`x.sum(dim=1)` for a node whose first argument is the receiver.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         receiver = _receiver(self.write_operand(node.args[0]))
         return f"{receiver}.{self.write_call(node, 1, node.target)}"
 
     def write_function(self, node: Node) -> str:
         """A function of torch or of Python; the functions of `operator` become operators.
 
-        Raises NotPublicError.
+        Raises:
+            NotPublicError: it holds what may not leave.
         """
         target = node.target
         if target in INFIX and len(node.args) == 2:
@@ -188,7 +202,10 @@ def _region(node: Node) -> str:
 def write_constructor(layer: StockLayer) -> str:
     """The call that makes a stock layer: `nn.Linear(8, 16, bias=False)`.
 
-    What a call usually gives by position stands without its keyword. Raises NotPublicError.
+    What a call usually gives by position stands without its keyword.
+
+    Raises:
+        NotPublicError: it holds what may not leave.
     """
     shown = []
     for position, (key, value) in enumerate(layer.kwargs):

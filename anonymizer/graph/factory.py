@@ -28,7 +28,8 @@ def wrap_script(statements: Sequence[ast.stmt], returned: str) -> ast.FunctionDe
 def unwrap_script(text: str) -> tuple[list[ast.stmt], ast.expr]:
     """The statements of a script that `wrap_script` has wrapped, and what it returns.
 
-    Raises ValueError where the text is no such function.
+    Raises:
+        ValueError: the text is no such function.
     """
     factory = ast.parse(text).body[-1]
     last = factory.body[-1] if isinstance(factory, ast.FunctionDef) else None

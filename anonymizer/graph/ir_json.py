@@ -170,9 +170,10 @@ def _node(item: GraphOperation, recipe: ChooseRecipe) -> Node:
 def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
     """The graph with the results of operators that nobody can look into as inputs.
 
-    Raises NotPublicError if it needs more of them.
-
     What fails may have nothing to do with the operator; whether it does the candidate shows.
+
+    Raises:
+        NotPublicError: it needs more of them.
     """
     opaque = {node.name for node in graph.nodes if node.op == "opaque"}
     if not opaque:

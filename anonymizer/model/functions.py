@@ -116,7 +116,10 @@ def _context(
 def _begin(body: BodyWriter, context: BlockContext, text: Mapping[str, str]) -> None:
     """Writes the statements of a body.
 
-    `text` says how values that are given are called, where that is not free. Raises NotPublicError.
+    `text` says how values that are given are called, where that is not free.
+
+    Raises:
+        NotPublicError: it holds what may not leave.
     """
     given = context.program.given
     free = iter(name_parameters([name for name in given if name not in text]))

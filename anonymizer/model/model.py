@@ -127,7 +127,8 @@ class Writer:
     def name_operator(self, step: Step) -> str:
         """The name of the stand-in for an opaque operation; equal ones share it.
 
-        Raises NotPublicError where the operation has no stand-in.
+        Raises:
+            NotPublicError: the operation has no stand-in.
         """
         assert step.stand_in is not None
         given = [self.program.meta_of(name) for name in step.node.refs()]
@@ -140,7 +141,8 @@ class Writer:
     def write(self) -> PublicModel:
         """The model, with its blocks written innermost first.
 
-        Raises NotPublicError.
+        Raises:
+            NotPublicError: it holds what may not leave.
         """
         for level in self._levels():
             for module in level:

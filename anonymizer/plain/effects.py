@@ -92,7 +92,10 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
 
 def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]:
     """The definitions outside of the function that makes them, and a compiled and an eager call of
-    the one program: what each adds to a list or the like. Raises ValueError.
+    the one program: what each adds to a list or the like.
+
+    Raises:
+        ValueError: what is read after the call is no length.
     """
     *outside, factory = ast.parse(body.definitions).body
     last = factory.body[-1] if isinstance(factory, ast.FunctionDef) else None
@@ -164,7 +167,11 @@ def _repeat(calls: list[str], times: int) -> list[str]:
 
 
 def _inputs(body: ReproBody) -> tuple[list[str], str]:
-    """The statements that make the inputs, and the arguments of the call. Raises ValueError."""
+    """The statements that make the inputs, and the arguments of the call.
+
+    Raises:
+        ValueError: the inputs are no tuple.
+    """
     *made, last = body.inputs_function().body
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple):
         raise ValueError("the inputs are no tuple")

@@ -392,7 +392,8 @@ def _is_leaf(name: str, text: str, statements: Iterable[str]) -> bool:
 def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:
     """The statements of a script up to its failing call, which is the last one.
 
-    Raises ValueError where what that call compiles, or is given, cannot be told.
+    Raises:
+        ValueError: what that call compiles, or is given, cannot be told.
     """
     statements, _ = unwrap_script(body.definitions)
     *made, last = statements if keeps_names else _name_by_hand(statements)

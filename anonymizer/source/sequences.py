@@ -85,7 +85,11 @@ class _Pairing:
         self.owners: dict[str, int | None] = {}
 
     def pair(self, one: Argument, last: Argument) -> Argument:
-        """An argument, or what is in it; raises _OtherStructure."""
+        """An argument, or what is in it.
+
+        Raises:
+            _OtherStructure: the trees differ in more than that.
+        """
         if one["kind"] == "placeholder":
             return self._tensor(one, last)
         if one["kind"] != last["kind"]:
@@ -192,7 +196,11 @@ class _Numbers:
         )
 
     def merge(self, nodes: Sequence[Any]) -> Any:
-        """One tree; raises _OtherStructure."""
+        """One tree.
+
+        Raises:
+            _OtherStructure: the trees differ in more than that.
+        """
         nodes = [_signed(node) for node in nodes]
         first = nodes[-1]
         if any(type(node) is not type(first) for node in nodes):
@@ -221,8 +229,10 @@ class _Numbers:
         return type(nodes[-1])(**merged, **given)
 
     def _choose(self, nodes: Sequence[ast.expr]) -> ast.expr:
-        """One expression, which is a choice between two where they differ in more than numbers;
-        raises _OtherStructure.
+        """One expression, which is a choice between two where they differ in more than numbers.
+
+        Raises:
+            _OtherStructure: the trees differ in more than that.
         """
         sizes = {len(node.elts) if isinstance(node, ast.Tuple) else None for node in nodes}
         if len(sizes) == 1 and None not in sizes:

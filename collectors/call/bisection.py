@@ -112,7 +112,8 @@ def apply(variation: CallVariation) -> Optional[Counter]:
 
     Of the keys, `fresh`, `threads`, `fallback`, `undecomposed`, `unbound` and `bisect` count here.
 
-    Raises CannotBisectError.
+    Raises:
+        CannotBisectError: this torch has no way to do it.
     """
     if variation.get("fresh"):
         disable_caches()
@@ -134,7 +135,8 @@ def apply(variation: CallVariation) -> Optional[Counter]:
 def install(spec: BisectSpec) -> Counter:
     """Answers torch's question from a new counter, from now on.
 
-    Raises CannotBisectError where this torch does not ask.
+    Raises:
+        CannotBisectError: this torch does not ask.
     """
     known = [(entry["backend"], entry["subsystem"]) for entry in list_subsystems()["subsystems"]]
     if (spec["backend"], spec["subsystem"]) not in known:
@@ -200,7 +202,8 @@ def disable_caches() -> None:
 def fall_back(name: str) -> None:
     """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`.
 
-    Raises CannotBisectError.
+    Raises:
+        CannotBisectError: this torch has no way to do it.
     """
     try:
         lowering = importlib.import_module("torch._inductor.lowering")
@@ -210,7 +213,11 @@ def fall_back(name: str) -> None:
 
 
 def leave_whole(name: str) -> None:
-    """Takes one operator out of Inductor's table of decompositions. Raises CannotBisectError."""
+    """Takes one operator out of Inductor's table of decompositions.
+
+    Raises:
+        CannotBisectError: this torch has no way to do it.
+    """
     try:
         importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
     except (ImportError, AttributeError, KeyError) as error:
@@ -224,7 +231,8 @@ def unbind_decompositions() -> None:
     Tracing meets them before any table of decompositions is read (`OpOverload.py_impl` with
     `DispatchKey.Autograd` or `CompositeImplicitAutograd` in `torch/_decomp/decompositions.py`).
 
-    Raises CannotBisectError where this torch has none.
+    Raises:
+        CannotBisectError: this torch has none.
     """
     found = 0
     for operator in _decomposed_operators():

@@ -32,10 +32,18 @@ class Tool:
         self.options = options
 
     def start(self) -> None:
-        """Switches it on. Raises `ToolUnavailableError`."""
+        """Switches it on.
+
+        Raises:
+            ToolUnavailableError: this release does not have it, or it was not asked for.
+        """
 
     def stop(self) -> ToolFacts:
-        """Switches it off and returns what can be said in JSON. Raises `ToolUnavailableError`."""
+        """Switches it off and returns what can be said in JSON.
+
+        Raises:
+            ToolUnavailableError: there is nothing to say.
+        """
         raise NotImplementedError
 
     def path(self, name: str) -> str:

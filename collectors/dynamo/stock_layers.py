@@ -73,7 +73,11 @@ _NEVER = frozenset(
 
 
 def read_constructor(module: nn.Module) -> LayerConstructor:
-    """How a stock layer is made. Raises NotInGraphError."""
+    """How a stock layer is made.
+
+    Raises:
+        NotInGraphError: the graph IR has no form for it.
+    """
     cls = type(module)
     name = cls.__name__
     if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):

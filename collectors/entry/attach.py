@@ -69,7 +69,11 @@ def ensure_switch() -> RecorderSwitch:
 
 
 def find_tool() -> List[str]:
-    """The command that starts the tool. Raises ToolMissing."""
+    """The command that starts the tool.
+
+    Raises:
+        ToolMissing: there is none on PATH, and BUGREPORT_COMMAND names none.
+    """
     named = os.environ.get("BUGREPORT_COMMAND")
     if named:
         return shlex.split(named)

@@ -11,13 +11,21 @@ class NoSuchSettingError(Exception):
 
 
 def read_setting(name: str) -> Any:
-    """The value of a setting. Raises NoSuchSettingError."""
+    """The value of a setting.
+
+    Raises:
+        NoSuchSettingError: this torch has no such setting.
+    """
     holder, last = _find(name)
     return getattr(holder, last)
 
 
 def set_settings(values: Mapping[str, object]) -> None:
-    """Gives settings their values. Raises NoSuchSettingError."""
+    """Gives settings their values.
+
+    Raises:
+        NoSuchSettingError: this torch has no such setting.
+    """
     for name, value in values.items():
         holder, last = _find(name)
         try:
@@ -27,7 +35,11 @@ def set_settings(values: Mapping[str, object]) -> None:
 
 
 def _find(name: str) -> Tuple[Any, str]:
-    """What holds a setting, and the setting's name in it. Raises NoSuchSettingError."""
+    """What holds a setting, and the setting's name in it.
+
+    Raises:
+        NoSuchSettingError: this torch has no such setting.
+    """
     parts = name.split(".")
     holder: Any = None
     end = 0

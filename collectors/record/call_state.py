@@ -43,7 +43,8 @@ def keep(call: Any, path: str) -> None:
 def restore(call: Any, path: str) -> bool:
     """Puts back what `keep` wrote, and says whether that was all that the call can reach.
 
-    Raises CallChangedError if this is another call.
+    Raises:
+        CallChangedError: this is another call.
     """
     kept = outputs.load(path, "cpu")
     reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))

@@ -29,7 +29,11 @@ class Channel:
         self.connect()
 
     def connect(self) -> None:
-        """Connects, or connects again. Raises OSError."""
+        """Connects, or connects again.
+
+        Raises:
+            OSError: the host does not listen any more.
+        """
         self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.connection.settimeout(self._patience)
         self.connection.connect(self._path)

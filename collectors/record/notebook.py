@@ -56,8 +56,11 @@ class Cell:
 
 
 def read(path: str) -> Tuple[List[Cell], str]:
-    """The code cells of a notebook, and the text of all other cells. Raises NotebookError,
-    OSError.
+    """The code cells of a notebook, and the text of all other cells.
+
+    Raises:
+        NotebookError: it is no notebook of format 4 or later.
+        OSError: it cannot be read.
     """
     try:
         with open(path, encoding="utf-8") as source:
@@ -138,7 +141,11 @@ def adapt(cell: Cell) -> Tuple[str, List[str]]:
 
 
 def prepare(cell: Cell, text: str) -> str:
-    """What Python compiles for a cell. Raises NotebookError for a magic that cannot be run here."""
+    """What Python compiles for a cell.
+
+    Raises:
+        NotebookError: for a magic that cannot be run here.
+    """
     if has_ipython():
         from IPython.core.inputtransformer2 import TransformerManager
 

@@ -37,7 +37,8 @@ _COLLECTORS = str(__package__).rpartition(".")[0]
 def perform(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
     """Does one request about a call in this (forked) process.
 
-    Raises ValueError for a kind that is not in KINDS.
+    Raises:
+        ValueError: for a kind that is not in KINDS.
     """
     kind = KINDS.get(request["op"])
     if kind is None:

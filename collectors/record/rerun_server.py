@@ -53,7 +53,11 @@ class RerunServer:
                 return
 
     def _prepare(self) -> None:
-        """Puts the call back as it was recorded. Raises CallChangedError if this is another one."""
+        """Puts the call back as it was recorded.
+
+        Raises:
+            CallChangedError: this is another one.
+        """
         if self._device > 0:
             torch.cuda.set_device(self._device)
         if self.spec.get("cache"):

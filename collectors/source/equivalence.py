@@ -91,7 +91,8 @@ def _public(
 ) -> EquivalenceRun:
     """The rewritten program's run on the values of the private tensors.
 
-    Raises ValueError where one has no counterpart.
+    Raises:
+        ValueError: one has no counterpart.
     """
     module = sys.modules["rewritten"] = types.ModuleType("rewritten")  # dataclasses look there
     namespace = module.__dict__

@@ -82,7 +82,8 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
 def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
     """The live objects behind the ids that `gather` gives them in a process of the same state.
 
-    Raises ProgramTooLargeError.
+    Raises:
+        ProgramTooLargeError: the call reaches more than can be gathered.
     """
     work = _Gatherer()
     _gather(work, fn, args, kwargs, backend)

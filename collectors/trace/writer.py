@@ -46,7 +46,11 @@ class TraceWriter:
         self._sizes_read: Dict[Any, Tuple[str, int]] = {}
 
     def encode(self, value: Any) -> Encoded:
-        """A value as the graph IR has it. Raises NotInGraphError."""
+        """A value as the graph IR has it.
+
+        Raises:
+            NotInGraphError: the graph IR has no form for it.
+        """
         if isinstance(value, torch.Tensor):
             return {"ref": self.registry.name_of(value)}
         if type(value) is Size:

@@ -70,9 +70,10 @@ class LaunchNotes:
 def watch(found: GeneratedKernels, launcher: Callable[[Optional[KernelLaunch], str], Any]) -> None:
     """Makes inductor write Triton code for every device and hand it to `found`.
 
-    Raises AttributeError where it cannot.
-
     `launcher` makes what inductor's code launches, of a kernel's row and name.
+
+    Raises:
+        AttributeError: it cannot.
     """
     import torch._inductor.config as config
     import torch.utils._triton as about
@@ -97,7 +98,9 @@ def watch(found: GeneratedKernels, launcher: Callable[[Optional[KernelLaunch], s
 def describe(name: str, source: str) -> Optional[KernelLaunch]:
     """A generated text as a launch, without its arguments.
 
-    Raises ValueError, KeyError where the text lacks what it usually has.
+    Raises:
+        ValueError: the text lacks what it usually has.
+        KeyError: the text lacks what it usually has.
     """
     tree = ast.parse(source)
     found = [

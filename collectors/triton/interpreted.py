@@ -144,7 +144,9 @@ _LONG = ("llrint", "llround")
 def teach_library() -> None:
     """Gives the interpreter what it lacks of CUDA's library.
 
-    Raises ImportError, AttributeError where this Triton is of another form.
+    Raises:
+        ImportError: this Triton is of another form.
+        AttributeError: this Triton is of another form.
     """
     import torch
     import triton.language as tl

@@ -156,7 +156,8 @@ def describe_launch(value: Any) -> Union[TensorArgument, KernelConstant]:
 def watch_interpreted(launches: Launches) -> None:
     """Notes each launch under the interpreter, then lets it run.
 
-    Raises AttributeError where there is none.
+    Raises:
+        AttributeError: there is none.
     """
     from triton.runtime import interpreter
 

@@ -297,8 +297,11 @@ def _apply(overrides: Overrides) -> Any:
     """Make `torch.compile` and the torch configs behave as `overrides` say, in this process
     only.
 
-    A backend other than inductor drops mode and options. Returns the counter of
-    `bisection.apply`, if there is one. Raises NoSuchSettingError.
+    A backend other than inductor drops mode and options. Returns the counter of `bisection.apply`,
+    if there is one.
+
+    Raises:
+        NoSuchSettingError: this torch has no such setting.
     """
     if overrides.get("control"):
         os.environ["TORCHDYNAMO_DISABLE"] = "1"  # read whenever something is to be compiled

@@ -119,7 +119,10 @@ def bisect(
     """Search for the change; `user` is shown the program of an issue that is to run without a
     sandbox, and asked.
 
-    Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
+    Raises:
+        UsageError: there is no such repro, or the ends cannot be used.
+        CannotJudgeError: the ends or the index cannot be judged, or the code may not run.
+        AuthenticationError: an issue cannot be read without a token.
     """
     with open_progress(talk) as progress, open_store() as store, contextlib.ExitStack() as stack:
         named = issue_subject.resolve_subject(asked.repro, asked.trust, user)
@@ -246,7 +249,12 @@ def _command(asked: BisectArguments, search: Search) -> str:
 def _points(
     asked: BisectArguments, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
-    """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
+    """What is searched, oldest first.
+
+    Raises:
+        UsageError: the ends are not given, not two, or in the wrong order.
+        CannotJudgeError: the index does not answer.
+    """
     if asked.python:
         return _interpreters(asked)
     good, bad = asked.good, asked.bad or (

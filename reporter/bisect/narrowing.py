@@ -58,7 +58,8 @@ class Search:
     def ends(self) -> str:
         """Verify both ends; the reason why there is nothing to search for, or nothing.
 
-        Raises CannotJudgeError if one of them cannot be judged.
+        Raises:
+            CannotJudgeError: one of them cannot be judged.
         """
         last = len(self.releases) - 1
         self.ask([0, last])

@@ -54,7 +54,8 @@ def check(
 ) -> CheckSummary:
     """Check repros on releases.
 
-    Raises BugreportError where there is nothing to check, or nothing to check it with.
+    Raises:
+        BugreportError: there is nothing to check, or nothing to check it with.
     """
     with open_progress(talk) as progress, _store(request.all, progress) as store:
         plan = build_plan(request, processes.timeout, store)
@@ -67,7 +68,9 @@ def check(
 def build_plan(request: CheckRequest, timeout: float, store: sqlite3.Connection | None) -> Plan:
     """Which repros, where, with `timeout` seconds for each run.
 
-    Raises UsageError, CannotJudgeError.
+    Raises:
+        UsageError: a repro or a release is none.
+        CannotJudgeError: somebody who was asked did not want an issue's code to run.
     """
     found: dict[str, CheckSubject] = {}
     if request.all and store is not None:

@@ -70,7 +70,9 @@ class Cluster:
     def run(self, tasks: Sequence[Task], keep: Keep) -> None:
         """See `Engine`.
 
-        Raises UsageError without dask, CannotJudgeError if the scheduler is gone for good.
+        Raises:
+            UsageError: dask is not installed.
+            CannotJudgeError: the scheduler is gone for good.
         """
         distributed = _import_distributed()
         flight = _Flight({task.cell: task for task in tasks})

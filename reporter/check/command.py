@@ -34,7 +34,10 @@ def run(
     user: Prompt,
 ) -> CheckSummary:
     """Check, or put shards together, write the files that were asked for, and tell issues what is
-    news. Raises BugreportError.
+    news.
+
+    Raises:
+        BugreportError: options that contradict each other, nothing to check, or nobody to ask.
     """
     _refuse_contradictions(asked)
     if asked.comment:

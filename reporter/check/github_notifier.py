@@ -36,7 +36,9 @@ def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> Non
     """What `notify_issues` would refuse is refused before hours of work: nobody to ask, or no token
     for where it would be said.
 
-    Raises UsageError, AuthenticationError.
+    Raises:
+        UsageError: there is nobody to ask.
+        AuthenticationError: there is no token for where it would be said.
     """
     if not is_sure and not user.is_there:
         raise UsageError(
@@ -69,7 +71,10 @@ def notify_issues(
 
 def choose_outgoing_text(comment: Comment) -> str:
     """The text as it leaves: without the words of the failure where they name this machine or its
-    user. Raises LeakError.
+    user.
+
+    Raises:
+        LeakError: it names them without these words, too.
     """
     try:
         refuse_if_private(comment.text)
@@ -101,7 +106,11 @@ class GitHub:
             return IssueState(issue.state == "closed", tuple(heard))
 
     def say(self, comment: Comment) -> str:
-        """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
+        """See `notifications.Tracker`.
+
+        Raises:
+            LeakError: the comment names this machine.
+        """
         session, project = self._at(comment.address)
         text = choose_outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"

@@ -109,7 +109,9 @@ def judge_issue(
 ) -> Decision:
     """What an issue's program shows in one interpreter.
 
-    Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
+    Raises:
+        CannotJudgeError: there is no sandbox.
+        CancelledError: once stopped.
     """
 
     origin = subject.origin

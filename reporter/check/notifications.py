@@ -123,7 +123,11 @@ class Tracker(Protocol):
     """The connection to an issue tracker."""
 
     def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
-        """The issue, with what was written there since; raises BugreportError."""
+        """The issue, with what was written there since.
+
+        Raises:
+            BugreportError: it cannot be read.
+        """
 
     def say(self, comment: Comment) -> str:
         """Write the comment unless it stands there already, and return its address; raises

@@ -22,7 +22,8 @@ from reporter.core.kinds import CheckOutcome
 def merge(files: Sequence[Path]) -> CheckSummary:
     """What all files say together, repro by repro in the order in which the files name them.
 
-    Raises UsageError.
+    Raises:
+        UsageError: a file cannot be read, or holds no results.
     """
     read = [_read(path) for path in files]
     best: dict[tuple[str, str], CheckResult] = {}

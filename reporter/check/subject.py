@@ -86,7 +86,8 @@ def read_subject(name: str) -> CheckSubject:
 def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
-    Raises UsageError for a path that holds none.
+    Raises:
+        UsageError: for a path that holds none.
     """
     seen: set[str] = set()
     for text in paths:

@@ -168,7 +168,11 @@ class TaskRunner:
         return build_result(task, environment, decision, time.monotonic() - started)
 
     def _decide(self, task: Task, environment: Environment) -> Decision:
-        """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
+        """Run until the runs say something.
+
+        Raises:
+            CannotJudgeError: nothing can run there.
+        """
         subject, observations = task.subject, list[Observation]()
         if subject.origin is not None:
             trust = subject.origin.trust

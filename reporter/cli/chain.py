@@ -60,7 +60,9 @@ def chain(
     """`work`, followed by filing if `options` ask for it; what can be refused is refused before the
     work.
 
-    Raises UsageError, when it is called, for options of filing without --file.
+    Raises:
+        UsageError: when it is called: options of filing were given without --file.
+        AuthenticationError: when it is called: there is no token.
     """
 
     def both() -> shell.CommandResult:

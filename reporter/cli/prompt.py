@@ -31,7 +31,8 @@ class Terminal:
     def ask(self, question: str) -> str:
         """Asks on stderr and returns the line from stdin, stripped.
 
-        Raises KeyboardInterrupt where stdin has ended.
+        Raises:
+            KeyboardInterrupt: stdin has ended.
         """
         sys.stdout.flush()
         sys.stderr.write(f"{question}: ")
@@ -44,7 +45,10 @@ class Terminal:
     def choose(self, question: str, answers: Mapping[str, str]) -> str:
         """One of the keys of `answers`, each a single small letter; the last one for an empty line.
 
-        Anything else is asked again. Raises KeyboardInterrupt as `ask`.
+        Anything else is asked again.
+
+        Raises:
+            KeyboardInterrupt: as ask.
         """
         *_, otherwise = answers
         choices = ", ".join(f"[{key}] {meaning}" for key, meaning in answers.items())

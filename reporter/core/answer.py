@@ -97,7 +97,9 @@ class Answer:
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         """Read a worker's answer or a journal entry; unknown keys are ignored.
 
-        Raises KeyError, TypeError; ValueError for an outcome that is none.
+        Raises:
+            KeyError, TypeError: it is no answer.
+            ValueError: its outcome is none.
         """
         try:
             outcome = CandidateOutcome(data["outcome"])

@@ -46,7 +46,8 @@ class Candidate:
     def body(self) -> ReproBody:
         """The program as the body of a repro.
 
-        Raises NotPublicError if it holds what may not leave.
+        Raises:
+            NotPublicError: it holds what may not leave.
         """
         content = self.content
         body = emit(content) if isinstance(content, Graph) else content.body()

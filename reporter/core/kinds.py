@@ -39,7 +39,8 @@ def read_word(words: type[_W], word: object, source: str) -> _W | None:
     """The member for a word that stands in `source`, a document of the user's; None where it has
     none.
 
-    Raises UsageError for a word that is not known.
+    Raises:
+        UsageError: for a word that is not known.
     """
     try:
         return words(word) if word else None

@@ -18,14 +18,22 @@ _ABOVE_SEEDS = 2**63
 
 
 def read_nonempty_text(value: object) -> str:
-    """A text that is not empty. Raises ValueError for anything else."""
+    """A text that is not empty.
+
+    Raises:
+        ValueError: for anything else.
+    """
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value
 
 
 def read_path(value: object) -> Path:
-    """One path; `~` is the home folder. Raises ValueError for what is no text, or empty."""
+    """One path; `~` is the home folder.
+
+    Raises:
+        ValueError: for what is no text, or empty.
+    """
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a path")
     return Path(value).expanduser()
@@ -34,7 +42,8 @@ def read_path(value: object) -> Path:
 def read_template(value: object) -> str | Path:
     """The name of a form, or a path where it has a separator in it or is no such name.
 
-    Raises ValueError for what is neither.
+    Raises:
+        ValueError: for what is neither.
     """
     from templates.forms import list_forms  # it loads Jinja, which only a run that names one needs
 
@@ -55,7 +64,11 @@ def split_value(value: object) -> tuple[object, ...]:
 
 
 def read_paths(value: object) -> tuple[Path, ...]:
-    """Several paths, in the order given. Raises ValueError if there is none."""
+    """Several paths, in the order given.
+
+    Raises:
+        ValueError: there is none.
+    """
     try:
         found = tuple(read_path(part) for part in split_value(value))
     except ValueError:
@@ -68,7 +81,8 @@ def read_paths(value: object) -> tuple[Path, ...]:
 def read_releases(value: object) -> tuple[str, ...]:
     """Versions, `latest` or `nightly`, with commas between them or in a list.
 
-    Raises ValueError for what is no text, or empty.
+    Raises:
+        ValueError: for what is no text, or empty.
     """
     return tuple(
         one.strip()
@@ -79,17 +93,29 @@ def read_releases(value: object) -> tuple[str, ...]:
 
 
 def read_repeated_texts(value: object) -> tuple[str, ...]:
-    """Several names, each in an option of its own. Raises ValueError for one that is empty."""
+    """Several names, each in an option of its own.
+
+    Raises:
+        ValueError: for one that is empty.
+    """
     return tuple(read_nonempty_text(part) for part in split_value(value))
 
 
 def read_count(value: object) -> int:
-    """A whole number of at least 1. Raises ValueError for anything else."""
+    """A whole number of at least 1.
+
+    Raises:
+        ValueError: for anything else.
+    """
     return _whole(value, 1)
 
 
 def read_seed(value: object) -> int:
-    """A whole number of at least 0 and below 2**63. Raises ValueError for anything else."""
+    """A whole number of at least 0 and below 2**63.
+
+    Raises:
+        ValueError: for anything else.
+    """
     seed = _whole(value, 0)
     if seed >= _ABOVE_SEEDS:
         raise ValueError("a whole number below 2**63")
@@ -108,19 +134,31 @@ def _whole(value: object, least: int) -> int:
 
 
 def read_seconds(value: object) -> float:
-    """A number of seconds, at least 0.1 and finite. Raises ValueError for anything else."""
+    """A number of seconds, at least 0.1 and finite.
+
+    Raises:
+        ValueError: for anything else.
+    """
     return _amount(value, "seconds")
 
 
 def read_budget(value: object) -> float:
-    """A number of seconds as `read_seconds`, or 0. Raises ValueError for anything else."""
+    """A number of seconds as `read_seconds`, or 0.
+
+    Raises:
+        ValueError: for anything else.
+    """
     if value in (0, "0"):
         return 0.0
     return _amount(value, "seconds")
 
 
 def read_gib(value: object) -> float:
-    """Memory in GiB, at least 0.1 and finite. Raises ValueError for anything else."""
+    """Memory in GiB, at least 0.1 and finite.
+
+    Raises:
+        ValueError: for anything else.
+    """
     return _amount(value, "GiB")
 
 
@@ -136,7 +174,11 @@ def _amount(value: object, unit: str) -> float:
 
 
 def read_workers(value: object) -> Isolation:
-    """How processes are made. Raises ValueError for anything but fork and spawn."""
+    """How processes are made.
+
+    Raises:
+        ValueError: for anything but fork and spawn.
+    """
     ways: tuple[Isolation, ...] = ("fork", "spawn")
     for way in ways:
         if value == way:
@@ -147,7 +189,8 @@ def read_workers(value: object) -> Isolation:
 def read_switch(value: object) -> bool:
     """A truth value, also as one of the words that people write into variables.
 
-    Raises ValueError for any other word.
+    Raises:
+        ValueError: for any other word.
     """
     known = {"1": True, "true": True, "yes": True, "on": True}
     known |= {"0": False, "false": False, "no": False, "off": False}
@@ -159,7 +202,11 @@ def read_switch(value: object) -> bool:
 
 
 def read_comma_list(value: object) -> tuple[str, ...]:
-    """Names with commas between them. Raises ValueError if there is none."""
+    """Names with commas between them.
+
+    Raises:
+        ValueError: there is none.
+    """
     found = tuple(name.strip() for name in read_nonempty_text(value).split(",") if name.strip())
     if not found:
         raise ValueError("names with commas between them")

@@ -40,8 +40,9 @@ def resolve(
 ) -> Options:
     """Options from `given` flags (None = not given), then environment, project, user file, default.
 
-    Raises UsageError for a value that cannot be used, an unknown key, or a settings file that is
-    not TOML.
+    Raises:
+        UsageError: for a value that cannot be used, an unknown key, or a settings file that is not
+            TOML.
     """
     here = cwd or Path.cwd()
     found: dict[str, object] = {}

@@ -71,7 +71,11 @@ class Signature:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Signature:
-        """Reads what `to_json` gave. Raises TypeError or ValueError for anything else."""
+        """Reads what `to_json` gave.
+
+        Raises:
+            TypeError, ValueError: it is anything else.
+        """
         lists = {name: tuple(data.get(name) or ()) for name in ("frames", "undefined")}
         layer = Layer(data["layer"]) if data.get("layer") else None
         return cls(**{**data, **lists, "kind": Kind(data.get("kind")), "layer": layer})

@@ -47,7 +47,8 @@ _LIMIT = re.compile(
 def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
     """The verdict on an exception of torch.export, or of an exported program, that is no bug.
 
-    Raises CannotJudgeError if the exporter to ONNX lacks a package of its own.
+    Raises:
+        CannotJudgeError: the exporter to ONNX lacks a package of its own.
     """
     again = runner.measure(COMPILED)
     failure = runner.finding.failure or again.failure

@@ -368,7 +368,8 @@ def _explain_crash(
     """What makes an exception of a compiled call no bug: the program asked for it, promises what it
     does not keep, or meets a limit that torch states. None for a bug.
 
-    Raises CannotJudgeError where the machine has no working compiler.
+    Raises:
+        CannotJudgeError: the machine has no working compiler.
     """
     if failure["exception"] in _TOOLCHAIN:
         raise CannotJudgeError(

@@ -109,7 +109,8 @@ def ends_in_rejected_call(recording: Recording) -> bool:
 def judge_without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does.
 
-    Raises CannotJudgeError.
+    Raises:
+        CannotJudgeError: no call could be compared, or the script died outside of what is watched.
     """
     script, calls, rejected = recording.script, recording.counts.calls, recording.rejected
     raised = script.exception
@@ -148,7 +149,9 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
 def _judge_without_call(recording: Recording) -> Diagnosis:
     """The verdict where no compiled function was called.
 
-    Raises CannotJudgeError.
+    Raises:
+        CannotJudgeError: a process of the script died, or the script was stopped, before anything
+            was compiled.
     """
     script, raised = recording.script, recording.script.exception
     if recording.further_runs.fails_uncompiled is False:

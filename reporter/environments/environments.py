@@ -87,7 +87,8 @@ class Environments:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
         be fine.
 
-        Raises CannotJudgeError with the reason if there is none to be had.
+        Raises:
+            CannotJudgeError: there is none to be had; the sentence is the reason.
         """
         if release.problem is not None:
             raise CannotJudgeError(release.problem)

@@ -139,7 +139,8 @@ def _wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
 def list_wheel_pythons(wheel: str) -> tuple[tuple[int, int], ...]:
     """The Pythons of this machine that a wheel, given by its path or URL, works with.
 
-    Raises CannotJudgeError.
+    Raises:
+        CannotJudgeError: it is not for this machine, or its name is no wheel's.
     """
     _, pythons = _wheel(wheel.rsplit("/", 1)[-1].replace("%2B", "+"))
     if not pythons:

@@ -68,7 +68,11 @@ class Installer:
     cache: Path
 
     def create(self, python: str, folder: Path) -> None:
-        """Make an empty environment. Raises CannotJudgeError."""
+        """Make an empty environment.
+
+        Raises:
+            CannotJudgeError: uv or venv fails; the sentence has its reason.
+        """
         if self.uv is not None:
             self._run(
                 [str(self.uv), "venv", "--quiet", "--no-project", "--python", python, str(folder)]
@@ -79,7 +83,8 @@ class Installer:
     def install(self, python: Path, release: Release) -> None:
         """Put the release and its NumPy into the environment of `python`.
 
-        Raises CannotJudgeError.
+        Raises:
+            CannotJudgeError: the installer fails; the sentence has its reason.
         """
         problem: CannotJudgeError | None = None
         for attempt in list_plainer_builds(release) if self.uv is not None else (release,):

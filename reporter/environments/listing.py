@@ -68,7 +68,11 @@ def _line(item: CachedEnvironment) -> str:
 
 
 def list_offers(index: str | None) -> EnvironmentListing:
-    """What an index has for this machine. Raises CannotJudgeError."""
+    """What an index has for this machine.
+
+    Raises:
+        CannotJudgeError: it does not answer.
+    """
     found = fetch_offers(index)
     lines = [
         f"{offer.version}: Python {', '.join(f'{a}.{b}' for a, b in offer.pythons)}"
@@ -86,7 +90,8 @@ def add(
 ) -> EnvironmentListing:
     """Make environments, all that can be made. Exit code 125 if one of them cannot.
 
-    Raises UsageError.
+    Raises:
+        UsageError: none was named, or a name is no release.
     """
     if not texts:
         raise UsageError("nothing to add; name a release, as in `bugreport releases add 2.6.0`")
@@ -117,7 +122,9 @@ def add(
 def provide_interpreters(texts: Sequence[str], talk: TalkOptions) -> list[Path]:
     """The interpreters of releases, installed if need be.
 
-    Raises UsageError, and CannotJudgeError for the first that there is none of.
+    Raises:
+        UsageError: a text is no release.
+        CannotJudgeError: one cannot be installed; the first of them.
     """
     if not texts:
         return []
@@ -130,7 +137,8 @@ def provide_interpreters(texts: Sequence[str], talk: TalkOptions) -> list[Path]:
 def prune(keep: float | None) -> EnvironmentListing:
     """Remove the longest unused until no more than `keep` GiB are left, by default all.
 
-    Raises UsageError.
+    Raises:
+        UsageError: `keep` is negative.
     """
     if keep is not None and keep < 0:
         raise UsageError(f"--keep is {keep:g}, but must be a number of GiB of at least 0")

@@ -28,7 +28,11 @@ class Selection:
 
 
 def select_releases(selection: Selection) -> tuple[Release, ...]:
-    """The places of a selection. Raises UsageError."""
+    """The places of a selection.
+
+    Raises:
+        UsageError: a word is no release, or an interpreter does not exist.
+    """
     found = {release.label: release for release in selection.releases}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):

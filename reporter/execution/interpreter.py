@@ -142,7 +142,9 @@ def find(options: InterpreterOptions) -> Path:
     """The interpreter to drive: --python, else the active environment's, else the tool's own.
 
     Links are not followed, because an environment's `python` is a link that must keep its place.
-    Raises UsageError if the one that was chosen does not exist.
+
+    Raises:
+        UsageError: the one that was chosen does not exist.
     """
     if options.python is not None:
         return _find(options.python, options.cwd, WAY_OUT)
@@ -162,7 +164,10 @@ def probe_others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[In
     `here`.
 
     Two of the same torch release are fine: they may be different builds, or differ in what is
-    installed beside it. Raises UsageError.
+    installed beside it.
+
+    Raises:
+        UsageError: one cannot be used, or is that of `here`.
     """
     found: list[InterpreterInfo] = []
     for path in options.differs_from:
@@ -210,8 +215,8 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
 
     `way_out` is what a refusal advises.
 
-    Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be
-    used.
+    Raises:
+        UsageError: it cannot be run, is no Python, is too old, or has no torch that can be used.
     """
     return _describe(python, ask(python, _PROBE, timeout=timeout, way_out=way_out), way_out)
 
@@ -259,8 +264,8 @@ def ask(
 ) -> Json:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 
-    Raises UsageError if there is no answer: not executable, not Python, a crash or a hang on
-    import.
+    Raises:
+        UsageError: there is no answer: not executable, not Python, a crash or a hang on import.
     """
     command = [str(python), "-c", _PREAMBLE + code, *arguments]
     try:
@@ -291,7 +296,10 @@ def ask(
 def check_script(options: ProgramOptions, python: Path | None = None) -> None:
     """Refuse a script that cannot start; `python` is the interpreter whose grammar counts, or ours.
 
-    Raises UsageError. A file without the ending `.py` is fine as long as it compiles.
+    A file without the ending `.py` is fine as long as it compiles.
+
+    Raises:
+        UsageError: there is none, or it is no Python.
     """
     if options.script is None and options.module is None:
         if options.resume is None:
@@ -318,7 +326,11 @@ def _check_module(module: str, target: Path, cwd: Path) -> None:
 
 
 def check_file(script: Path, cwd: Path) -> None:
-    """Refuses what is no readable file. Raises UsageError."""
+    """Refuses what is no readable file.
+
+    Raises:
+        UsageError: it is missing, a folder, or unreadable.
+    """
     path = cwd / script
     if path.is_dir():
         raise UsageError(f"{script} is a directory; give the script in it, or use -m MODULE")
@@ -338,7 +350,11 @@ def _check_file(script: Path, target: Path, cwd: Path) -> None:
 
 
 def check_text(text: str, target: Path) -> None:
-    """Refuses a script from the standard input that is not valid Python. Raises UsageError."""
+    """Refuses a script from the standard input that is not valid Python.
+
+    Raises:
+        UsageError: it is not.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -356,8 +372,11 @@ def check_output(options: FolderOptions) -> Path:
     """The absolute path of the report folder to write; without -o the first free name in `cwd`.
 
     Nothing is created and nothing is deleted here; missing parents are fine as long as they can be
-    made. Raises UsageError where `reporter.report.folder.write_report` would, minutes before
-    it, and for a --resume folder that is not there.
+    made.
+
+    Raises:
+        UsageError: `reporter.report.folder.write_report` would refuse it, minutes later; or there
+            is no folder for --resume.
     """
     folder = options.resume or options.output
     if folder is None:

@@ -28,8 +28,10 @@ class SupervisedProgram:
     """
 
     def __init__(self, command: Sequence[str], pass_fds: Sequence[int] = (), **options: Any):
-        """Starts `command`, whose first word is a path. `options` go to Popen. Raises OSError if
-        no process can be started.
+        """Starts `command`, whose first word is a path. `options` go to Popen.
+
+        Raises:
+            OSError: no process can be started.
         """
         self._ours, theirs = socket.socketpair()
         with theirs:
@@ -53,7 +55,11 @@ class SupervisedProgram:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """The same, waiting for its end. Raises subprocess.TimeoutExpired."""
+        """The same, waiting for its end.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended by then.
+        """
         self._process.wait(timeout=timeout)
         self._conclude()
         assert self.returncode is not None

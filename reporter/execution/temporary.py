@@ -39,7 +39,11 @@ def use_own_temporary_folder() -> Iterator[None]:
 
 
 def _short_folder(stack: ExitStack) -> Path:
-    """A locked folder, under a path that is short enough. Raises OSError."""
+    """A locked folder, under a path that is short enough.
+
+    Raises:
+        OSError: there is no place where one can be made.
+    """
     folder = stack.enter_context(_locked_folder(Path(tempfile.gettempdir())))
     if len(os.fsencode(folder)) <= _LONGEST:
         return folder
@@ -56,7 +60,11 @@ def find_shared_temporary_folder() -> Path:
 
 @contextmanager
 def _locked_folder(place: Path) -> Iterator[Path]:
-    """A new folder in `place`, which goes at the end; abandoned ones go first. Raises OSError."""
+    """A new folder in `place`, which goes at the end; abandoned ones go first.
+
+    Raises:
+        OSError: it cannot be made, or not be locked.
+    """
     _remove_abandoned(place)
     folder, lock = _create(place)
     try:
@@ -69,7 +77,11 @@ def _locked_folder(place: Path) -> Iterator[Path]:
 
 
 def _create(place: Path) -> tuple[Path, int]:
-    """The folder, and the open file that holds its lock. Raises OSError."""
+    """The folder, and the open file that holds its lock.
+
+    Raises:
+        OSError: it cannot be made, or not be locked.
+    """
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         with ExitStack() as stack:

@@ -139,7 +139,8 @@ def check_kernel_report(
     """The report as it leaves; `script` is the path of the private program, `note` gets what the
     lint found.
 
-    Raises LeakError, UsageError, as `build_outgoing` does.
+    Raises:
+        LeakError, UsageError: as `build_outgoing` does.
     """
     own, left = _terms(to.issue.keep_source, script, finished)
     versions = collect(to.info.path)

@@ -113,7 +113,8 @@ def _values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
 def classify_outcome(answer: TargetAnswer) -> RungOutcome:
     """What a compilation showed, as a rung has it: a refusal is an exception like any other.
 
-    Raises ValueError for an outcome that no compilation has.
+    Raises:
+        ValueError: for an outcome that no compilation has.
     """
     word = answer["outcome"]
     return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)

@@ -88,7 +88,8 @@ def collect_texts(
 def read(path: Path, form: IssueForm | None = None) -> LintSubject:
     """A report folder, an issue in Markdown or a program, as the file system has it.
 
-    Raises UsageError where it is none of them.
+    Raises:
+        UsageError: it is none of them.
     """
     if path.is_dir():
         return _folder(path, form)

@@ -44,8 +44,9 @@ _MAX_SOURCE = 2_000_000
 def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
-    Raises UsageError for tensors of --allow-values that the failing call does not have,
-    CannotJudgeError if the process that holds the call was ended.
+    Raises:
+        UsageError: for tensors of --allow-values that the failing call does not have.
+        CannotJudgeError: the process that holds the call was ended.
     """
     diagnosis = found.details.remark_diagnosis or found.diagnosis
     answer = _collect_environment(diagnosis)
@@ -122,7 +123,8 @@ def _gather_material(
 ) -> ProgramMaterial:
     """The program's files and, where a repro is to be made, what the failing call is asked for.
 
-    Raises UsageError for tensors of --allow-values that it does not have.
+    Raises:
+        UsageError: for tensors of --allow-values that it does not have.
     """
     entry = resolve_entry_point(run.program, run.info.path)
     sources = {
@@ -162,8 +164,10 @@ def capture_graphs(
 ) -> Iterator[tuple[GraphJson, CaptureWay]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
 
-    `allow` names the tensors whose values may be captured, too. Raises CannotJudgeError if the
-    process that holds the call was ended.
+    `allow` names the tensors whose values may be captured, too.
+
+    Raises:
+        CannotJudgeError: the process that holds the call was ended.
     """
     finding = diagnosis.finding
     assert finding is not None

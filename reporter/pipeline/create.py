@@ -31,7 +31,10 @@ from reporter.report.folder import PRIVATE, RECORDING
 def create(options: Options, as_whole: bool = False) -> RunResult:
     """Everything up to the report folder.
 
-    Exit code 0: a report was written; 1: no bug; 125: a bug without a repro. Raises BugreportError.
+    Exit code 0: a report was written; 1: no bug; 125: a bug without a repro.
+
+    Raises:
+        BugreportError: nothing can be said; its class has the exit code.
     """
     check_early(options)
     output = interpreter.check_output(options)
@@ -45,7 +48,11 @@ def anonymize(options: Options) -> RunResult:
 
 
 def diagnose(options: Options) -> RunResult:
-    """The verdict alone. Exit code 0: a bug; 1: none. Raises BugreportError."""
+    """The verdict alone. Exit code 0: a bug; 1: none.
+
+    Raises:
+        BugreportError: there is no verdict; its class has the exit code.
+    """
     return _run(options, None)
 
 
@@ -118,16 +125,28 @@ class Program(Protocol[Recorded, Diagnosed, Captured, Reduced, Verified, Measure
         """All that candidates are made from; the program is not needed afterwards."""
 
     def reduce(self, captured: Captured) -> Reduced:
-        """The smallest public program that fails in the same way. Raises CannotJudgeError."""
+        """The smallest public program that fails in the same way.
+
+        Raises:
+            CannotJudgeError: there is none.
+        """
 
     def verify(self, reduced: Reduced) -> Verified:
-        """The final text in fresh processes. Raises CannotJudgeError if none shows the failure."""
+        """The final text in fresh processes.
+
+        Raises:
+            CannotJudgeError: none shows the failure.
+        """
 
     def measure(self, verified: Verified) -> Measured:
         """What the report says beside the repro, measured on the final text."""
 
     def check_leaks(self, measured: Measured) -> Outgoing:
-        """The documents, searched for private words. Raises LeakError."""
+        """The documents, searched for private words.
+
+        Raises:
+            LeakError: one of them was found.
+        """
 
     def conclude(self, captured: Captured, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone: no bug, no repro wanted, or none for a `reason`."""

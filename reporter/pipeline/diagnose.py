@@ -42,7 +42,11 @@ class DiagnosedRun:
 
 
 def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
-    """The verdict on a recorded run. Raises CannotJudgeError where its calls cannot be repeated."""
+    """The verdict on a recorded run.
+
+    Raises:
+        CannotJudgeError: its calls cannot be repeated.
+    """
     work, progress = run.work, run.progress
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])

@@ -47,7 +47,11 @@ class EvidenceResult:
 def collect(options: Options, function: str | None) -> EvidenceResult:
     """Runs the script once, recorded, then its failing call with the tools on.
 
-    `function` names the one function that Dynamo compiles. Raises UsageError, CannotJudgeError.
+    `function` names the one function that Dynamo compiles.
+
+    Raises:
+        UsageError: the script, the interpreter or the output folder cannot be used.
+        CannotJudgeError: no call can be asked.
     """
     python = prepare(options).path
     folder = (options.output or options.cwd / DEFAULT_FOLDER).absolute()

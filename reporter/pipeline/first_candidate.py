@@ -70,7 +70,8 @@ class FirstCandidateSearch:
         """The first candidate; from here on candidates end where the C++ compiler starts, if this
         one shows the failure before.
 
-        Raises CannotJudgeError if no public program shows it.
+        Raises:
+            CannotJudgeError: no public program shows it.
         """
         for search in self._list_ways():
             found = search()

@@ -53,7 +53,10 @@ _MOST_CHILDREN = 4
 def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
     """Runs the script once, watched; with `seen`, a program that ran by itself, nothing is run.
 
-    `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
+    `warm` is the folder of the warm-up cache.
+
+    Raises:
+        UsageError: for unusable input.
     """
     entry = resolve_entry_point(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)

@@ -101,7 +101,8 @@ class ProgramSearch:
     def reduce(self) -> ReducedProgram:
         """The smallest public program that shows the failure in a warm worker.
 
-        Raises CannotJudgeError if no public program shows it.
+        Raises:
+            CannotJudgeError: no public program shows it.
         """
         self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
         self._limit_patience()

@@ -61,7 +61,11 @@ class ReplayResult:
 
 
 def replay(report: Path, options: Options) -> ReplayResult:
-    """Runs the programs of a report's recording until one shows the failure. Raises UsageError."""
+    """Runs the programs of a report's recording until one shows the failure.
+
+    Raises:
+        UsageError: there is no recording of a failure, or the interpreter cannot be used.
+    """
     captured = CapturedCall.load(report / PRIVATE / RECORDING)
     if captured.verdict.signature is None or captured.material.check is None:
         raise UsageError(

@@ -90,7 +90,11 @@ class Run:
 
 @contextlib.contextmanager
 def open_run(options: Options, output: Path | None, as_whole: bool = False) -> Iterator[Run]:
-    """A run with its working folder and its display. Raises UsageError for unusable options."""
+    """A run with its working folder and its display.
+
+    Raises:
+        UsageError: for unusable options.
+    """
     started = time.monotonic()
     is_resumed = output is not None and options.resume
     resumed = CapturedCall.load(output / PRIVATE / RECORDING) if output and is_resumed else None
@@ -123,7 +127,11 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
 
 
 def prepare(options: Options) -> interpreter.InterpreterInfo:
-    """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
+    """The interpreter to drive, checked, and the script checked with it.
+
+    Raises:
+        UsageError: one of them, or a name in --rungs, cannot be used.
+    """
     unknown = [name for name in options.rungs if name not in RUNGS]
     if unknown:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
@@ -141,7 +149,8 @@ def open_working_folder() -> tempfile.TemporaryDirectory[str]:
 def refuse_other_seed(options: WorkOptions, resumed: CapturedCall | None) -> None:
     """Ends a resumed run, which keeps the seed that it began with, where it is asked for another.
 
-    Raises UsageError.
+    Raises:
+        UsageError: it is asked for another.
     """
     check = resumed.material.check if resumed is not None else None
     if check is not None and options.seed not in (0, check.seed):
@@ -157,7 +166,8 @@ def resolve_interpreters(
     """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
     it began with.
 
-    Raises UsageError if one of them cannot be used, or if a resumed run is asked for others.
+    Raises:
+        UsageError: one of them cannot be used, or a resumed run is asked for others.
     """
     if resumed is None:
         info = prepare(options)

@@ -106,7 +106,11 @@ class TorchProgram:
         return self._keep(self.run.resumed) if self.run.resumed is not None else None
 
     def record(self) -> Recording:
-        """Every compiled call next to eager. Raises UsageError for unusable input."""
+        """Every compiled call next to eager.
+
+        Raises:
+            UsageError: for unusable input.
+        """
         seen = self.seen.recording if self.seen is not None else None
         recording = record_program(self.run, self.workers.warm, seen)
         self._open.callback(recording.close)
@@ -116,7 +120,11 @@ class TorchProgram:
         return recording
 
     def diagnose(self, recording: Recording) -> DiagnosedRun:
-        """The ladder of backends and the judge. Raises CannotJudgeError."""
+        """The ladder of backends and the judge.
+
+        Raises:
+            CannotJudgeError: the recorded calls cannot be repeated.
+        """
         return diagnose_recording(self.run, recording)
 
     def capture(self, found: DiagnosedRun) -> CapturedCall:
@@ -134,7 +142,11 @@ class TorchProgram:
         return self._keep(captured) if is_reported else captured
 
     def reduce(self, captured: CapturedCall) -> ReducedProgram:
-        """The smallest public program that shows the failure. Raises CannotJudgeError."""
+        """The smallest public program that shows the failure.
+
+        Raises:
+            CannotJudgeError: no public program shows it.
+        """
         if captured.material.whole is not None:
             describe_equivalence(captured)
         captured = rename_exception(captured)
@@ -153,7 +165,11 @@ class TorchProgram:
         return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
-        """The final text in fresh processes. Raises CannotJudgeError."""
+        """The final text in fresh processes.
+
+        Raises:
+            CannotJudgeError: none shows the failure.
+        """
         threading.Thread(target=charts.load, daemon=True).start()  # others compute meanwhile
         return Verification(reduced.captured, self.run, self.workers).verify(reduced)
 
@@ -180,7 +196,12 @@ class TorchProgram:
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
-        """The report as it leaves. Raises LeakError, UsageError."""
+        """The report as it leaves.
+
+        Raises:
+            LeakError: something private was found.
+            UsageError: a form of the user's own cannot be filled in.
+        """
         return check_torch_report(
             self.run.begin_leak_check(measured.left_out),
             measured.captured,

@@ -113,7 +113,8 @@ class TritonProgram:
     def record(self) -> KernelAnswers | None:
         """What the compiler and the interpreter make of each kernel; None if none was launched.
 
-        Raises CannotJudgeError if there is no Triton.
+        Raises:
+            CannotJudgeError: there is no Triton.
         """
         assert self.program.script is not None
         script = (self.program.cwd / self.program.script).resolve()
@@ -158,7 +159,8 @@ class TritonProgram:
     def reduce(self, found: DiagnosedKernel) -> ReducedKernel:
         """The smallest kernel in public names that fails for the target in the same way.
 
-        Raises CannotJudgeError if there is no public form, or if it does not fail.
+        Raises:
+            CannotJudgeError: there is no public form, or if it does not fail.
         """
         assert found.verdict.answer is not None
         self.wanted = found.verdict.answer
@@ -173,7 +175,11 @@ class TritonProgram:
         return ReducedKernel(found, reduce_kernel(first, self.attempt), names)
 
     def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
-        """The formatted text in fresh processes. Raises CannotJudgeError if none of them fails."""
+        """The formatted text in fresh processes.
+
+        Raises:
+            CannotJudgeError: none of them fails.
+        """
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text = self._text(render_repro, reduced.kernel)
         cold = tuple(self._cold(text) for _ in range(FRESH_PROCESSES))
@@ -243,7 +249,12 @@ class TritonProgram:
         )
 
     def check_leaks(self, finished: FinishedKernel) -> Outgoing:
-        """The report as it leaves. Raises LeakError, UsageError."""
+        """The report as it leaves.
+
+        Raises:
+            LeakError: something private was found.
+            UsageError: a form of the user's own cannot be filled in.
+        """
         to = self.run.begin_leak_check(finished.left_out)
         return check_kernel_report(to, finished, str(self.program.script), self.progress.note)
 
@@ -331,7 +342,8 @@ class TritonProgram:
 def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
     """The failing kernel in public names, and the names by which it was known.
 
-    Raises CannotJudgeError if it has no public form.
+    Raises:
+        CannotJudgeError: it has no public form.
     """
     wanted = found.verdict.launch
     assert wanted is not None

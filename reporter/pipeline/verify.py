@@ -71,7 +71,10 @@ class Verification:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
 
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
-        show takes its place. Raises CannotJudgeError if there is none.
+        show takes its place.
+
+        Raises:
+            CannotJudgeError: there is none.
         """
         verified = self._verify(reduced)
         if verified.cold.hits:

@@ -33,7 +33,11 @@ class Translation:
 
 
 def deanonymize(report: Path, source: str | None) -> Translation:
-    """Translates a file, or standard input where `source` is `-` or None. Raises UsageError."""
+    """Translates a file, or standard input where `source` is `-` or None.
+
+    Raises:
+        UsageError: the report has no mapping, or the text cannot be read.
+    """
     path = report / PRIVATE / MAPPING
     try:
         names = NameMapping.from_json(json.loads(path.read_text(encoding="utf-8")))

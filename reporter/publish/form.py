@@ -17,7 +17,8 @@ def choose_form(
 ) -> IssueForm:
     """The form for an issue about `layer`, or for a feature request.
 
-    Raises UsageError where the one asked for is none.
+    Raises:
+        UsageError: the one asked for is none.
     """
     try:
         return forms.load(
@@ -30,7 +31,8 @@ def choose_form(
 def check_form(options: IssueOptions) -> None:
     """Tries the form that was asked for on a sample, before a run that takes minutes.
 
-    Raises UsageError.
+    Raises:
+        UsageError: the form is none, or cannot be filled in.
     """
     if options.template is None:
         return

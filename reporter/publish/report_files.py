@@ -161,7 +161,10 @@ def build_outgoing(
 def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     """Writes the report folder as a whole and notes it in the store.
 
-    `overwrite` allows a folder that holds a report already. Raises UsageError.
+    `overwrite` allows a folder that holds a report already.
+
+    Raises:
+        UsageError: the folder holds something else, or cannot be written.
     """
     summary, files = outgoing.summary, outgoing.files
     write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
@@ -176,7 +179,11 @@ def _render_clean_draft(
     drafts: Iterable[Draft],
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
-    """The first of the drafts that passes the leak check. Raises LeakError where none does."""
+    """The first of the drafts that passes the leak check.
+
+    Raises:
+        LeakError: none does.
+    """
     identity = Identity.of_this_machine()
     passed = LeakCheckSection(True, count_terms(allowing.terms, identity), ())
     findings: tuple[Leak, ...] = ()

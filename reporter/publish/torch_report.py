@@ -81,7 +81,8 @@ def check_torch_report(
     What the compiler made of the repro (`found`) is full of words of its own; where one of them is
     also a private name, the excerpt stays behind rather than the report.
 
-    Raises LeakError, UsageError, as `build_outgoing` does.
+    Raises:
+        LeakError, UsageError: as `build_outgoing` does.
     """
     around = captured.surroundings
     terms = collect_terms(to.issue, captured, built, to.cwd)

@@ -46,7 +46,8 @@ class Versions:
 def collect(python: Path) -> Versions:
     """The Versions block of `python`.
 
-    Raises UsageError if that interpreter or its torch cannot be used.
+    Raises:
+        UsageError: that interpreter or its torch cannot be used.
     """
     probe(python)
     facts = ask(python, _COLLECT, [str(COLLECTORS)])["environment"]

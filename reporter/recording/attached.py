@@ -42,7 +42,8 @@ class AttachedSession(RecordingSession):
     def run(self) -> Recording:
         """Waits for the program, watches it to its end, and returns what was seen.
 
-        Raises CannotJudgeError.
+        Raises:
+            CannotJudgeError: no program has connected.
         """
         started = self.clock()
         server = self.listen()
@@ -117,7 +118,8 @@ class AttachedSession(RecordingSession):
         """The document of a run in which nothing was found and only findings were wanted; else
         None.
 
-        Raises CannotJudgeError if calls could not be compared at all.
+        Raises:
+            CannotJudgeError: calls could not be compared at all.
         """
         recording = self.recording
         if not self.only_findings or self._has_found():
@@ -135,7 +137,12 @@ class AttachedSession(RecordingSession):
 
 
 def attach(folder: Path, cwd: Path, timeout: float) -> AttachedSession:
-    """The recorded program that connects through `folder`. Raises UsageError, CannotJudgeError."""
+    """The recorded program that connects through `folder`.
+
+    Raises:
+        UsageError: there is no such folder.
+        CannotJudgeError: no program has connected.
+    """
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder} to connect through")
     session = AttachedSession(folder, cwd, timeout)

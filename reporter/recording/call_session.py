@@ -153,7 +153,8 @@ class ForkedCallSession:
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
         """Asks one question and waits for its answer.
 
-        Raises `concurrent.futures.TimeoutError` if there is none after `compute_longest_wait`.
+        Raises:
+            concurrent.futures.TimeoutError: there is none after `compute_longest_wait`.
         """
         return self.submit(question, timeout).result(timeout=compute_longest_wait(timeout))
 

@@ -117,7 +117,11 @@ def classify_entry_point(options: ProgramOptions) -> EntryPointKind:
 
 
 def check_early(options: ProgramOptions) -> None:
-    """Refuses in no time what is wrong whatever the interpreter. Raises UsageError."""
+    """Refuses in no time what is wrong whatever the interpreter.
+
+    Raises:
+        UsageError: something is.
+    """
     kind = classify_entry_point(options)
     if kind == "script":
         _not_a_test_id(options)
@@ -131,7 +135,8 @@ def check_early(options: ProgramOptions) -> None:
 def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
     """The checked entry point; asked once for each run: the standard input can be read only once.
 
-    Raises UsageError.
+    Raises:
+        UsageError: it is none, or cannot be run as one.
     """
     kind = classify_entry_point(options)
     match kind:
@@ -276,7 +281,9 @@ def refuse_run(entry: EntryPoint, recording: Recording) -> None:
     """Says so where the run could not be what was meant: nothing to call, no test, tests in other
     processes; or where the program has ended its own watcher.
 
-    Raises UsageError, CannotJudgeError.
+    Raises:
+        UsageError: there was nothing to call or no test, or other processes ran the tests.
+        CannotJudgeError: the program has ended its own watcher.
     """
     script = recording.script
     if script.unusable:

@@ -111,7 +111,8 @@ def verify_contrasts(
 ) -> tuple[dict[str, str], ...]:
     """The rows of `differs_from`, each from fresh processes.
 
-    Raises CannotJudgeError where one of them does not pass.
+    Raises:
+        CannotJudgeError: one of them does not pass.
     """
     rows = []
     for contrast in contrasts:

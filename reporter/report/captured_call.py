@@ -183,7 +183,8 @@ class CapturedCall:
     def load(cls, path: Path) -> CapturedCall:
         """Reads a recording back.
 
-        Raises UsageError if there is none or it is of another version.
+        Raises:
+            UsageError: there is none or it is of another version.
         """
         try:
             saved = msgspec.json.decode(path.read_bytes(), type=_Saved)

@@ -49,7 +49,8 @@ ENVIRONMENT = {
 def find_bwrap() -> str:
     """The path of bwrap.
 
-    Raises CannotJudgeError where it is missing, too old, or not allowed to work.
+    Raises:
+        CannotJudgeError: it is missing, too old, or not allowed to work.
     """
     found = shutil.which("bwrap")
     if found is None:

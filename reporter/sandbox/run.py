@@ -116,7 +116,8 @@ class Sandbox:
     def argv(self) -> list[str]:
         """The whole command line; it holds no secrets, and the environment it sets is all there is.
 
-        Raises CannotJudgeError.
+        Raises:
+            CannotJudgeError: bubblewrap is missing or cannot work here.
         """
         bwrap = bubblewrap.find_bwrap()
         files = self._write(Path(self._directory.name))
@@ -128,7 +129,8 @@ class Sandbox:
     def run(self) -> SandboxResult:
         """Runs it to its end or to a limit; nothing of it is left alive.
 
-        Raises CannotJudgeError if it cannot be started or was stopped.
+        Raises:
+            CannotJudgeError: it cannot be started or was stopped.
         """
         if self.trust:
             return self._run_openly()

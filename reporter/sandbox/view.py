@@ -79,7 +79,11 @@ def view_system() -> View:
 
 @functools.lru_cache(maxsize=64)
 def view_interpreter(python: Path) -> View:
-    """What `python` needs to start and to import torch. Raises UsageError if it cannot be asked."""
+    """What `python` needs to start and to import torch.
+
+    Raises:
+        UsageError: it cannot be asked.
+    """
     facts = interpreter.ask(python, _ASK)
     prefixes = list(dict.fromkeys([*facts["prefixes"], *map(os.path.realpath, facts["prefixes"])]))
     paths = [part for prefix in prefixes for part in _parts(prefix)]

@@ -63,7 +63,8 @@ def build_stored_report(folder: Path, report: Report, title: str, repro: str) ->
 def save_report(report: StoredReport, path: Path | None = None) -> None:
     """Notes a report, or where it lies now; when it was first seen stays.
 
-    Raises UsageError if the store cannot be used.
+    Raises:
+        UsageError: the store cannot be used.
     """
     with open_store(path) as store:
         store.execute(

@@ -55,7 +55,11 @@ class Delivery(Protocol):
         """
 
     def send(self) -> DeliveredPost:
-        """One request. Raises TrackerError with `may_have_happened` where that is not known."""
+        """One request.
+
+        Raises:
+            TrackerError: with `may_have_happened` where that is not known.
+        """
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,11 @@ class ReportDetails:
 
 
 def build_listing() -> Listing:
-    """All reports of the store. Raises UsageError if it cannot be used."""
+    """All reports of the store.
+
+    Raises:
+        UsageError: it cannot be used.
+    """
     with open_store() as store:
         return Listing(tuple(_overview(store, report) for report in list_reports(store)))
 
@@ -201,7 +205,8 @@ def build_listing() -> Listing:
 def show(name: str) -> ReportDetails:
     """The report that a folder or the beginning of a key names.
 
-    Raises UsageError if there is none or several.
+    Raises:
+        UsageError: there is none or several.
     """
 
     with open_store() as store:
@@ -214,8 +219,10 @@ def sync() -> Listing:
     """Asks the trackers for every issue that was filed, and looks for those of which that is not
     known.
 
-    Trouble with one issue is a line, so that the others are still asked. Raises AuthenticationError
-    where no question could be asked for want of a token.
+    Trouble with one issue is a line, so that the others are still asked.
+
+    Raises:
+        AuthenticationError: no question could be asked for want of a token.
     """
 
     changes: list[str] = []

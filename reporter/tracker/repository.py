@@ -78,7 +78,8 @@ class Token:
 def find_default_host() -> str:
     """`GH_HOST`, else github.com.
 
-    Raises UsageError if the variable holds something else than a host.
+    Raises:
+        UsageError: the variable holds something else than a host.
     """
     host = os.environ.get("GH_HOST", "").strip().lower()
     if host and not _HOST.fullmatch(host):
@@ -91,7 +92,8 @@ def find_default_host() -> str:
 def parse_repository(text: str) -> Repository:
     """`[HOST/]OWNER/REPO`, or the project's address as a browser or `git` writes it.
 
-    Raises UsageError.
+    Raises:
+        UsageError: it is neither.
     """
     found = _parts(text.strip())
     if found is None:
@@ -140,7 +142,8 @@ def _parts(text: str) -> Repository | None:
 def build_api_url(host: str) -> str:
     """The address of a host's REST API, without a slash at its end.
 
-    Raises UsageError if BUGREPORT_GITHUB_API names anything but this machine.
+    Raises:
+        UsageError: BUGREPORT_GITHUB_API names anything but this machine.
     """
     given = os.environ.get(API_VARIABLE, "").strip().rstrip("/")
     if given:
@@ -174,7 +177,11 @@ def find_token(host: str) -> Token | None:
 
 
 def need_token(host: str) -> Token:
-    """The token for a host. Raises AuthenticationError if there is none."""
+    """The token for a host.
+
+    Raises:
+        AuthenticationError: there is none.
+    """
     token = find_token(host)
     if token is None:
         first, second = list_token_variables(host)

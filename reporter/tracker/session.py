@@ -64,7 +64,11 @@ class RequestTimeouts:
 
     @classmethod
     def of_environment(cls) -> RequestTimeouts:
-        """The timeouts that BUGREPORT_GITHUB_TIMEOUT asks for. Raises UsageError."""
+        """The timeouts that BUGREPORT_GITHUB_TIMEOUT asks for.
+
+        Raises:
+            UsageError: it holds no number of seconds.
+        """
         given = os.environ.get(TIMEOUT_VARIABLE, "")
         try:
             timeout = float(given or _TIMEOUT)
@@ -212,7 +216,8 @@ class TrackerSession:
         """The project under the name that it has today: requests to a former name are redirected,
         and writes get lost.
 
-        Raises AuthenticationError, UsageError and TrackerError, as `explain_failures` does.
+        Raises:
+            AuthenticationError, UsageError, TrackerError: as `explain_failures` does.
         """
         with self.explain_failures(f"read {wanted}"):
             found = self.github.get_repo(wanted.full_name)

@@ -130,7 +130,8 @@ def has_words(draft: Submission) -> bool:
 def add_words(draft: Submission, words: str) -> Submission:
     """The submission with the reporter's own sentence before the repro.
 
-    Raises UsageError if it does not fit.
+    Raises:
+        UsageError: it does not fit.
     """
     words = words.strip()
     body = draft.text.body
@@ -147,7 +148,8 @@ def render_environment_comment(draft: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
 
-    Raises UsageError if it is longer than the tracker takes.
+    Raises:
+        UsageError: it is longer than the tracker takes.
     """
     report = draft.report
     seen, runs = report.verdict.reproduced
@@ -196,7 +198,8 @@ def has_long_log(draft: Submission) -> bool:
 def _fit(draft: Submission) -> Submission:
     """The body within the tracker's limit: its log moves into a comment.
 
-    Raises UsageError if that is not enough.
+    Raises:
+        UsageError: that is not enough.
     """
     if count_bytes(draft.text.body) <= BODY_LIMIT:
         return draft

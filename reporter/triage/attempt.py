@@ -162,7 +162,8 @@ def run(
 
     A program that checks nothing ends well each time, so it tells as much in one run.
 
-    Raises CannotJudgeError if there is no sandbox.
+    Raises:
+        CannotJudgeError: there is no sandbox.
     """
     tells = (
         says.sort in (StatedSymptom.RAISES, StatedSymptom.DIES, StatedSymptom.HANGS)

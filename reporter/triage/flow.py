@@ -68,7 +68,8 @@ def probe_interpreters(
 ) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --python, each asked; without any the one that other commands take.
 
-    Raises UsageError.
+    Raises:
+        UsageError: one cannot be used.
     """
     chosen = [replace(usual, python=path) for path in pythons] or [usual]
     found: dict[str, InterpreterInfo] = {}
@@ -87,7 +88,8 @@ def triage(
 ) -> Triage:
     """Judges one issue.
 
-    Raises CannotJudgeError if there is no sandbox and the code was not trusted.
+    Raises:
+        CannotJudgeError: there is no sandbox and the code was not trusted.
     """
     says = read_stated(thread)
     found, lacking = _runnable(extract(thread), wanted)
@@ -206,7 +208,11 @@ def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
 
 
 def find_missing_modules(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
-    """The modules that an interpreter does not have. Raises UsageError if it cannot be asked."""
+    """The modules that an interpreter does not have.
+
+    Raises:
+        UsageError: it cannot be asked.
+    """
     names = [name for name in modules if name.isidentifier()]
     return list(interpreter.ask(info.path, _HAS, names)["missing"])
 

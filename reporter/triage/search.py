@@ -72,8 +72,9 @@ def search(
 
     Issues that have not changed since an earlier run are not run again.
 
-    Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as
-    `TrackerSession.explain_failures`.
+    Raises:
+        CannotJudgeError: there is no sandbox.
+        AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures` does.
     """
     if not wanted.limits.trust:
         bubblewrap.find_bwrap()

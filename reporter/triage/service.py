@@ -121,7 +121,9 @@ def _interpreters(
 ) -> tuple[InterpreterInfo, ...]:
     """Where the repro runs: the interpreters of --python, and releases that are installed for it.
 
-    Raises UsageError, CannotJudgeError.
+    Raises:
+        UsageError: one cannot be used.
+        CannotJudgeError: one cannot be installed.
     """
     installed = provide_interpreters(asked.torch, talk)
     return probe_interpreters(usual, [*asked.pythons, *installed])
@@ -136,7 +138,8 @@ def _read(issue: str) -> Thread:
 def show(found: Repro, user: Prompt) -> None:
     """Asks once more, with the code and its flags on the screen, where somebody can answer.
 
-    Raises CannotJudgeError if the answer is no.
+    Raises:
+        CannotJudgeError: the answer is no.
     """
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
         user.say(line)

@@ -89,7 +89,8 @@ def judge(
 ) -> CommandVerdict:
     """Runs `diagnose` or `create` (`verb`) on a program in the sandbox.
 
-    Raises CannotJudgeError if there is no sandbox.
+    Raises:
+        CannotJudgeError: there is no sandbox.
     """
     warm = _warm_folder(info.path)
     jobs, timeout, memory = limits.jobs, limits.timeout, limits.memory

@@ -83,7 +83,8 @@ def build_request(content: RewrittenProgram, file: str) -> SourceEquivalenceRequ
 def describe_equivalence(found: Rewriting) -> EquivalenceSection:
     """The equivalence as report.json states it.
 
-    Raises CannotJudgeError if the rewritten source is not the private model.
+    Raises:
+        CannotJudgeError: the rewritten source is not the private model.
     """
     if "error" in found:
         raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")

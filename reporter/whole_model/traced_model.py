@@ -55,7 +55,11 @@ class TracedModel:
 
     @functools.cached_property
     def written(self) -> model.PublicModel:
-        """The model. Raises NotPublicError."""
+        """The model.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         return model.write(self.program, self.weights, self.registered)
 
     def body(self) -> ReproBody:
@@ -151,7 +155,8 @@ def describe_equivalence(
     """The equivalence of a rewriting as report.json states it, of any that is proved without
     `content`.
 
-    Raises CannotJudgeError if the rewritten model is not the private one.
+    Raises:
+        CannotJudgeError: the rewritten model is not the private one.
     """
     untraced: WholeModel = {"error": "the call was not traced"}
     found = captured.material.whole or untraced

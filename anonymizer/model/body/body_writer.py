@@ -40,7 +40,8 @@ class Method:
 def write_method(context: BlockContext) -> Method:
     """The body of one call of a block; its attributes are noted in `context.attributes`.
 
-    Raises NotPublicError if it holds what may not leave.
+    Raises:
+        NotPublicError: it holds what may not leave.
     """
     body = BodyWriter(context)
     names = context.ownership.list_arguments(context.call)
@@ -105,7 +106,11 @@ class BodyWriter:
         return self._references.read(name)
 
     def write(self) -> None:
-        """Writes the statements; what is given must have been taken. Raises NotPublicError."""
+        """Writes the statements; what is given must have been taken.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         stretches = divide(self._context, self._life)
         breaks: set[int] = set()  # where a loop begins or ends
         for stretch in stretches:

@@ -50,7 +50,11 @@ class LoopWriter:
         self._statements = statements
 
     def write(self, loop: Loop) -> None:
-        """Writes a loop with the statements of its first window. Raises NotPublicError."""
+        """Writes a loop with the statements of its first window.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         self._lines.close_region()
         carried = self._carry(loop)
         heads = self._heads(loop)

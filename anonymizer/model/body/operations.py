@@ -36,7 +36,11 @@ def write_square_root(value: Value) -> str:
 
 
 def write_operation(node: Node, expressions: ExpressionWriter) -> str:
-    """What a torch function mode saw, as an expression. Raises NotPublicError."""
+    """What a torch function mode saw, as an expression.
+
+    Raises:
+        NotPublicError: it holds what may not leave.
+    """
     if node.op != "method":
         return expressions.write_function(node)
     target = node.target

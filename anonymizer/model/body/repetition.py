@@ -28,7 +28,8 @@ def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
 
     The lists of modules that its loops run over become attributes of the block.
 
-    Raises NotPublicError.
+    Raises:
+        NotPublicError: it holds what may not leave.
     """
     statements = [
         _statement(context, life.reads[index], item) for index, item in enumerate(life.items)

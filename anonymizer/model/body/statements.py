@@ -33,7 +33,11 @@ class ItemWriter:
         self._expressions = ExpressionWriter(references.read, write_square_root)
 
     def write(self, item: Step | ModuleCall) -> str:
-        """The expression of what one statement does. Raises NotPublicError."""
+        """The expression of what one statement does.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         return self._call(item) if isinstance(item, ModuleCall) else self._step(item)
 
     def _call(self, call: ModuleCall) -> str:
@@ -80,7 +84,11 @@ class StatementWriter:
         self._items = items
 
     def write(self, start: int, end: int) -> None:
-        """Writes the statements `start` to `end`, the last one excluded. Raises NotPublicError."""
+        """Writes the statements `start` to `end`, the last one excluded.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         for index in range(start, end):
             self._write(index, self._life.items[index])
 

@@ -25,8 +25,10 @@ class Compilation(ast.NodeTransformer):
         self._functions: list[ast.stmt] = []
 
     def rewrite(self, step: ast.stmt) -> list[ast.stmt]:
-        """The statements that stand for one of the script; raises SourceError where it compiles
-        with a backend of its own.
+        """The statements that stand for one of the script.
+
+        Raises:
+            SourceError: it compiles with a backend of its own.
         """
         self._functions = []
         made: ast.stmt = self.visit(step)
@@ -57,8 +59,10 @@ class Compilation(ast.NodeTransformer):
         return node
 
     def _is_compiler(self, node: ast.expr) -> bool:
-        """Whether an expression is `torch.compile` or a call of it. Raises SourceError for a
-        backend of the script's own.
+        """Whether an expression is `torch.compile` or a call of it.
+
+        Raises:
+            SourceError: for a backend of the script's own.
         """
         if not isinstance(node, ast.Call):
             return ast.unparse(node) == _COMPILER

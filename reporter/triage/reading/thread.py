@@ -78,7 +78,11 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
 
 
 def read_file(path: Path) -> Thread:
-    """An issue in a file. Raises UsageError."""
+    """An issue in a file.
+
+    Raises:
+        UsageError: it cannot be read, or is none.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -95,7 +99,8 @@ def read_text(data: bytes, name: str) -> Thread:
     """An issue as Markdown, or as the JSON of `gh issue view --json
     title,body,author,labels,state,comments`.
 
-    Raises UsageError if it is neither, or larger than an issue can be.
+    Raises:
+        UsageError: it is neither, or larger than an issue can be.
     """
     if len(data) > LARGEST:
         raise UsageError(
