@@ -39,6 +39,9 @@ _COARSE = (torch.float16, torch.bfloat16)
 def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
     """The graphs that the call runs; or measures `positions` of one of them, with two lines each in
     the file `results`.
+
+    Raises:
+        NoSuchSettingError: `config` names what this torch does not have.
     """
     rungs.quiet_compile_workers()
     torch_settings.set_settings(request.get("config") or {})

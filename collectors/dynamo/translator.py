@@ -155,7 +155,11 @@ class Translator:
         self.nested: Set[str] = set()
 
     def translate(self) -> CapturedGraph:
-        """The IR of the graph, without its runs."""
+        """The IR of the graph, without its runs.
+
+        Raises:
+            NotInGraphError: the graph holds what the IR has no form for.
+        """
         tensors = [value for value in self.values or () if isinstance(value, torch.Tensor)]
         self.device = tensors[0].device.type if tensors else "cpu"
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]

@@ -66,7 +66,11 @@ def collect_public_functions() -> Dict[Any, Any]:
 
 
 def find_public_name(target: Any, names: Dict[int, str]) -> str:
-    """The public dotted name of a graph node's function."""
+    """The public dotted name of a graph node's function.
+
+    Raises:
+        NotInGraphError: it has none; the text says what it is.
+    """
     if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         name = str(target).replace("::", ".")
         if name.split(".")[0] not in NAMESPACES:

@@ -115,6 +115,9 @@ class Registry:
     def name_of(self, tensor: torch.Tensor) -> str:
         """The trace name of a tensor; one that was there before the call and that nobody registered
         is a constant.
+
+        Raises:
+            NotInGraphError: it cannot be followed; the text says why.
         """
         found = self.find_name(tensor)
         if found is not None:

@@ -58,6 +58,7 @@ def notify_issues(
 
     Raises:
         UsageError: the store cannot be used.
+        LeakError: a comment names this machine or its user.
     """
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store())
@@ -93,7 +94,12 @@ class GitHub:
         self._projects: Json = {}
 
     def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
-        """See `notifications.Tracker`."""
+        """See `notifications.Tracker`.
+
+        Raises:
+            AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
+                does.
+        """
         session, project = self._at(address)
         with session.explain_failures(f"read {address}#{number}"):
             issue = project.get_issue(number)
@@ -110,6 +116,8 @@ class GitHub:
 
         Raises:
             LeakError: the comment names this machine.
+            AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
+                does.
         """
         session, project = self._at(comment.address)
         text = choose_outgoing_text(comment)
@@ -123,6 +131,9 @@ class GitHub:
     def lock(self, comment: Comment) -> Iterator[None]:
         """See `notifications.Tracker`; the lock is a file beside the store, and ends with its
         process.
+
+        Raises:
+            UsageError: the folder of the store has no locks.
         """
         path = name_lock_file(
             find_store_path(), comment.key, f"{comment.address}#{comment.number}/state"

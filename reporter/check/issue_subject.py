@@ -50,6 +50,9 @@ OUTCOMES: dict[Status, CheckOutcome] = {
 def is_issue(name: str) -> bool:
     """Whether a word of the command line means an issue: an address, OWNER/REPO#N, or a file that
     holds one.
+
+    Raises:
+        UsageError: GH_HOST holds no host.
     """
     path = Path(name)
     return path.suffix.lower() in _TEXTS if path.exists() else resolve_issue(name) is not None

@@ -116,6 +116,9 @@ def _subject_names(text: str) -> Iterable[str]:
 def read_stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
+
+    Raises:
+        UsageError: a report, or a row of the store, is of another version.
     """
     for stored in sorted(list_reports(store), key=lambda item: (item.created, item.key)):
         folder = Path(stored.folder)

@@ -99,6 +99,9 @@ def judge(
 
     Where torch states a limit at the script's end, that explains it, and no rounding before it.
     `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
+
+    Raises:
+        CannotJudgeError: the calls cannot be repeated, or the machine has no working compiler.
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
     limit = explained = None if raised else judge_stated_limit(recording)

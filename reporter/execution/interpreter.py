@@ -205,6 +205,9 @@ def _python_in(folder: Path) -> Path | None:
 def probe_files(python: Path) -> InterpreterInfo:
     """As `probe`, without the seconds that an import of torch takes, where what torch's own files
     say is enough; whether that torch can be imported is not known then.
+
+    Raises:
+        UsageError: as `probe` does.
     """
     facts = ask(python, _READ)
     return _describe(python, facts, WAY_OUT) if facts else probe(python)
@@ -313,7 +316,11 @@ def check_script(options: ProgramOptions, python: Path | None = None) -> None:
 
 
 def has_module(name: str, target: Path, cwd: Path) -> bool:
-    """Whether `target` finds a top-level module from `cwd`; nothing of it is imported."""
+    """Whether `target` finds a top-level module from `cwd`; nothing of it is imported.
+
+    Raises:
+        UsageError: the interpreter cannot be asked.
+    """
     return bool(ask(target, _FIND_MODULE, [name], cwd=cwd)["found"])
 
 

@@ -43,7 +43,11 @@ def create(options: Options, as_whole: bool = False) -> RunResult:
 
 
 def anonymize(options: Options) -> RunResult:
-    """Like `create`, but the whole model, not reduced, and proved to be equivalent."""
+    """Like `create`, but the whole model, not reduced, and proved to be equivalent.
+
+    Raises:
+        BugreportError: as `create` does.
+    """
     return create(options, as_whole=True)
 
 

@@ -46,6 +46,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
 
     Raises:
         CannotJudgeError: its calls cannot be repeated.
+        UsageError: the script cannot be run again.
     """
     work, progress = run.work, run.progress
     if recording.unsupported and not recording.findings:

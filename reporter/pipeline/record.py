@@ -57,6 +57,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
     Raises:
         UsageError: for unusable input.
+        CannotJudgeError: the program has ended its own watcher.
     """
     entry = resolve_entry_point(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
@@ -74,6 +75,9 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 def record(script: WatchedScript) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call
     watched.
+
+    Raises:
+        UsageError: the interpreter has no torch that can be used.
     """
     progress = script.progress
     for note in script.entry.notes:
@@ -130,6 +134,9 @@ def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
 
     It does not where the script ends in the same exception with the compiler switched off, nor
     where the captured graphs are run by eager mode, which rounds alike.
+
+    Raises:
+        UsageError: the entry point cannot be run again.
     """
     if not may_fail_uncompiled(recording):
         return excused

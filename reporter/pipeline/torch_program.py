@@ -55,6 +55,9 @@ _SIDE_BY_SIDE = 4
 def attach_program(program: ProgramOptions, timeout: float) -> Iterator[AttachedSession | None]:
     """The recorded program that asked for a report by itself, or None where we start one; its calls
     may take `timeout` seconds each.
+
+    Raises:
+        UsageError, CannotJudgeError: as `attach` does.
     """
     folder = program.attach
     session = attach(folder, program.cwd, timeout) if folder is not None else None
@@ -110,6 +113,7 @@ class TorchProgram:
 
         Raises:
             UsageError: for unusable input.
+            CannotJudgeError: the program has ended its own watcher.
         """
         seen = self.seen.recording if self.seen is not None else None
         recording = record_program(self.run, self.workers.warm, seen)
@@ -128,7 +132,12 @@ class TorchProgram:
         return diagnose_recording(self.run, recording)
 
     def capture(self, found: DiagnosedRun) -> CapturedCall:
-        """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
+        """The failing call as plain data; where rounding may hide a bug, blocks are looked at.
+
+        Raises:
+            UsageError: --allow-values names what the call does not have.
+            CannotJudgeError: the process that holds the call was ended.
+        """
         captured = capture_call(self.run, found)
         has_call = found.diagnosis.finding is not None
         if captured.verdict.is_bug and self.run.output is not None and has_call:
@@ -146,6 +155,7 @@ class TorchProgram:
 
         Raises:
             CannotJudgeError: no public program shows it.
+            UsageError: another run has the journal open.
         """
         if captured.material.whole is not None:
             describe_equivalence(captured)

@@ -99,6 +99,9 @@ def view_interpreter(python: Path) -> View:
 def view_tool() -> View:
     """The tool itself with its interpreter, for those measurements that need all of it next to the
     foreign code.
+
+    Raises:
+        UsageError: its interpreter cannot be asked.
     """
     root = Path(__file__).resolve().parents[2]
     parts = [str(root / name) for name in ("reporter", "anonymizer", "templates", "collectors")]

@@ -91,19 +91,31 @@ def save_report(report: StoredReport, path: Path | None = None) -> None:
 
 
 def list_reports(store: sqlite3.Connection) -> list[StoredReport]:
-    """All reports, the newest first."""
+    """All reports, the newest first.
+
+    Raises:
+        UsageError: a row is of another version.
+    """
     return [_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")]
 
 
 def find_reports(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
-    """The reports whose key begins like this."""
+    """The reports whose key begins like this.
+
+    Raises:
+        UsageError: a row is of another version.
+    """
     pattern = beginning.lower().replace("%", "").replace("_", "") + "%"
     rows = store.execute("SELECT * FROM reports WHERE key LIKE ? ORDER BY created DESC", (pattern,))
     return [_row(row) for row in rows]
 
 
 def find_alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]:
-    """Other reports with the same fingerprint. One without a fingerprint is like no other."""
+    """Other reports with the same fingerprint. One without a fingerprint is like no other.
+
+    Raises:
+        UsageError: a row is of another version.
+    """
     if not report.fingerprint:
         return []
     rows = store.execute(

@@ -223,6 +223,7 @@ def sync() -> Listing:
 
     Raises:
         AuthenticationError: no question could be asked for want of a token.
+        UsageError: the store cannot be used.
     """
 
     changes: list[str] = []

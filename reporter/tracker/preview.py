@@ -86,7 +86,11 @@ def preview_submission(
 def open_web_form(
     repository: Repository, draft: Submission, user: Prompt, notes: tuple[str, ...]
 ) -> PreviewResult:
-    """The form in the browser; `sync` finds the issue later by the mark in its text."""
+    """The form in the browser; `sync` finds the issue later by the mark in its text.
+
+    Raises:
+        UsageError: the store cannot be used.
+    """
     page = build_form(repository, draft)
     if not has_words(draft):
         notes += ("write a sentence of your own into the description before you submit",)

@@ -113,6 +113,9 @@ def parse_issue(text: str) -> IssueAddress | None:
 def resolve_issue(word: str) -> IssueAddress | None:
     """The issue that a word of the command line means; None where it is a path that exists, or no
     issue's address.
+
+    Raises:
+        UsageError: GH_HOST holds no host.
     """
     return None if Path(word).exists() else parse_issue(word)
 

@@ -39,6 +39,7 @@ def serve(
         UsageError: what was asked for does not go together, or cannot be read.
         CannotJudgeError: there is no sandbox, and --trust was not given.
         TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
+        LeakError: the comment names this machine or its user.
     """
     _check(asked, repo)
     service = _TriageService(
