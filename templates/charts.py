@@ -6,6 +6,9 @@ stand-in that becomes a CSS variable of the page. Nothing in it is fetched, and 
 it can be searched, read aloud and, like all that leaves, checked for leaks. matplotlib takes a
 while to import, so that happens when a picture is drawn.
 
+Each `plot_…` returns one `<svg>` element for the page, of 7.4 inches' width, or an empty text where
+there is nothing to show.
+
 Words of the markup itself, which say nothing of anybody's program: path, clip, clip-path, stroke,
 linejoin, linecap, miter, butt, dasharray, transform, matrix, rotate, scale, translate, opacity,
 anchor, middle, viewBox, xlink, defs, svg, aria, role, img.
@@ -73,7 +76,11 @@ _SETTINGS: dict[str, Any] = {
 
 
 def plot_ladder(report: Mapping[str, Any]) -> str:
-    """Which variants of the repro fail: one cell for each backend or mode and each `dynamic`."""
+    """Which variants of the repro fail: one cell for each backend or mode and each `dynamic`.
+
+    Args:
+        report: the document, of which `ladder` is drawn.
+    """
     rows = tables.build_grid(report)
     if not rows:
         return ""
@@ -98,6 +105,10 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
     log scale.
 
     Nothing for a single operation without an error: there is no course of it to show.
+
+    Args:
+        found: `divergence` of the pictures. Its points are in the order of the graph; `eager` and
+            `compiled` are root mean squares.
     """
     points = list((found or {}).get("points") or ())
     if not points or len(points) == 1 and not any(points[0].get(n) for n in ("eager", "compiled")):
@@ -144,6 +155,10 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
 def plot_error_map(found: Mapping[str, Any] | None) -> str:
     """Where in the worst output the error sits: the largest error in each cell, dark or bright
     where it is large.
+
+    Args:
+        found: `error_map` of the pictures with its `cells`: rows of absolute errors, None for one
+            that is not finite. A cell stands for `step` rows and columns of the output.
     """
     cells = (found or {}).get("cells") or []
     if not cells or not any(value is None or value for row in cells for value in row):
@@ -165,7 +180,11 @@ def plot_error_map(found: Mapping[str, Any] | None) -> str:
 
 
 def plot_reduction(history: Sequence[Sequence[int]]) -> str:
-    """The size of the smallest failing program against the candidates that had run by then."""
+    """The size of the smallest failing program against the candidates that had run by then.
+
+    Args:
+        history: rows of candidates, tensor operations and lines, the first program first.
+    """
     if len(history) < 2:
         return ""
     with _figure(2.3) as (figure, axes):
@@ -195,7 +214,11 @@ def plot_reduction(history: Sequence[Sequence[int]]) -> str:
 
 
 def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
-    """Each release that was tried, oldest first, right or wrong."""
+    """Each release that was tried, right or wrong.
+
+    Args:
+        rows: release and what was seen there, oldest first.
+    """
     if len(rows) < 2:
         return ""
     with _figure(1.0) as (figure, axes):

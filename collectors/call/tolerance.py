@@ -23,8 +23,8 @@ from ..protocol import TensorJudgement
 RULE = 1
 TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
-#: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py`): what the
-#: user's own check most often applies.
+#: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py` of 2.13.0):
+#: what the user's own check most often applies.
 ASSERT_CLOSE = {
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),
@@ -136,15 +136,21 @@ def judge_values(
     tie: Optional[IndexedValues] = None,
     random: bool = False,
 ) -> TensorJudgement:
-    """How two tensors of any equal shape and dtype compare, element by element.
+    """How two tensors compare, element by element.
 
-    `same` is the receiving side's rule, `tight` assert_close's.
+    Args:
+        reference: what eager mode gives, of any shape and dtype.
+        actual: what the compiled call gives, of the same shape and dtype.
+        exact: the same in float64 or complex128, where it is known.
+        computed_in: the dtype that the computation ran in, where it is coarser than the output's.
+        tie: what the output indexes (see `probe`), if it is an index.
+        random: the program draws random numbers. It may draw others in float64, so that only a
+            float64 result near eager's is a judge.
 
-    `exact` is the float64 result; `computed_in` the dtype the computation ran in, where that is
-    coarser than the output's; `tie` what the output indexes (see `probe`), if it is an index.
-    Errors are absolute; `error_vs_fp64` and `eager_error_vs_fp64` are root mean squares, for
-    integers and booleans the share of unequal elements. A program that draws random numbers may
-    draw others in float64: then only a float64 result near eager's is a judge.
+    Returns:
+        `same` by the receiving side's rule, `tight` by assert_close's. Errors are absolute;
+        `error_vs_fp64` and `eager_error_vs_fp64` are root mean squares over the elements, for
+        integers and booleans the share of unequal ones.
     """
     if "float8" in str(reference.dtype):
         reference, actual = reference.float(), actual.float()

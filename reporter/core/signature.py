@@ -246,7 +246,11 @@ def _property(text: str) -> str | None:
 
 
 def read_float64_errors(message: str) -> tuple[float, float] | None:
-    """How far eager and compiled are off float64, where a repro's own message says so."""
+    """How far a repro's own message says that two results are off float64.
+
+    Returns:
+        root mean squares of eager and of compiled, in this order; None where it does not say so.
+    """
     found = re.search(r"eager is off by ([-+\w.]+).*?compiled by ([-+\w.]+)", message)
     return (float(found.group(1)), float(found.group(2))) if found else None
 

@@ -103,8 +103,11 @@ def _point(line: MeasurementLine) -> Json:
 def gather_lines(
     lines: Sequence[MeasurementLine],
 ) -> tuple[PictureSection, list[list[float | None]]]:
-    """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the
-    map apart.
+    """The lines of `collectors.dynamo.measurements` as the report has them.
+
+    Returns:
+        what was measured, and apart from it the rows of the error map: the largest absolute error
+        in each cell, None where it is not finite; no rows where there is no map.
     """
     found: Json = {}
     cells: list[list[float | None]] = []

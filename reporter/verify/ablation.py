@@ -158,8 +158,12 @@ def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
 
 
 def read_errors(answer: Answer) -> tuple[float | None, float | None, float | None]:
-    """The numbers of a repro's own assertion message: the largest absolute error, and how far
-    compiled and eager are off float64. Torch's error between infinities, NaN, is none.
+    """The numbers of a repro's own assertion message.
+
+    Returns:
+        the largest absolute error, then the root mean squares by which compiled and eager are off
+        float64; None for each that the message does not have. Torch's error between infinities,
+        NaN, is none.
     """
     message = answer.message
     if (errors := read_float64_errors(message)) is not None:
