@@ -5,11 +5,13 @@ at hand.
     C++ and takes a minute
 
 A run without any tool comes first, so that what the tools add together can be told from what
-compiling costs.
+compiling costs. The facts of `bugreport env` stand beside torch's own `collect_env`; both start an
+interpreter and import torch.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -77,11 +79,14 @@ def main() -> None:
         full = measure(python, backend, TOOLS)
         started = time.monotonic()
         collect(python)
-        environment = time.monotonic() - started
+        ours = time.monotonic() - started
+        command = [str(python), "-m", "torch.utils.collect_env"]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        theirs = time.monotonic() - started - ours
         print(
             f"torch {release}, {backend}: {bare.seconds:.1f} s without tools,"
             f" {full.seconds:.1f} s with all ({full.seconds / bare.seconds:.2f} times);"
-            f" environment with its process {environment:.1f} s"
+            f" environment {ours:.1f} s, collect_env {theirs:.1f} s"
         )
         for item in full.collected:
             found = f"{item.bytes / 1024:8.1f} KiB" if item.outcome == "ok" else item.reason

@@ -1,9 +1,10 @@
-"""Candidates per second: warm workers against cold processes, the same texts in the same run.
+"""Candidates per second: warm workers against those that have only imported the compiler, and
+against cold processes, the same texts in the same run.
 
     python bench/workers.py [--python PYTHON] [--jobs N] [--candidates N]
 
 Each candidate is a different small program, so nothing is answered from a cache; the start of the
-worker is printed on its own and counted in neither rate.
+warm worker is printed on its own and counted in no rate.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reporter.core.answer import Answer
 from reporter.execution.fresh_process import run_cold
-from reporter.execution.worker_pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 TEXT = """
 import torch
@@ -60,7 +61,9 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=8)
     options = parser.parse_args()
     print(f"{options.jobs} jobs, {options.candidates} candidates each way")
-    print(f"{'backend':<12}{'start s':>9}{'warm /s':>9}{'cold /s':>9}{'ratio':>8}")
+    print(
+        f"{'backend':<12}{'start s':>9}{'warm /s':>9}{'imported /s':>13}{'cold /s':>9}  warm over both"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for number, backend in enumerate(("inductor", "aot_eager")):
             argument = f", backend={backend!r}"
@@ -71,10 +74,17 @@ def main() -> None:
                 pool.submit("pass").result()
                 start = time.monotonic() - started
                 warm = measure(partial(pool.submit, timeout=600.0), texts)
+            plain = WorkerSettings(warm_backend=None)
+            with WorkerPool(
+                options.python, options.jobs, os.environ, work / "plain", plain
+            ) as pool:
+                pool.submit("pass").result()
+                imported = measure(partial(pool.submit, timeout=600.0), texts)
             with ThreadPoolExecutor(options.jobs) as threads:
                 cold = measure(partial(_run_cold, threads, options.python), texts)
             print(
-                f"{backend:<12}{start:>9.1f}{warm:>9.2f}{cold:>9.2f}{warm / cold:>7.1f}x",
+                f"{backend:<12}{start:>9.1f}{warm:>9.2f}{imported:>13.2f}{cold:>9.2f}"
+                f"{warm / imported:>7.1f}x{warm / cold:>7.1f}x",
                 flush=True,
             )
 
