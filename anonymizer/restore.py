@@ -38,8 +38,8 @@ class NameMapping:
         """Reads `private/mapping.json`.
 
         Raises:
-            KeyError: for anything else.
-            TypeError: for anything else.
+            KeyError: it is anything else.
+            TypeError: it is anything else.
         """
         return cls(**{name: data[name] for name in data})
 

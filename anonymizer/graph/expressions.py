@@ -55,7 +55,7 @@ def write_literal(value: Value) -> str:
     """A constant argument as text, such as `(3, torch.float32)`.
 
     Raises:
-        NotPublicError: for a dict.
+        NotPublicError: it is a dict.
     """
     if isinstance(value, Atom):
         return value.text
@@ -97,7 +97,7 @@ class ExpressionWriter:
         """A value next to an operator: in parentheses where it has an operator itself.
 
         Raises:
-            NotPublicError: for a string that is none of torch's.
+            NotPublicError: it is a string, and none of torch's.
         """
         if isinstance(value, Ref):
             text = self._read(value.name)

@@ -144,7 +144,7 @@ def prepare(cell: Cell, text: str) -> str:
     """What Python compiles for a cell.
 
     Raises:
-        NotebookError: for a magic that cannot be run here.
+        NotebookError: it has a magic that cannot be run here.
     """
     if has_ipython():
         from IPython.core.inputtransformer2 import TransformerManager

@@ -38,7 +38,7 @@ def perform(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
     """Does one request about a call in this (forked) process.
 
     Raises:
-        ValueError: for a kind that is not in KINDS.
+        ValueError: its kind is not in KINDS.
     """
     kind = KINDS.get(request["op"])
     if kind is None:

@@ -114,7 +114,7 @@ def judge_issue(
 
     Raises:
         CannotJudgeError: there is no sandbox.
-        CancelledError: once stopped.
+        CancelledError: `stopped` is set.
     """
 
     origin = subject.origin

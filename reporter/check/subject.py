@@ -87,7 +87,7 @@ def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
     Raises:
-        UsageError: for a path that holds none.
+        UsageError: a path holds none.
     """
     seen: set[str] = set()
     for text in paths:

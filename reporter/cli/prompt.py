@@ -48,7 +48,7 @@ class Terminal:
         Anything else is asked again.
 
         Raises:
-            KeyboardInterrupt: as ask.
+            KeyboardInterrupt: as `ask` does.
         """
         *_, otherwise = answers
         choices = ", ".join(f"[{key}] {meaning}" for key, meaning in answers.items())

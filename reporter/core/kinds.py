@@ -40,7 +40,7 @@ def read_word(words: type[_W], word: object, source: str) -> _W | None:
     none.
 
     Raises:
-        UsageError: for a word that is not known.
+        UsageError: the word is not known.
     """
     try:
         return words(word) if word else None

@@ -21,7 +21,7 @@ def read_nonempty_text(value: object) -> str:
     """A text that is not empty.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
@@ -32,7 +32,7 @@ def read_path(value: object) -> Path:
     """One path; `~` is the home folder.
 
     Raises:
-        ValueError: for what is no text, or empty.
+        ValueError: it is no text, or empty.
     """
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a path")
@@ -43,7 +43,7 @@ def read_template(value: object) -> str | Path:
     """The name of a form, or a path where it has a separator in it or is no such name.
 
     Raises:
-        ValueError: for what is neither.
+        ValueError: it is neither.
     """
     from templates.forms import list_forms  # it loads Jinja, which only a run that names one needs
 
@@ -82,7 +82,7 @@ def read_releases(value: object) -> tuple[str, ...]:
     """Versions, `latest` or `nightly`, with commas between them or in a list.
 
     Raises:
-        ValueError: for what is no text, or empty.
+        ValueError: it is no text, or empty.
     """
     return tuple(
         one.strip()
@@ -96,7 +96,7 @@ def read_repeated_texts(value: object) -> tuple[str, ...]:
     """Several names, each in an option of its own.
 
     Raises:
-        ValueError: for one that is empty.
+        ValueError: one is empty.
     """
     return tuple(read_nonempty_text(part) for part in split_value(value))
 
@@ -105,7 +105,7 @@ def read_count(value: object) -> int:
     """A whole number of at least 1.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     return _whole(value, 1)
 
@@ -114,7 +114,7 @@ def read_seed(value: object) -> int:
     """A whole number of at least 0 and below 2**63.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     seed = _whole(value, 0)
     if seed >= _ABOVE_SEEDS:
@@ -137,7 +137,7 @@ def read_seconds(value: object) -> float:
     """A number of seconds, at least 0.1 and finite.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     return _amount(value, "seconds")
 
@@ -146,7 +146,7 @@ def read_budget(value: object) -> float:
     """A number of seconds as `read_seconds`, or 0.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     if value in (0, "0"):
         return 0.0
@@ -157,7 +157,7 @@ def read_gib(value: object) -> float:
     """Memory in GiB, at least 0.1 and finite.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     return _amount(value, "GiB")
 
@@ -177,7 +177,7 @@ def read_workers(value: object) -> Isolation:
     """How processes are made.
 
     Raises:
-        ValueError: for anything but fork and spawn.
+        ValueError: it is neither fork nor spawn.
     """
     ways: tuple[Isolation, ...] = ("fork", "spawn")
     for way in ways:
@@ -190,7 +190,7 @@ def read_switch(value: object) -> bool:
     """A truth value, also as one of the words that people write into variables.
 
     Raises:
-        ValueError: for any other word.
+        ValueError: it is any other word.
     """
     known = {"1": True, "true": True, "yes": True, "on": True}
     known |= {"0": False, "false": False, "no": False, "off": False}

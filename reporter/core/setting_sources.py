@@ -41,8 +41,7 @@ def resolve(
     """Options from `given` flags (None = not given), then environment, project, user file, default.
 
     Raises:
-        UsageError: for a value that cannot be used, an unknown key, or a settings file that is not
-            TOML.
+        UsageError: a value cannot be used, a key is unknown, or a settings file is not TOML.
     """
     here = cwd or Path.cwd()
     found: dict[str, object] = {}

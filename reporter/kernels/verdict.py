@@ -114,7 +114,7 @@ def classify_outcome(answer: TargetAnswer) -> RungOutcome:
     """What a compilation showed, as a rung has it: a refusal is an exception like any other.
 
     Raises:
-        ValueError: for an outcome that no compilation has.
+        ValueError: no compilation has this outcome.
     """
     word = answer["outcome"]
     return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)

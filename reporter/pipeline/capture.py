@@ -45,7 +45,7 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
     Raises:
-        UsageError: for tensors of --allow-values that the failing call does not have.
+        UsageError: the failing call lacks a tensor of --allow-values.
         CannotJudgeError: the process that holds the call was ended.
     """
     diagnosis = found.details.remark_diagnosis or found.diagnosis
@@ -124,7 +124,7 @@ def _gather_material(
     """The program's files and, where a repro is to be made, what the failing call is asked for.
 
     Raises:
-        UsageError: for tensors of --allow-values that it does not have.
+        UsageError: the call lacks a tensor of --allow-values.
     """
     entry = resolve_entry_point(run.program, run.info.path)
     sources = {

@@ -56,7 +56,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     `warm` is the folder of the warm-up cache.
 
     Raises:
-        UsageError: for unusable input.
+        UsageError: the input cannot be used.
         CannotJudgeError: the program has ended its own watcher.
     """
     entry = resolve_entry_point(run.program, run.info.path)

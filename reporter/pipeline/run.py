@@ -93,7 +93,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     """A run with its working folder and its display.
 
     Raises:
-        UsageError: for unusable options.
+        UsageError: an option cannot be used.
     """
     started = time.monotonic()
     is_resumed = output is not None and options.resume

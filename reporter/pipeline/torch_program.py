@@ -112,7 +112,7 @@ class TorchProgram:
         """Every compiled call next to eager.
 
         Raises:
-            UsageError: for unusable input.
+            UsageError: the input cannot be used.
             CannotJudgeError: the program has ended its own watcher.
         """
         seen = self.seen.recording if self.seen is not None else None

@@ -154,7 +154,8 @@ class ForkedCallSession:
         """Asks one question and waits for its answer.
 
         Raises:
-            concurrent.futures.TimeoutError: there is none after `compute_longest_wait`.
+            concurrent.futures.TimeoutError: there is none after the seconds of
+                `compute_longest_wait`.
         """
         return self.submit(question, timeout).result(timeout=compute_longest_wait(timeout))
 

@@ -58,7 +58,7 @@ class Delivery(Protocol):
         """One request.
 
         Raises:
-            TrackerError: with `may_have_happened` where that is not known.
+            TrackerError: no answer that can be used; see `may_have_happened`.
         """
 
 

@@ -62,7 +62,7 @@ class Compilation(ast.NodeTransformer):
         """Whether an expression is `torch.compile` or a call of it.
 
         Raises:
-            SourceError: for a backend of the script's own.
+            SourceError: its backend is the script's own.
         """
         if not isinstance(node, ast.Call):
             return ast.unparse(node) == _COMPILER

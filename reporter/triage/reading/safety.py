@@ -25,7 +25,7 @@ def find_flags(text: str) -> tuple[Flag, ...]:
     """The flags of a program that parses, by line.
 
     Raises:
-        SyntaxError: for anything else.
+        SyntaxError: it is anything else.
     """
     found = find_unsafe_statements(ast.parse(text), text)
     return tuple(Flag(item.kind, item.line, item.what) for item in found if item.told)
