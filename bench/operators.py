@@ -44,7 +44,7 @@ def list_calls(operator: Any, dtype: torch.dtype, most: int) -> Iterator[tuple[A
 def main() -> None:
     """Prints one line for each operator that is called wrong, and the counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--most", type=int, default=6, help="samples of an operator and dtype")
+    parser.add_argument("--most", type=int, default=2, help="samples of an operator and dtype")
     options = parser.parse_args()
     from torch.testing._internal.common_methods_invocations import op_db
 
