@@ -72,7 +72,8 @@ def resolve_subject(name: str, trust: bool = False, user: Prompt | None = None) 
 def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The program of an issue. `user` sees the code before it runs without a sandbox.
 
-    Raises as `resolve_subject`.
+    Raises:
+        UsageError, CannotJudgeError, TrackerError, AuthenticationError: as `resolve_subject` does.
     """
 
     address = resolve_issue(name)

@@ -130,8 +130,10 @@ class Tracker(Protocol):
         """
 
     def say(self, comment: Comment) -> str:
-        """Write the comment unless it stands there already, and return its address; raises
-        BugreportError if it was not written.
+        """Writes the comment unless it stands there already, and returns its address.
+
+        Raises:
+            BugreportError: it was not written.
         """
 
     def lock(self, comment: Comment) -> AbstractContextManager[None]:

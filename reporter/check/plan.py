@@ -129,7 +129,11 @@ def compare(
 
 
 def refuse_nothing(subjects: Sequence[CheckSubject]) -> None:
-    """Raises UsageError where there is nothing to check."""
+    """Refuses a check without a repro.
+
+    Raises:
+        UsageError: there is nothing to check.
+    """
     if not subjects:
         raise UsageError(
             "there is nothing to check: the store has no report yet; name repro files or report"

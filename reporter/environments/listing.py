@@ -158,7 +158,11 @@ def prune(keep: float | None) -> EnvironmentListing:
 
 
 def refuse(action: str, rest: Sequence[str]) -> NoReturn:
-    """Raises UsageError for what is neither add nor prune."""
+    """Refuses what is neither add nor prune.
+
+    Raises:
+        UsageError: always.
+    """
     if action == "prune":
         raise UsageError(f"prune takes no {rest[0]!r}; say with --keep GIB how much may stay")
     raise UsageError(

@@ -23,8 +23,10 @@ class Journal:
     """Answers by key, kept in `path`; a context manager.
 
     `subject` says what the answers depend on besides the candidate (interpreter, torch version,
-    environment); a journal about another subject, or of another version, is started anew. Raises
-    UsageError when another run has the journal open.
+    environment); a journal about another subject, or of another version, is started anew.
+
+    Raises:
+        UsageError: another run has the journal open.
     """
 
     def __init__(self, path: Path, subject: str = "") -> None:

@@ -86,7 +86,11 @@ class _Message:
 
     @classmethod
     def from_line(cls, line: bytes) -> _Message:
-        """Raises ValueError, KeyError or TypeError for what no worker tells."""
+        """What a line of the worker says.
+
+        Raises:
+            ValueError, KeyError, TypeError: no worker tells that.
+        """
         told: WorkerMessage = json.loads(line)
         if "ready" in told:
             return cls(cpu=float(told["ready"]["cpu"]))
@@ -192,8 +196,10 @@ class WorkerPool:
     ) -> Future[Answer]:
         """Run `text`; `Future.cancel` works before and while it runs, and then kills it.
 
-        The future raises CannotJudgeError when `python` cannot run candidates at all. Raises
-        RuntimeError after `close`.
+        The future raises CannotJudgeError when `python` cannot run candidates at all.
+
+        Raises:
+            RuntimeError: the pool is closed.
         """
         future: Future[Answer] = Future()
         with self._lock:

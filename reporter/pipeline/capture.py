@@ -186,8 +186,10 @@ def capture_graphs(
 
 
 def _check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
-    """Raises UsageError where --allow-values names no tensor of the call, or one that nobody could
-    read in a repro.
+    """Refuses what --allow-values cannot allow.
+
+    Raises:
+        UsageError: it names no tensor of the call, or one that nobody could read in a repro.
     """
     for name in names:
         if name not in tensors:

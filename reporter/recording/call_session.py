@@ -30,9 +30,12 @@ def compute_longest_wait(timeout: float) -> float:
 
 
 def refuse_lost(answer: Mapping[str, object]) -> None:
-    """Raises CannotJudgeError if the process that holds the call was ended, by whomever.
+    """Refuses to go on without the process that holds the call.
 
     A capture without the answer would stay incomplete when the run is gone on with.
+
+    Raises:
+        CannotJudgeError: it was ended, by whomever.
     """
     if answer.get("lost") == LostAnswer.SERVER:
         raise CannotJudgeError(

@@ -154,7 +154,12 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Raises OSError, sqlite3.Error; UsageError if files beside it cannot be locked."""
+    """The store, in a folder that is made if need be.
+
+    Raises:
+        OSError, sqlite3.Error: it cannot be opened.
+        UsageError: files beside it cannot be locked.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     require_locks(name_lock_file(path, "use"))  # SQLite would wait, and then call the file locked
     return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)

@@ -57,7 +57,11 @@ def _open(path: Path) -> int:
 
 
 def require_locks(path: Path) -> None:
-    """Raises UsageError if a lock file at this path cannot be made, or not be locked."""
+    """Makes sure that a lock file at this path can be made and locked.
+
+    Raises:
+        UsageError: it cannot.
+    """
     descriptor = _open(path)
     try:
         _take(descriptor, path.parent)

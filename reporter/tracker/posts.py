@@ -55,7 +55,12 @@ class IssuePost:
         return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
     def send(self) -> DeliveredPost:
-        """Creates the issue. Raises as `TrackerSession.explain_failures`."""
+        """Creates the issue.
+
+        Raises:
+            AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
+                does.
+        """
         with self.session.explain_failures(f"create the issue in {self.repository}", writes=True):
             more: Json = {}
             if self.labels:
@@ -86,7 +91,9 @@ class CommentPost:
     def look(self, since: datetime | None) -> DeliveredPost | None:
         """The comment with the mark, whenever it was written, or None.
 
-        Raises as `TrackerSession.explain_failures`.
+        Raises:
+            AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
+                does.
         """
         with self.session.explain_failures(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
@@ -95,7 +102,12 @@ class CommentPost:
         return None
 
     def send(self) -> DeliveredPost:
-        """Makes the text, then writes the comment. Raises as `TrackerSession.explain_failures`."""
+        """Makes the text, then writes the comment.
+
+        Raises:
+            AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
+                does.
+        """
         text = self.text()
         with self.session.explain_failures(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
@@ -236,7 +248,11 @@ def _is_marked(issue: Issue, key: str) -> bool:
 
 
 def _build_delivered(number: object, url: object) -> DeliveredPost:
-    """Raises ValueError for an answer that is none: an issue has a number and a page."""
+    """What was created, by the answer.
+
+    Raises:
+        ValueError: the answer is none: an issue has a number and a page.
+    """
     if not isinstance(number, int) or not isinstance(url, str) or not url.startswith("http"):
         raise ValueError("an answer without a number or an address")
     return DeliveredPost(number, url)

@@ -131,8 +131,10 @@ class ReadRetry(Retry):
     ) -> Retry:
         """The retry for the next attempt.
 
-        Raises `error` itself for anything but a read, and urllib3's MaxRetryError where no attempt
-        is left or the server asks for more than `LONGEST_WAIT` seconds.
+        Raises:
+            Exception: `error` itself; it was no read.
+            urllib3.exceptions.MaxRetryError: no attempt is left, or the server asks for more than
+                `LONGEST_WAIT` seconds.
         """
         if error is not None and (method or "").upper() not in _READS:
             raise error.with_traceback(_stacktrace)  # not even where the connection was refused

@@ -58,7 +58,11 @@ class Thread:
 
 
 def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
-    """The issue and its comments from the tracker. Raises as `TrackerSession.explain_failures`."""
+    """The issue and its comments from the tracker.
+
+    Raises:
+        AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures` does.
+    """
     project = session.repository(address.repository)
     with session.explain_failures(f"read {address}"):
         issue = project.get_issue(address.number)
