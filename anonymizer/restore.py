@@ -43,13 +43,13 @@ class NameMapping:
         """
         return cls(**{name: data[name] for name in data})
 
-    def private(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """The text with every public name that stands for one private name replaced by it.
 
         What could be several private names stays as it is.
         """
         reader = _Reader(self)
-        return "".join(reader.line(line) for line in text.splitlines(keepends=True))
+        return "".join(reader.restore_line(line) for line in text.splitlines(keepends=True))
 
 
 class _Reader:
@@ -59,7 +59,7 @@ class _Reader:
         self.mapping = mapping
         self.within = ""
 
-    def line(self, line: str) -> str:
+    def restore_line(self, line: str) -> str:
         found = _CLASS.match(line)
         if found:
             self.within = found.group(1)

@@ -40,7 +40,7 @@ def measured(make: Callable[[], object]) -> tuple[float, float]:
     return statistics.median(times), len(text.encode()) / 1024
 
 
-def makers_of(report: dict[str, Any], repro: str) -> dict[str, Callable[[], object]]:
+def list_writers(report: dict[str, Any], repro: str) -> dict[str, Callable[[], object]]:
     """What is measured of one report, by name."""
     form = forms.load(report["issue"]["form"])
     issue, page = render_issue(report, repro, form), render_page(report, repro)
@@ -72,8 +72,8 @@ def main() -> None:
     for folder in sorted(HOME.iterdir()):
         if (folder / "repro.py").exists():
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-            makers = makers_of(report, (folder / "repro.py").read_text(encoding="utf-8"))
-            for name, make in makers.items():
+            writers = list_writers(report, (folder / "repro.py").read_text(encoding="utf-8"))
+            for name, make in writers.items():
                 rows.setdefault(name, []).append(measured(make))
             whole.append(report["repro"]["seconds"] * 1000)
     if not whole:

@@ -181,7 +181,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
 
 def _command(verb: str) -> str:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(importlib.import_module(f"reporter.cli.commands.{verb}").command)
+    app.command()(importlib.import_module(f"reporter.cli.commands.{verb}").run_command)
     parser: Any = typer.main.get_command(app)
     arguments = [p for p in parser.params if p.param_type_name == "argument" and not p.hidden]
     options = [p for p in parser.params if p.param_type_name == "option" and not p.hidden]

@@ -91,7 +91,7 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
             for x, cell in enumerate(cells):
                 colour = _OUTCOMES.get(cell.outcome, BAD)
                 _box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
-                axes.text(x + 0.49, y, _plain(cell.text(), 28), ha="center", va="center")
+                axes.text(x + 0.49, y, _plain(cell.text, 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)

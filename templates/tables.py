@@ -43,6 +43,7 @@ class GridCell(NamedTuple):
     #: Where it is another than the verdict's.
     exception: str = ""
 
+    @property
     def text(self) -> str:
         """As people read it."""
         return f"{self.outcome} {self.exception}".rstrip()

@@ -91,7 +91,7 @@ def drop_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     program = SourceProgram(
         ast.parse(body.definitions),
         body.callable,
-        ast.Module(body.inputs_function().body, []),
+        ast.Module(body.parse_inputs().body, []),
         state_calls=body.state_calls,
         sizes=body.sizes,
     )

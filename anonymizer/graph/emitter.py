@@ -54,7 +54,7 @@ class Emitter:
         self.sizes: dict[str, tuple[str, int]] = {}
         self.changes = _find_changed_parts(graph, self.users)
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         """Definitions and inputs of the graph as the body of a repro.
 
         A module where the graph has state or stock layers, a function otherwise. Sizes are in
@@ -128,11 +128,12 @@ class Emitter:
     def _size_defaults(self) -> tuple[tuple[str, int], ...]:
         return tuple(self.sizes.values())
 
+    @property
     def symbols(self) -> tuple[str, ...]:
         """Names of symbolic sizes, as Dynamo has them (`s0`), in the order of the parameters of
         `inputs`.
 
-        Known once `body` has been called.
+        Known once `build_body` has been called.
         """
         return tuple(self.sizes)
 
@@ -297,4 +298,4 @@ def emit(graph: Graph) -> ReproBody:
     Raises:
         NotPublicError: an argument or a function has no public form.
     """
-    return Emitter(graph).body()
+    return Emitter(graph).build_body()

@@ -184,7 +184,7 @@ class Node:
         marked = self.operator.endswith("_") and not self.operator.endswith("__")
         return marked or self.operator in ("setitem", "__setitem__")
 
-    def refs(self) -> Iterator[str]:
+    def list_refs(self) -> Iterator[str]:
         """Names of the values this node reads, with repetitions."""
         for value in self.args:
             yield from list_refs(value)
@@ -233,12 +233,12 @@ class Graph:
         """The names of all values, inputs first."""
         return (*(item.name for item in self.inputs), *(node.name for node in self.nodes))
 
-    def node(self, name: str) -> Node | None:
+    def find_node(self, name: str) -> Node | None:
         """The node of that name, if any."""
         found = self._by_name.get(name)
         return found if isinstance(found, Node) else None
 
-    def input(self, name: str) -> Input | None:
+    def find_input(self, name: str) -> Input | None:
         """The input of that name, if any."""
         found = self._by_name.get(name)
         return found if isinstance(found, Input) else None
@@ -250,7 +250,7 @@ class Graph:
         """
         found: dict[str, list[str]] = {}
         for node in self.nodes:
-            for name in node.refs():
+            for name in node.list_refs():
                 found.setdefault(name, []).append(node.name)
         return found
 
@@ -266,20 +266,20 @@ class Graph:
         return (
             node.target in ("operator.getitem", "operator.setitem")
             and isinstance(of, Ref)
-            and isinstance(self.meta_of(of.name), TensorMeta)
+            and isinstance(self.find_meta(of.name), TensorMeta)
         )
 
-    def meta_of(self, name: str) -> Any:
+    def find_meta(self, name: str) -> Any:
         """The metadata of a value by its name.
 
         Returns:
             TensorMeta for a tensor, a tuple of metadata for several results, the kind of a scalar
             (`int`, `float`), or None where nothing is known.
         """
-        item = self.input(name)
+        item = self.find_input(name)
         if item is not None:
             return item.meta
-        node = self.node(name)
+        node = self.find_node(name)
         return node.meta if node is not None else None
 
 
@@ -328,7 +328,9 @@ def fold_scalars(graph: Graph) -> Graph:
     kept = []
     for node in graph.nodes:
         item = (
-            graph.input(node.args[0].name) if node.args and isinstance(node.args[0], Ref) else None
+            graph.find_input(node.args[0].name)
+            if node.args and isinstance(node.args[0], Ref)
+            else None
         )
         stats = dict(item.stats) if item is not None else {}
         scalar = item is not None and item.meta.shape == () and item.meta.dtype == "float64"
@@ -390,7 +392,7 @@ def prune(graph: Graph) -> Graph:
     for node in reversed(graph.nodes):
         if node.name in needed or is_impure(node):
             kept.append(node)
-            needed.update(node.refs())
+            needed.update(node.list_refs())
     kept.reverse()
     kept = _balance(kept)
     aliased = {item.alias.of for item in graph.inputs if item.alias and item.name in needed}
@@ -402,16 +404,16 @@ def _balance(nodes: list[Node]) -> list[Node]:
     """Drops an exit whose enter is gone, and region pairs with nothing in between."""
     names = {node.name for node in nodes}
     nodes = [
-        node for node in nodes if node.op != "exit" or all(ref in names for ref in node.refs())
+        node for node in nodes if node.op != "exit" or all(ref in names for ref in node.list_refs())
     ]
-    closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
+    closed = {ref for node in nodes if node.op == "exit" for ref in node.list_refs()}
     nodes = [node for node in nodes if node.op != "enter" or node.name in closed]
     changed = True
     while changed:
         changed = False
         for index in range(len(nodes) - 1):
             first, second = nodes[index], nodes[index + 1]
-            if first.op == "enter" and second.op == "exit" and first.name in second.refs():
+            if first.op == "enter" and second.op == "exit" and first.name in second.list_refs():
                 del nodes[index : index + 2]
                 changed = True
                 break

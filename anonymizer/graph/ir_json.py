@@ -182,7 +182,7 @@ def _without_opaque(graph: Graph, recipe: ChooseRecipe) -> Graph:
     fresh: list[Input] = []
     kept: list[Node] = []
     for node in graph.nodes:
-        reads = not several.isdisjoint(node.refs())
+        reads = not several.isdisjoint(node.list_refs())
         is_result = node.name in opaque or reads and node.target == "operator.getitem"
         if not is_result:
             if reads:

@@ -17,7 +17,7 @@ from collectors.captured import Property
 #: The setting without which a worker compiles each graph itself.
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
-FACTORY = "program"
+PROGRAM_FACTORY = "program"
 #: The parameter by which a whole script is given what compiles.
 COMPILE = "compile"
 #: How a derivative in eager mode is held against finite differences, as an expression of a callable
@@ -66,7 +66,7 @@ class ReproCheck:
     steps: tuple[str, ...] = ()
     seed: int = 0
 
-    def seeds(self) -> tuple[int, int, int]:
+    def list_seeds(self) -> tuple[int, int, int]:
         """Its seed, and those of tangents and of further draws: all that a repro may set."""
         return self.seed, self.seed + 1, self.seed + 2
 
@@ -97,7 +97,7 @@ class ReproCheck:
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         return imports, "\n".join(line for line in lines if line not in imports).strip("\n")
 
-    def within_contexts(self, lines: list[str]) -> list[str]:
+    def wrap_in_contexts(self, lines: list[str]) -> list[str]:
         """Lines in the contexts of the call, a `with` statement for each."""
         for context in reversed(self.contexts):
             lines = [f"with {context}:", *indent(lines)]
@@ -129,7 +129,7 @@ class ReproBody:
     nested: bool = False
     is_script: bool = False
 
-    def inputs_function(self) -> ast.FunctionDef:
+    def parse_inputs(self) -> ast.FunctionDef:
         """The function `inputs`, without its parameters, as a syntax tree."""
         function = ast.parse("\n".join(["def inputs():", *indent(self.inputs)])).body[0]
         assert isinstance(function, ast.FunctionDef)

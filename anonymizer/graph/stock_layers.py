@@ -73,7 +73,7 @@ def _arguments(node: Node) -> dict[str, Value] | None:
 
 
 def _shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
-    meta = graph.meta_of(value.name) if isinstance(value, Ref) else None
+    meta = graph.find_meta(value.name) if isinstance(value, Ref) else None
     return meta.shape if isinstance(meta, TensorMeta) else None
 
 
@@ -192,7 +192,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
     owned = [value for name, value in given.items() if name != "input" and isinstance(value, Ref)]
     outputs = {ref.name for ref in graph.outputs}
     for value in owned:
-        item = graph.input(value.name)
+        item = graph.find_input(value.name)
         if not _exclusive(item, users, outputs):
             return None
     if not owned or not isinstance(data, Ref):

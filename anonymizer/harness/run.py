@@ -66,7 +66,7 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     wide_model = ["model = model.double()"] if body.is_module else []
     wide_args = [f"args = {_widen(body, check)}"]
     called = "function" if check.calls else "compile(model)"
-    call = check.within_contexts([f"out = {called}(*args)"])
+    call = check.wrap_in_contexts([f"out = {called}(*args)"])
     backward = _backward(body, check)
     if check.calls:  # as a training loop does, gradients are asked for after each call
         steps = [
@@ -97,7 +97,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     call = [f"function(*{args})"]
     if body.state_calls > 1:
         call = [f"for _ in range({body.state_calls}):", *indent(call)]
-    steps = [*made, "function = compile(model)", *check.within_contexts(call)]
+    steps = [*made, "function = compile(model)", *check.wrap_in_contexts(call)]
     return [
         "def run(compile):",
         *indent([write_seed(check.seed), *steps, f"return str({state})"]),
@@ -121,7 +121,7 @@ def _widen(body: ReproBody, check: ReproCheck) -> str:
     wide = "x.double()"
     if check.backward != "none":
         wide = "x.detach().double().requires_grad_(x.requires_grad)"
-    if "complex" in ast.unparse(body.inputs_function()):
+    if "complex" in ast.unparse(body.parse_inputs()):
         wide = f"{wide.replace('double', 'cdouble')} if torch.is_complex(x) else {wide}"
         is_float = f"isinstance(x, torch.Tensor) and (torch.is_complex(x) or {is_float})"
     return f"[{wide} if {is_float} else x for x in args]"
@@ -129,7 +129,7 @@ def _widen(body: ReproBody, check: ReproCheck) -> str:
 
 def _has_only_tensors(body: ReproBody) -> bool:
     """Whether each argument is certainly a tensor."""
-    statements = body.inputs_function().body
+    statements = body.parse_inputs().body
     made: dict[str, bool] = {}
     for node in statements:
         if isinstance(node, ast.Assign):
@@ -181,7 +181,7 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
     if check.backward == "sum":
         return [outs, "sum(o.sum() for o in outs).backward()"]
     tangents = "[torch.randn(o.shape).to(o.dtype) for o in outs]"
-    return [outs, write_seed(check.seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
+    return [outs, write_seed(check.list_seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
 
 
 def _gradients(body: ReproBody, check: ReproCheck) -> str:

@@ -103,8 +103,8 @@ def audit(
     Returns:
         The findings, each with its file and line. Nothing is changed.
     """
-    wanted_in_code = terms.without(ours.code)
-    wanted_in_prose = wanted_in_code.without(ours.prose)
+    wanted_in_code = terms.without_text(ours.code)
+    wanted_in_prose = wanted_in_code.without_text(ours.prose)
     known = vocabulary.load_words()
     permitted = frozenset(allowed)
     findings: dict[tuple[str, str, str], Leak] = {}

@@ -78,7 +78,7 @@ class Identity:
     host: str = ""
 
     @classmethod
-    def of_this_machine(cls) -> Identity:
+    def from_this_machine(cls) -> Identity:
         """The values of the running process; what cannot be found out is left empty."""
         try:
             user = getpass.getuser()

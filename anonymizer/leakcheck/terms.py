@@ -75,7 +75,7 @@ class Terms:
             **{name: getattr(self, name) | getattr(other, name) for name in _PARTS_OF_TERMS}
         )
 
-    def without(self, text: str) -> Terms:
+    def without_text(self, text: str) -> Terms:
         """The terms that do not occur in `text`, which is the same whatever the private program
         says.
         """

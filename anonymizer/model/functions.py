@@ -81,7 +81,7 @@ def _backward(
 ) -> list[str]:
     """The static method; `text` is what gradients and saved tensors are called in it."""
     results = tuple(name for name in found.returned if name)
-    read = {name for step in found.call.steps() for name in step.refs()} | set(results)
+    read = {name for step in found.call.list_steps() for name in step.list_refs()} | set(results)
     head = ", ".join(("ctx", *(text[name] for name in found.grads)))
     made = ["    @staticmethod", f"    def backward({head}):"]
     if read.intersection(saved):
@@ -107,7 +107,7 @@ def _context(
     model: ModelNames,
 ) -> BlockContext:
     """A forward or a backward as a body of its own, whose results stay at hand until its end."""
-    inputs = {name: GivenTensor(name, "input", program.meta_of(name), _NOTHING) for name in given}
+    inputs = {name: GivenTensor(name, "input", program.find_meta(name), _NOTHING) for name in given}
     root = replace(call, module=ROOT)
     inner = replace(program, root=root, modules={}, given=inputs, outputs=results)
     return BlockContext(inner, Ownership(inner), root, Attributes(), model)

@@ -25,7 +25,7 @@ class Inputs:
         self.given = given
         self.sizes = sizes
 
-    def lines(self, names: Sequence[str], parameters: Mapping[str, str]) -> list[str]:
+    def write_lines(self, names: Sequence[str], parameters: Mapping[str, str]) -> list[str]:
         """The body of `inputs`: one tensor for each name, those that share memory made as views.
 
         Args:

@@ -120,7 +120,7 @@ class Writer:
         numbers += [found.number] if found.number not in numbers else []
         return _numbered("Function", list(self.functions).index(text))
 
-    def attributes_of(self, block: int) -> Attributes:
+    def get_attributes(self, block: int) -> Attributes:
         """The attributes of a block that has been written."""
         return self.blocks[block].attributes
 
@@ -131,7 +131,7 @@ class Writer:
             NotPublicError: the operation has no stand-in.
         """
         assert step.stand_in is not None
-        given = [self.program.meta_of(name) for name in step.node.refs()]
+        given = [self.program.find_meta(name) for name in step.node.list_refs()]
         what, mutates = step.stand_in.what, step.stand_in.mutates
         lines = stand_ins.write_stand_in("?", what, given, step.node.meta, mutates, self.registered)
         text = "\n".join(lines)
@@ -156,15 +156,15 @@ class Writer:
         body = ReproBody(
             definitions="\n".join(self._definitions(root, is_module)),
             callable=f"{NAME}()" if is_module else NAME.lower(),
-            inputs=tuple(inputs.lines(names, dict(zip(names, root.methods[0].parameters)))),
+            inputs=tuple(inputs.write_lines(names, dict(zip(names, root.methods[0].parameters)))),
             is_module=is_module,
             sizes=tuple(sizes.values()),
         )
         attributes = {module: block.attributes for module, block in self.blocks.items()}
         paths = Paths(self.program, self.ownership, attributes, self.made)
         counterparts = Counterparts(
-            tensors=dict(paths.state(ROOT, "")),
-            modules=dict(paths.modules(ROOT, "")),
+            tensors=dict(paths.list_state(ROOT, "")),
+            modules=dict(paths.list_modules(ROOT, "")),
             classes=self._modules_by_class(),
             functions={
                 _numbered("Function", at): n for at, n in enumerate(self.functions.values())
@@ -359,15 +359,15 @@ class Writer:
         return common == block
 
     def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
-        path = self.path(block, attribute[0])
+        path = self.find_path(block, attribute[0])
         return None if path is None else write_attribute_path(f"{path}.{attribute[1]}")
 
-    def path(self, block: int, module: int) -> str | None:
+    def find_path(self, block: int, module: int) -> str | None:
         """The public path of a module as seen from a block that it lies in."""
         if module == block:
             return ""
         parent = self.ownership.find_parent(module)
-        above = self.path(block, parent) if parent != ROOT or block == ROOT else None
+        above = self.find_path(block, parent) if parent != ROOT or block == ROOT else None
         if above is None or parent not in self.blocks:
             return None
         here = self._within(parent, module)
@@ -378,7 +378,7 @@ class Writer:
         if self.made.get(parent, "").startswith("nn.Sequential"):
             order = [item.module for item in self.ownership.calls[parent][0].items]
             return str(order.index(module))
-        return self.blocks[parent].attributes.path(module)
+        return self.blocks[parent].attributes.find_path(module)
 
     def _list(self, modules: tuple[int, ...]) -> str:
         made = [self.construct(module) for module in modules]
@@ -409,7 +409,7 @@ class Writer:
             if isinstance(item, ModuleCall):
                 reads = self.ownership.list_arguments(item)
             else:
-                reads = tuple(item.refs())
+                reads = tuple(item.list_refs())
             if reads != (value,):
                 return None
             if isinstance(item, Step) and item.same == value:

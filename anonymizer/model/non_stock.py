@@ -48,7 +48,7 @@ def find_non_stock_operations(
     classes = {number: name for name, numbers in behind.items() for number in numbers}
     streams = _streams(program)
     found: dict[tuple[str, int, str], dict[str, str]] = {}
-    for call in program.root.calls():
+    for call in program.root.list_calls():
         for index, item in enumerate(call.items):
             if isinstance(item, Step):
                 instead = _instead(program, item, streams)
@@ -89,10 +89,10 @@ def _streams(program: TracedProgram) -> frozenset[str]:
     do not count.
     """
     found = {g.name for g in program.given.values() if g.kind == "input"}
-    for step in program.root.steps():
+    for step in program.root.list_steps():
         # what is as large as an input says nothing about what is in it
         size = step.node.target == "size" or step.node.meta == "int"
-        if step.module is not None or not size and any(name in found for name in step.refs()):
+        if step.module is not None or not size and any(name in found for name in step.list_refs()):
             found.update(flatten_names(step.outs))
     return frozenset(found)
 
@@ -106,8 +106,8 @@ def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> st
         return None
     if not meta.is_float or step.node.name not in streams:
         return None
-    reads = [name for name in dict.fromkeys(step.refs()) if name in streams]
-    alike = [name for name in reads if _alike(program.meta_of(name), meta)]
+    reads = [name for name in dict.fromkeys(step.list_refs()) if name in streams]
+    alike = [name for name in reads if _alike(program.find_meta(name), meta)]
     structure = step.node.target in _RESIDUAL or step.node.plain_operator in _ATTENTION
     if not alike or len(reads) > 1 and structure or step.node.plain_operator == "softmax":
         return None
@@ -160,17 +160,18 @@ def describe(program: TracedProgram, item: NonStockOperation) -> str:
     words = _Words(program)
     first, stream = next(iter(item.instead.items()))
     step = words.steps[first]
-    others = [name for name in dict.fromkeys(step.refs()) if name != stream]
+    others = [name for name in dict.fromkeys(step.list_refs()) if name != stream]
     name = step.node.plain_operator
     times = f" ({len(item.instead)} times)" if len(item.instead) > 1 else ""
-    where = words.role(stream, first)
+    where = words.describe_role(stream, first)
     if others and name in _JOINS:
-        return f"{words.side(others, _NOUNS.get(name, 'a value'))}, {_JOINS[name]} {where}{times}"
+        side = words.describe_side(others, _NOUNS.get(name, "a value"))
+        return f"{side}, {_JOINS[name]} {where}{times}"
     if step.stand_in is not None:
         return f"{step.stand_in.what} (here a stand-in) applied to {where}{times}"
     if step.function is not None:
         return f"an `autograd.Function` applied to {where}{times}"
-    with_what = f" with {words.side(others, 'a value')}" if others else ""
+    with_what = f" with {words.describe_side(others, 'a value')}" if others else ""
     return f"`{name}`{with_what} applied to {where}{times}"
 
 
@@ -181,13 +182,13 @@ class _Words:
         self.program = program
         self.steps: dict[str, Step] = {}
         self.readers: dict[str, list[Step]] = {}
-        for step in program.root.steps():
+        for step in program.root.list_steps():
             for name in flatten_names(step.outs):
                 self.steps[name] = step
-            for name in step.refs():
+            for name in step.list_refs():
                 self.readers.setdefault(name, []).append(step)
 
-    def side(self, names: list[str], noun: str) -> str:
+    def describe_side(self, names: list[str], noun: str) -> str:
         """What the other operands are: how they were made."""
         made: dict[str, None] = {}
         for name in names:
@@ -221,17 +222,17 @@ class _Words:
         elif step.function is not None:
             yield "an `autograd.Function`"
         elif target not in _PLAIN and (step.node.op == "function" or target in _MADE):
-            symbolic = target in _MADE and any(self._is_size(ref) for ref in step.refs())
+            symbolic = target in _MADE and any(self._is_size(ref) for ref in step.list_refs())
             yield f"`{target}`" + (" with a symbolic size" if symbolic else "")
         elif target not in _PLAIN:
             yield f"`{target}`"
-        for ref in step.refs():
+        for ref in step.list_refs():
             yield from self._sources(ref, seen)
 
     def _is_size(self, name: str) -> bool:
-        return bool(self.program.meta_of(name) == "int")
+        return bool(self.program.find_meta(name) == "int")
 
-    def role(self, name: str, reader: str) -> str:
+    def describe_role(self, name: str, reader: str) -> str:
         """What a value is in the model: attention scores, the output of a layer, …"""
         if self._is_product(name, 6):
             return "the attention scores"
@@ -241,7 +242,7 @@ class _Words:
                 break
             if step.module is not None and step.node.layer is not None:
                 return f"what comes from `nn.{step.node.layer.cls}`"
-            step = self.steps.get(next(iter(step.refs()), ""))
+            step = self.steps.get(next(iter(step.list_refs()), ""))
         users = [user.node.layer for user in self.readers.get(reader, []) if user.node.layer]
         return f"what goes into `nn.{users[0].cls}`" if users else "the stream"
 
@@ -254,6 +255,6 @@ class _Words:
             return False
         target = step.node.plain_operator
         if target in ("matmul", "bmm", "baddbmm", "einsum"):
-            return len(set(step.refs())) > 1
-        alike = [n for n in step.refs() if _alike(self.program.meta_of(n), step.node.meta)]
+            return len(set(step.list_refs())) > 1
+        alike = [n for n in step.list_refs() if _alike(self.program.find_meta(n), step.node.meta)]
         return any(self._is_product(other, depth - 1) for other in alike)

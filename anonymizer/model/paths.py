@@ -23,12 +23,12 @@ class Paths:
     attributes: Mapping[int, Attributes]
     made: Mapping[int, str]
 
-    def state(self, block: int, prefix: str) -> list[tuple[str, str]]:
+    def list_state(self, block: int, prefix: str) -> list[tuple[str, str]]:
         """(public path, name of the given tensor) of each parameter and buffer below a block."""
         found = []
         for path, module in self._members(block):
             if module in self.attributes:
-                found += self.state(module, f"{prefix}{path}.")
+                found += self.list_state(module, f"{prefix}{path}.")
             else:
                 state = self.program.modules[module].state
                 found += [(f"{prefix}{path}.{name}", label) for name, label in state]
@@ -36,14 +36,14 @@ class Paths:
             found.append((prefix + name, label))
         return found
 
-    def modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
+    def list_modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
         """(public path, number of the private module that it stands for) of a block and of each
         block and layer below it.
         """
         found = [(prefix.rstrip("."), block)]
         for path, module in self._members(block):
             if module in self.attributes:
-                found += self.modules(module, f"{prefix}{path}.")
+                found += self.list_modules(module, f"{prefix}{path}.")
             else:
                 found.append((prefix + path, module))
         return found

@@ -89,8 +89,8 @@ def _value(meta: TensorMeta, read: Sequence[tuple[str, TensorMeta]]) -> str:
             return text if fresh else f"{text}.clone()"
         text = f"({text})" if len(terms) > 1 else text
     else:
-        maker = f"{read[0][0]}.new_zeros" if read else "torch.zeros"
-        text = f"{maker}({meta.shape}, dtype=torch.{meta.dtype})"
+        creation = f"{read[0][0]}.new_zeros" if read else "torch.zeros"
+        text = f"{creation}({meta.shape}, dtype=torch.{meta.dtype})"
         floats = [n for n, m in read if m.is_float]
         if floats and meta.is_float:
             text = f"{text} + {floats[0]}.mean().to(torch.{meta.dtype})"

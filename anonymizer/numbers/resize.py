@@ -51,7 +51,7 @@ def find_size_groups(program: TracedProgram) -> list[SizeGroup]:
     Sizes are in elements. Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
     reader = _Resizer({}, frozenset())
-    reader.program(program)
+    reader.resize(program)
     return group_sizes({*collect_sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
 
 
@@ -92,13 +92,13 @@ def replace_sizes(
         floats: floats without their signs, which are rounded to one digit.
     """
     table = {size: size // f.base * new for f, new in bases.items() for size in f.members}
-    return _Resizer(table, frozenset(floats)).program(program)
+    return _Resizer(table, frozenset(floats)).resize(program)
 
 
 def list_unusual_floats(program: TracedProgram) -> tuple[float, ...]:
     """Floats, without their signs, that nobody else would write; in the order of the program."""
     reader = _Resizer({}, frozenset())
-    reader.program(program)
+    reader.resize(program)
     return tuple(dict.fromkeys(value for value in reader.seen if not is_usual(value)))
 
 
@@ -174,7 +174,7 @@ class _Resizer:
                     for power in (0.5, -0.5, 0.25, -0.25):
                         yield round(float(before) ** power, 12), float(after) ** power
 
-    def program(self, program: TracedProgram) -> TracedProgram:
+    def resize(self, program: TracedProgram) -> TracedProgram:
         return replace(
             program,
             root=self._call(program.root),

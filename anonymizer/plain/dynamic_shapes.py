@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.plain.makers import MAKERS, list_dimensions, read_size
+from anonymizer.plain.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
 EVERY_DIMENSION = (
@@ -54,7 +54,7 @@ def _with_names(check: ReproCheck, count: int, names: Mapping[tuple[int, int], s
 
 def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
     """The shape of each argument; None where one cannot be told."""
-    *statements, last = body.inputs_function().body
+    *statements, last = body.parse_inputs().body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         return None
     made = {
@@ -86,7 +86,7 @@ def _shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
     if name == "torch.arange" and len(value.args) == 1:
         end = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
         return (int(end),) if isinstance(end, (int, float)) else None
-    if method != "reshape" and name not in MAKERS:
+    if method != "reshape" and name not in CREATION_FUNCTIONS:
         return None
     given = [
         sizes.get(node.id) if isinstance(node, ast.Name) else read_size(node)

@@ -85,7 +85,7 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
         *made,
         f"model, expected = {body.callable}",
         f"compiled, actual = {body.callable}",
-        *check.within_contexts(calls),
+        *check.wrap_in_contexts(calls),
         'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
     ]
 
@@ -124,7 +124,7 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     return ast.unparse(definitions), [
         *setup,
         *made,
-        *check.within_contexts(calls),
+        *check.wrap_in_contexts(calls),
         f"expected = {length} - actual",
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
@@ -156,7 +156,7 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
         *(line for line in script.statements if not is_seed(line)),
         *others,
         *before,
-        *check.within_contexts(calls),
+        *check.wrap_in_contexts(calls),
         *read,
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
@@ -172,7 +172,7 @@ def _inputs(body: ReproBody) -> tuple[list[str], str]:
     Raises:
         ValueError: the inputs are no tuple.
     """
-    *made, last = body.inputs_function().body
+    *made, last = body.parse_inputs().body
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple):
         raise ValueError("the inputs are no tuple")
     lines = [ast.unparse(node) for node in made]

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.plain.makers import (
+from anonymizer.plain.creation_calls import (
+    CREATION_FUNCTIONS,
     FLOATS,
-    MAKERS,
-    find_makers,
+    find_creation_calls,
     list_dimensions,
     list_sizes,
     read_dtype,
@@ -86,7 +86,7 @@ def _values(body: ReproBody) -> Iterator[Neighbour]:
     """Inputs that hold NaN or infinities with an ordinary number in their place."""
     for value in ("nan", "inf", "-inf"):
         text = f"float('{value}')"
-        lines = tuple(ast.unparse(statement) for statement in body.inputs_function().body)
+        lines = tuple(ast.unparse(statement) for statement in body.parse_inputs().body)
         if any(text in line for line in lines):
             made = replace(body, inputs=tuple(line.replace(text, "1.0") for line in lines))
             yield Neighbour(f"values {value}", value, "1.0", made)
@@ -127,7 +127,7 @@ def _calls(tree: ast.AST) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-class _MakerWrapping(ast.NodeTransformer):
+class _CreationWrapping(ast.NodeTransformer):
     """Each new tensor of a kind in a further call."""
 
     def __init__(self, wrap: Callable[[ast.Call], ast.expr | None]) -> None:
@@ -136,14 +136,14 @@ class _MakerWrapping(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        made = self.wrap(node) if ast.unparse(node.func) in MAKERS else None
+        made = self.wrap(node) if ast.unparse(node.func) in CREATION_FUNCTIONS else None
         self.done |= made is not None
         return made or node
 
 
 def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
-    change = _MakerWrapping(wrap)
-    function = change.visit(body.inputs_function())
+    change = _CreationWrapping(wrap)
+    function = change.visit(body.parse_inputs())
     return body.with_inputs(function.body) if change.done else None
 
 
@@ -160,7 +160,7 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {read_dtype(maker) for maker in find_makers(body.inputs_function())} & {
+    found = {read_dtype(creation) for creation in find_creation_calls(body.parse_inputs())} & {
         *FLOATS,
         *_WHOLE,
     }
@@ -172,8 +172,10 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
             if other == dtype:
                 continue
 
-            def wrap(maker: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
-                return _method(maker, f"to(torch.{new})") if read_dtype(maker) == old else None
+            def wrap(creation: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
+                return (
+                    _method(creation, f"to(torch.{new})") if read_dtype(creation) == old else None
+                )
 
             made = _change(body, wrap)
             if made is None:
@@ -214,15 +216,15 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
     if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
         return
 
-    def transpose(maker: ast.Call) -> ast.expr | None:
+    def transpose(creation: ast.Call) -> ast.expr | None:
         swap = "transpose(-1, -2)"
-        is_matrix = len(list_dimensions(maker)) > 1
-        return _method(maker, f"{swap}.contiguous().{swap}") if is_matrix else None
+        is_matrix = len(list_dimensions(creation)) > 1
+        return _method(creation, f"{swap}.contiguous().{swap}") if is_matrix else None
 
-    def stride(maker: ast.Call) -> ast.expr | None:
-        if not list_dimensions(maker):
+    def stride(creation: ast.Call) -> ast.expr | None:
+        if not list_dimensions(creation):
             return None
-        return _fill("torch.stack([_, _], -1)[..., 0]", maker)
+        return _fill("torch.stack([_, _], -1)[..., 0]", creation)
 
     for name, wrap in (("transposed", transpose), ("strided", stride)):
         made = _change(body, wrap)

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.compilation import write_compilation
-from anonymizer.graph.factory import unwrap_script
 from anonymizer.graph.identifiers import NameSubstitution, find_names
+from anonymizer.graph.program_factory import unwrap_script
 from anonymizer.graph.randomness import draws_random_numbers, is_seed
-from anonymizer.graph.repro import COMPILE, FACTORY, ReproBody, ReproCheck
+from anonymizer.graph.repro import COMPILE, PROGRAM_FACTORY, ReproBody, ReproCheck
 from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.function import tidy_functions
 
@@ -208,7 +208,7 @@ def _callee(
     """What is compiled, the statement that makes it, and the definitions that are left."""
     if isinstance(made, ast.Name):
         return made.id, "", tree
-    if ast.unparse(made) == f"{FACTORY}()" and check.backward == "none":
+    if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and check.backward == "none":
         return ast.unparse(made), "", tree  # each side has one of its own
     name = "model" if body.is_module else "function"
     layer = _only_layer(made, tree) if body.is_module else None
@@ -258,7 +258,7 @@ def _inputs(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
     sizes = {name: ast.Constant(size) for name, size in constants.items()}
-    *statements, last = NameSubstitution(sizes).visit(body.inputs_function()).body
+    *statements, last = NameSubstitution(sizes).visit(body.parse_inputs()).body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         raise ValueError("the inputs do not end in one tuple")
     values = last.value.elts
@@ -347,8 +347,8 @@ def _in_line(
 
 def _by_hand(text: str) -> str:
     """`torch.randn(2, requires_grad=True)` where the harness calls `requires_grad_()`."""
-    maker = r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)"
-    made = re.fullmatch(maker + r"\)\.requires_grad_\(\)(\.clone\(\))?", text)
+    creation = r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)"
+    made = re.fullmatch(creation + r"\)\.requires_grad_\(\)(\.clone\(\))?", text)
     if made:
         return f"{made.group(1)}, requires_grad=True){made.group(2) or ''}"
     return _write_constant(text)
@@ -367,8 +367,8 @@ def _write_constant(text: str) -> str:
     more = "".join(f", {name}={text}" for name, text in given.items())
     typed = f", dtype={dtype}" if dtype else ""
     if value in ("0.0", "1.0") or dtype and value in ("0", "1"):
-        maker = "ones" if value.startswith("1") else "zeros"
-        return f"torch.{maker}({', '.join(map(ast.unparse, sizes)) or '()'}{typed}{more})"
+        creation = "ones" if value.startswith("1") else "zeros"
+        return f"torch.{creation}({', '.join(map(ast.unparse, sizes)) or '()'}{typed}{more})"
     is_implied = dtype == "torch.int64" and value.lstrip("-").isdecimal()
     if [ast.unparse(size) for size in sizes] == ["1"] and re.fullmatch(r"-?[\d.e+-]+", value):
         return f"torch.tensor([{value}]{'' if is_implied else typed}{more})"

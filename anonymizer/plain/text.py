@@ -17,16 +17,16 @@ from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import (
     CACHED,
     DERIVATIVES,
-    FACTORY,
+    PROGRAM_FACTORY,
     REFUSED,
     ReproBody,
     ReproCheck,
     indent,
 )
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
+from anonymizer.plain.creation_calls import CREATION_FUNCTIONS
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_PYTHON, PlainForm
-from anonymizer.plain.makers import MAKERS
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
 from collectors.captured import Property
@@ -58,7 +58,7 @@ def render_plain(
         body = shorten_names(body, check)
     if body.state_calls:
         return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
-    return _Writer(read_script(body, check, keeps_names), check, form).text()
+    return _Writer(read_script(body, check, keeps_names), check, form).write()
 
 
 class _Writer:
@@ -74,7 +74,7 @@ class _Writer:
         self.names = [name for name, _ in script.arguments]
         self.is_number = _returns_number(script)
 
-    def text(self) -> str:
+    def write(self) -> str:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
         script, check = self.script, self.check
         prelude_imports, prelude = check.split_prelude()
@@ -101,7 +101,7 @@ class _Writer:
         compiled = script.compiled or write_compilation(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
-        if script.callee == f"{FACTORY}()":  # each side has one for all its calls
+        if script.callee == f"{PROGRAM_FACTORY}()":  # each side has one for all its calls
             lines.append(f"eager = {script.callee}")
             self.script = replace(script, callee="eager")
         lines.append(f"compiled = {compiled}")
@@ -174,8 +174,8 @@ class _Writer:
     def _are_apart(self) -> bool:
         """Whether each input is a tensor of its own, and no leaf of a graph of gradients."""
         made = dict(self.script.arguments)
-        makers = (*MAKERS, "torch.tensor")
-        is_tensor = all(text.split("(")[0] in makers for text in made.values())
+        functions = (*CREATION_FUNCTIONS, "torch.tensor")
+        is_tensor = all(text.split("(")[0] in functions for text in made.values())
         return (
             is_tensor
             and not self.script.leaves
@@ -329,7 +329,7 @@ class _Writer:
         return [*grads, self._close("actual", "expected")]
 
     def _seed(self) -> str:
-        own, second, third = self.check.seeds()
+        own, second, third = self.check.list_seeds()
         if PlainForm.SEED_1 in self.form:
             return write_seed(second)
         return write_seed(third if PlainForm.SEED_2 in self.form else own)
@@ -352,14 +352,14 @@ class _Writer:
         elif PlainForm.SEVERAL in self.form:
             lines += [
                 f"    outs = [out for out in {call} if out.requires_grad]",
-                f"    {write_seed(self.check.seeds()[1])}",
+                f"    {write_seed(self.check.list_seeds()[1])}",
                 "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
                 f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents))",
             ]
         else:
             lines += [
                 f"    out = {call}",
-                f"    {write_seed(self.check.seeds()[1])}",
+                f"    {write_seed(self.check.list_seeds()[1])}",
                 f"    grads.append(torch.autograd.grad(out, {leaves}, torch.randn_like(out)))",
             ]
         return [*lines, "torch.testing.assert_close(*grads)"]

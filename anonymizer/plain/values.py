@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from anonymizer.graph.randomness import is_seed
 from anonymizer.graph.repro import ReproBody
 
-#: A plainer maker of a tensor, from the random one and the whole expression, in which that may be
-#: scaled and moved; None where it has none.
+#: A plainer creation of a tensor, from the random one and the whole expression, in which that may
+#: be scaled and moved; None where it has none.
 _Plain = Callable[[ast.Call, ast.expr], "ast.expr | None"]
 #: The greatest numbers of dtypes that overflow soon.
 _MOST_OF = {"torch.uint8": 255, "torch.int8": 127, "torch.int16": 32767}
@@ -20,7 +20,7 @@ _MOST_OF = {"torch.uint8": 255, "torch.int8": 127, "torch.int16": 32767}
 
 def count_random(body: ReproBody) -> int:
     """How many inputs are random, or a list of whole numbers."""
-    return sum(_is_random(node) for node in ast.walk(body.inputs_function()))
+    return sum(_is_random(node) for node in ast.walk(body.parse_inputs()))
 
 
 def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
@@ -35,7 +35,7 @@ def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     if not count:
         return
     filled = _SpecialEverywhere()
-    function = filled.visit(body.inputs_function())
+    function = filled.visit(body.parse_inputs())
     if filled.done:
         yield _without_idle_seed(body, function)
     yield from _with_plainer(body, range(count))
@@ -48,7 +48,7 @@ def build_plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
 
 def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
     chosen = tuple(indices)
-    makers: tuple[_Plain, ...] = (
+    creations: tuple[_Plain, ...] = (
         _ones,
         _count,
         _whole_twos,
@@ -58,9 +58,9 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
         _round,
         _twos,
     )
-    for maker in makers:
-        changed = _MakerSubstitution(dict.fromkeys(chosen, maker))
-        function = changed.visit(body.inputs_function())
+    for creation in creations:
+        changed = _CreationSubstitution(dict.fromkeys(chosen, creation))
+        function = changed.visit(body.parse_inputs())
         if changed.done:
             yield _without_idle_seed(body, function)
 
@@ -129,7 +129,7 @@ class _SpecialEverywhere(ast.NodeTransformer):
         return _full(sizes, node.args[1], call)
 
 
-class _MakerSubstitution(ast.NodeTransformer):
+class _CreationSubstitution(ast.NodeTransformer):
     """The n-th random tensor made in a plainer way; `done` says whether any was."""
 
     def __init__(self, chosen: dict[int, _Plain]) -> None:
@@ -147,8 +147,8 @@ class _MakerSubstitution(ast.NodeTransformer):
     def _plainer(self, call: ast.Call, node: ast.expr) -> ast.expr:
         """What takes the place of `node`, a random tensor or one that is scaled and moved."""
         self.count += 1
-        maker = self.chosen.get(self.count)
-        plain = maker(_as_random(call), node) if maker is not None else None
+        creation = self.chosen.get(self.count)
+        plain = creation(_as_random(call), node) if creation is not None else None
         self.done |= plain is not None
         return plain or node
 

@@ -79,7 +79,7 @@ class InputsWriter:
         (function,) = ast.parse("def inputs():\n" + body).body
         return ast.Module(function.body, [])  # type: ignore[attr-defined]
 
-    def expression(self, ref: Reference) -> str:
+    def write_expression(self, ref: Reference) -> str:
         """The expression of what is neither a tensor nor a container."""
         key = json.dumps(ref, sort_keys=True)
         if key not in self.objects:
@@ -123,10 +123,10 @@ class _Inputs:
         if ref["kind"] == "dict":
             pairs = [f"{self.write(key)}: {self.write(value)}" for key, value in ref["items"]]
             return self._as_type(ref, "{" + ", ".join(pairs) + "}")
-        return self.writer.expression(ref)
+        return self.writer.write_expression(ref)
 
     def _as_type(self, ref: SequenceReference | DictReference, display: str) -> str:
-        return ast.unparse(self.writer.values.as_type(ref, parse_expression(display)))
+        return ast.unparse(self.writer.values.wrap_in_type(ref, parse_expression(display)))
 
     def _tensor(self, key: str, apart: bool = False) -> str:
         """The name of a tensor; one that is kept apart shares nothing with those before it."""

@@ -36,13 +36,13 @@ def find_tensor_paths(
     """
     context = values.context
     walk = _Walk(context, values)
-    found = list(walk.below(*entry)) if entry is not None else []
+    found = list(walk.find_tensors(*entry)) if entry is not None else []
     for name, ref in context.definitions.roots.items():
-        found += walk.below(name, ref)
+        found += walk.find_tensors(name, ref)
     for path, ref in (*_attributes(context), *_defaults(context)):
-        found += walk.below(path, ref)
+        found += walk.find_tensors(path, ref)
     for index, argument in enumerate(given):
-        found += walk.below(f"given[{index}]", argument)
+        found += walk.find_tensors(f"given[{index}]", argument)
     return tuple(dict.fromkeys(found))
 
 
@@ -77,7 +77,7 @@ class _Walk:
         self.values = values
         self.above: list[str] = []
 
-    def below(self, path: str, ref: Argument) -> Iterator[tuple[str, str]]:
+    def find_tensors(self, path: str, ref: Argument) -> Iterator[tuple[str, str]]:
         """The tensors in a value that the public program reaches by `path`."""
         if ref["kind"] == "tensor":
             yield path, ref["id"]
@@ -88,7 +88,7 @@ class _Walk:
                 self.above.pop()
         else:
             for step, each in self._items(ref):
-                yield from self.below(path + step, each)
+                yield from self.find_tensors(path + step, each)
 
     def _items(self, ref: Argument) -> Iterator[tuple[str, Reference]]:
         if ref["kind"] in ("list", "tuple"):
@@ -112,6 +112,6 @@ class _Walk:
         mapped = str(record["class"].get("name")).endswith("Dict")
         for index, (name, each) in enumerate(record.get("items") or ()):
             step = f"[{names.name_attribute(name)!r}]" if mapped else f"[{index}]"
-            yield from self.below(path + step, each)
+            yield from self.find_tensors(path + step, each)
         for name, each in record["state"].items():
-            yield from self.below(f"{path}.{self.context.decisions.name_state(name)}", each)
+            yield from self.find_tensors(f"{path}.{self.context.decisions.name_state(name)}", each)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from anonymizer.graph.repro import FACTORY, CallSizes
+from anonymizer.graph.repro import PROGRAM_FACTORY, CallSizes
 from anonymizer.source.symbols.imports import write_imports
 
 #: What the definitions call the function that reads Python's state.
@@ -134,7 +134,7 @@ def find_state_reader(tree: ast.AST) -> ast.Lambda | None:
     for node in getattr(tree, "body", ()):
         if is_state_reader(node) and isinstance(node.value, ast.Lambda):
             return node.value
-        if isinstance(node, ast.FunctionDef) and node.name == FACTORY:
+        if isinstance(node, ast.FunctionDef) and node.name == PROGRAM_FACTORY:
             found = (part for part in ast.walk(node.body[-1]) if isinstance(part, ast.Lambda))
             return next(found, None)
     return None

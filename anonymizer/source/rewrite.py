@@ -57,7 +57,7 @@ def rebuild(
         callable_expression=expression,
         inputs=inputs,
         backend=None,
-        mapping=context.names.mapping(),
+        mapping=context.names.build_mapping(),
         reverse=context.names.reverse(),
         problems=tuple(dict.fromkeys(context.definitions.problems)),
         tensors=find_tensor_paths(values, _root(context, gathered["entry"]), args),
@@ -114,7 +114,7 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
         callable_expression=name,
         inputs=inputs,
         backend=name,
-        mapping=names.mapping(),
+        mapping=names.build_mapping(),
         reverse=names.reverse(),
         problems=reported,
     )

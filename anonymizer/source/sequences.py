@@ -178,7 +178,7 @@ def _merge(modules: Sequence[ast.Module]) -> CallSequence | None:
         inputs = ast.fix_missing_locations(work.merge(modules))
     except _OtherStructure:
         return None
-    return CallSequence(inputs, work.calls(len(modules))) if work.names else None
+    return CallSequence(inputs, work.list_calls(len(modules))) if work.names else None
 
 
 class _Numbers:
@@ -189,7 +189,7 @@ class _Numbers:
         self.names: dict[str, str] = {}
         self.values: dict[str, list[float]] = {}
 
-    def calls(self, count: int) -> tuple[CallSizes, ...]:
+    def list_calls(self, count: int) -> tuple[CallSizes, ...]:
         """The values of the names, call by call."""
         return tuple(
             tuple((name, values[at]) for name, values in self.values.items()) for at in range(count)

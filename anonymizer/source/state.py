@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.graph.containers import is_container, is_object, read_callee_name
-from anonymizer.graph.factory import DeclarationRewriter
 from anonymizer.graph.identifiers import find_names
-from anonymizer.graph.repro import FACTORY
+from anonymizer.graph.program_factory import DeclarationRewriter
+from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
 _MODEL = "model"
@@ -82,7 +82,7 @@ def wrap(program: SourceProgram) -> SourceProgram:
     return replace(
         program,
         definitions=ast.Module([*outside, _make_factory(inside)], []),
-        callable_expression=f"{FACTORY}()",
+        callable_expression=f"{PROGRAM_FACTORY}()",
     )
 
 
@@ -124,7 +124,7 @@ def _make_factory(program: SourceProgram) -> ast.FunctionDef:
         body += ast.parse(f"{_MODEL} = {model}").body
         model = _MODEL
     returned = model if reader is None else f"({model}, lambda: {ast.unparse(reader.body)})"
-    factory = ast.parse(f"def {FACTORY}():\n    return {returned}").body[0]
+    factory = ast.parse(f"def {PROGRAM_FACTORY}():\n    return {returned}").body[0]
     assert isinstance(factory, ast.FunctionDef)
     factory.body = [*body, *factory.body]
     return factory

@@ -52,7 +52,7 @@ class PublicKernel:
     mapping: Mapping[str, str]
     strings: Mapping[str, str]
 
-    def constant(self, value: object) -> object:
+    def rewrite_constant(self, value: object) -> object:
         """A constant of a launch as the public kernel knows it.
 
         Raises:
@@ -91,8 +91,8 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
     if name not in functions:
         raise KernelNotPublicError("the kernel is not defined in the script itself")
     rewriter = _Rewriter(tree, functions, constants, vocabulary)
-    public = rewriter.function(name, "kernel")
-    names = rewriter.names.mapping()
+    public = rewriter.rewrite_function(name, "kernel")
+    names = rewriter.names.build_mapping()
     return PublicKernel(
         "\n\n\n".join(rewriter.texts),
         public,
@@ -126,7 +126,7 @@ class _Rewriter(ast.NodeTransformer):
         self.local: frozenset[str] = frozenset()
         self.strings: dict[str, str] = {}
 
-    def function(self, name: str, prefix: str) -> str:
+    def rewrite_function(self, name: str, prefix: str) -> str:
         """The public name of a function, rewritten with what it calls before it."""
         if name in self.done:
             return self.done[name]
@@ -157,7 +157,7 @@ class _Rewriter(ast.NodeTransformer):
         if node.id in self.modules:
             return ast.parse(self.modules[node.id], mode="eval").body
         if node.id in self.functions:
-            return ast.Name(self.function(node.id, "helper"), node.ctx)
+            return ast.Name(self.rewrite_function(node.id, "helper"), node.ctx)
         if node.id in self.constants:
             return self._constant(node.id, node.ctx)
         if node.id in _BUILTINS:

@@ -30,8 +30,8 @@ def find_readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[s
     the `outputs`.
     """
     found: dict[str, list[str]] = {name: [""] for name in outputs}
-    for step in root.steps():
-        for name in step.refs():
+    for step in root.list_steps():
+        for name in step.list_refs():
             found.setdefault(name, []).append(step.node.name)
     return found
 
@@ -72,8 +72,8 @@ def unpack(
 
 
 def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
-    """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker
-    and its reader.
+    """The tree with `takes` and `leaves` of every call: a value crosses the calls between its
+    producer and its reader.
 
     Args:
         outputs: names of the values that the whole program returns.
@@ -106,7 +106,7 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
             if isinstance(item, ModuleCall):
                 visit(item, (*path, index))
             else:
-                for name in item.refs():
+                for name in item.list_refs():
                     use(name, path)
 
     def rebuilt(call: ModuleCall, path: tuple[int, ...]) -> ModuleCall:
@@ -144,7 +144,7 @@ def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
             or _changes(item.node)
             or not needed.isdisjoint(flatten_names(item.outs))
         ):
-            needed.update(item.refs())
+            needed.update(item.list_refs())
             kept.append(item)
     return replace(call, items=tuple(reversed(kept)))
 

@@ -48,7 +48,7 @@ def read_function(
     wanted = _outside(backward, grads) if backward is not None else ()
     wanted = tuple(dict.fromkeys((*wanted, *(n for n in returned if n and n not in grads))))
     made = (
-        {name for step in backward.steps() for name in flatten_names(step.outs)}
+        {name for step in backward.list_steps() for name in flatten_names(step.outs)}
         if backward
         else set()
     )
@@ -95,8 +95,8 @@ def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
     """Values that a body reads and neither makes nor is given."""
     made = set(known)
     found: dict[str, None] = {}
-    for step in call.steps():
-        for name in (*step.refs(), *((step.same,) if step.same else ())):
+    for step in call.list_steps():
+        for name in (*step.list_refs(), *((step.same,) if step.same else ())):
             if name not in made:
                 found[name] = None
         made.update(flatten_names(step.outs))
@@ -105,5 +105,5 @@ def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
 
 def _not_made(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
     """Those of `names` that the body neither makes nor is given."""
-    made = {*known, *(name for step in call.steps() for name in flatten_names(step.outs))}
+    made = {*known, *(name for step in call.list_steps() for name in flatten_names(step.outs))}
     return (name for name in names if name not in made)

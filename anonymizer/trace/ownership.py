@@ -49,7 +49,7 @@ class Ownership:
         self.program = program
         self.callers: dict[int, dict[int, None]] = {}
         self.calls: dict[int, list[ModuleCall]] = {}
-        for call in program.root.calls():
+        for call in program.root.list_calls():
             self.calls.setdefault(call.module, []).append(call)
             for item in call.items:
                 if item.module is not None:
@@ -91,10 +91,10 @@ class Ownership:
                 for attribute, label in module.state:
                     registered.setdefault(label, []).append((module.number, attribute))
         users: dict[str, dict[int, None]] = {}
-        for call in self.program.root.calls():
+        for call in self.program.root.list_calls():
             for item in call.items:
                 if isinstance(item, Step):
-                    for name in item.refs():
+                    for name in item.list_refs():
                         users.setdefault(name, {})[call.module] = None
         for name in self.program.outputs:
             users.setdefault(name, {})[ROOT] = None

@@ -84,9 +84,9 @@ class Step:
         """Names of the values that this brings into being."""
         return self.results or (() if self.same else (self.node.name,))
 
-    def refs(self) -> Iterator[str]:
+    def list_refs(self) -> Iterator[str]:
         """Names of the values that this reads."""
-        yield from self.node.refs()
+        yield from self.node.list_refs()
 
 
 @dataclass(frozen=True)
@@ -109,24 +109,24 @@ class ModuleCall:
         """Names of the values that this brings into being."""
         return self.leaves
 
-    def refs(self) -> Iterator[str]:
+    def list_refs(self) -> Iterator[str]:
         """Names of the values that this reads from outside."""
         yield from self.takes
 
-    def steps(self) -> Iterator[Step]:
+    def list_steps(self) -> Iterator[Step]:
         """All operations, in order."""
         for item in self.items:
             if isinstance(item, Step):
                 yield item
             else:
-                yield from item.steps()
+                yield from item.list_steps()
 
-    def calls(self) -> Iterator[ModuleCall]:
+    def list_calls(self) -> Iterator[ModuleCall]:
         """This call and all calls inside it."""
         yield self
         for item in self.items:
             if isinstance(item, ModuleCall):
-                yield from item.calls()
+                yield from item.list_calls()
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,10 @@ class Function:
     def changes(self) -> bool:
         """Whether it changes what it was given."""
         given = {*self.parameters, *self.context.kept}
-        steps = [*self.forward.steps(), *(self.backward.call.steps() if self.backward else ())]
+        steps = [
+            *self.forward.list_steps(),
+            *(self.backward.call.list_steps() if self.backward else ()),
+        ]
         return bool(self.context.dirty) or any(
             step.same in given and step.in_place for step in steps
         )
@@ -205,12 +208,12 @@ class TracedProgram:
     states: tuple[Switches, ...]
     metas: Mapping[str, Any] = field(default_factory=dict)
 
-    def meta_of(self, name: str) -> Any:
-        """The metadata of a value by its name, as `Graph.meta_of` gives it."""
+    def find_meta(self, name: str) -> Any:
+        """The metadata of a value by its name, as `Graph.find_meta` gives it."""
         given = self.given.get(name)
         return given.meta if given is not None else self.metas.get(name)
 
     @property
     def statements(self) -> int:
         """Operations of the program, a stock layer counting as one."""
-        return sum(step.node.counts for step in self.root.steps())
+        return sum(step.node.counts for step in self.root.list_steps())

@@ -91,7 +91,7 @@ class Counter:
             self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
         )
 
-    def answer(self) -> BisectCount:
+    def build_answer(self) -> BisectCount:
         """What was counted, and the first application that was left out.
 
         Its text `first_out` may name things of the user's program; `operator` and `pass` are

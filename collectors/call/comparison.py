@@ -81,7 +81,7 @@ class _Comparison:
     metadata: List[MetadataDifference] = field(default_factory=list)
     values: List[ValueDifference] = field(default_factory=list)
 
-    def result(self) -> Comparison:
+    def compare(self) -> Comparison:
         self._leaves()
         self._compare_written()
         self._gradients()
@@ -239,4 +239,4 @@ def compare(
 
     `equal`: none at all; `same`: none that the rule above minds.
     """
-    return _Comparison(reference, actual, known or Circumstances()).result()
+    return _Comparison(reference, actual, known or Circumstances()).compare()

@@ -35,7 +35,9 @@ def find_differences(
     found: List[MetadataDifference] = []
     for number, label in enumerate(one["after"]):
         if label in two["after"] and len(found) < _MOST:
-            differs = _Node(label, one, two, others).difference("Python state {}".format(number))
+            differs = _Node(label, one, two, others).find_difference(
+                "Python state {}".format(number)
+            )
             if differs is not None:
                 found.append(differs)
     return found
@@ -59,7 +61,7 @@ class _Node:
     def _of(self, state: State) -> Dict[str, Leaf]:
         return state.get(self.label) or {}
 
-    def difference(self, where: str) -> Optional[MetadataDifference]:
+    def find_difference(self, where: str) -> Optional[MetadataDifference]:
         """The gravest difference of this node."""
         found: Optional[MetadataDifference] = None
         for field in sorted({*self.after[0], *self.after[1]}, key=lambda name: name != "length"):

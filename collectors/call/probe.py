@@ -52,7 +52,7 @@ class _Indexing(NamedTuple):
     kept: torch.Tensor
 
 
-class Watch(TorchDispatchMode):  # type: ignore[misc]
+class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.undefined_casts: List[UndefinedCast] = []
@@ -169,7 +169,7 @@ def _streams() -> Dict[str, str]:
     return found
 
 
-def _ties(watch: Watch, result: Any) -> Dict[int, IndexedValues]:
+def _ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
     """By number of the output: what it indexes."""
     found: Dict[int, IndexedValues] = {}
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
@@ -190,7 +190,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
 
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
     """
-    watch = Watch()
+    watch = EagerFactsMode()
     streams = _streams()
     error = None
     ties: Dict[int, IndexedValues] = {}
@@ -222,7 +222,7 @@ def find_undefined(run: Callable[[Callable[[Any], Any]], Any]) -> List[str]:
     `run` is given what makes the callable of a program's model; what is drawn for weights and
     inputs is no part of the call.
     """
-    whole, called = Watch(), Watch()
+    whole, called = EagerFactsMode(), EagerFactsMode()
 
     def follow(model: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -138,7 +138,7 @@ def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
         return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
     answer = _perform(call, rung)
     if counter:
-        answer["bisect"] = counter.answer()
+        answer["bisect"] = counter.build_answer()
     return answer
 
 
@@ -159,7 +159,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
                 }
             reachable = context.find_reachable(call.function, call.args, call.kwargs)
             if rung.get("fp64"):
-                precision.to_double(reachable)
+                precision.convert_to_double(reachable)
             if rung.get("perturb"):
                 precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
             if rung.get("nudge"):
@@ -307,7 +307,7 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
         return
     restore = restoring.keep_random()
     if rung.get("fp64"):
-        precision.to_double(context.find_reachable(None, tuple(call.earlier), {}))
+        precision.convert_to_double(context.find_reachable(None, tuple(call.earlier), {}))
     with _build_surroundings(rung, call):
         for args, kwargs in call.earlier:
             function(*args, **kwargs)

@@ -59,7 +59,7 @@ class Logs(Tool):
         known = [name for name in ARTIFACTS if registry.is_artifact(name)]
         wanted = ["+" + name for name in LOGS if registry.is_log(name)] + known
         saved = {name: os.environ.get(name) for name in ("TORCH_LOGS", "TORCH_LOGS_OUT")}
-        os.environ.update(TORCH_LOGS=",".join(wanted), TORCH_LOGS_OUT=self.path("all.log"))
+        os.environ.update(TORCH_LOGS=",".join(wanted), TORCH_LOGS_OUT=self.build_path("all.log"))
         try:
             _internal._init_logs()
         finally:
@@ -75,7 +75,7 @@ class Logs(Tool):
         config.log_level = logging.DEBUG
         config.output_code = True
         config.verbose = True
-        config.log_file_name = self.path("all.log")
+        config.log_file_name = self.build_path("all.log")
 
     def stop(self) -> LogFacts:
         for handler in [
@@ -84,9 +84,9 @@ class Logs(Tool):
             for h in logging.getLogger(name).handlers
         ]:
             handler.flush()
-        if not os.path.exists(self.path("all.log")):
+        if not os.path.exists(self.build_path("all.log")):
             raise ToolUnavailableError("nothing was logged")
-        return split_log(self.path("all.log"), self.folder)
+        return split_log(self.build_path("all.log"), self.folder)
 
 
 def split_log(path: str, folder: str) -> LogFacts:

@@ -42,7 +42,7 @@ class StructuredTrace(Tool):
         _internal.LOG_TRACE_HANDLER.flush()
         kinds: Dict[str, int] = {}
         for name in sorted(os.listdir(self.folder)):
-            with open(self.path(name), encoding="utf-8", errors="replace") as source:
+            with open(self.build_path(name), encoding="utf-8", errors="replace") as source:
                 for line in source:
                     kind = _kind(line)
                     if kind:

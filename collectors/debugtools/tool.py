@@ -46,7 +46,7 @@ class Tool:
         """
         raise NotImplementedError
 
-    def path(self, name: str) -> str:
+    def build_path(self, name: str) -> str:
         """A file in this tool's folder."""
         return os.path.join(self.folder, name)
 

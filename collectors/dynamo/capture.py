@@ -46,7 +46,7 @@ class _PassThrough:
 
         return run
 
-    def all_runs(self) -> List[Tuple[Any, ...]]:
+    def list_runs(self) -> List[Tuple[Any, ...]]:
         """The inputs of every run, those of one graph after those of the graph before it."""
         return [inputs for runs in self.runs for inputs in runs]
 
@@ -130,7 +130,7 @@ def _translate(
     inputs = runs[-1] if runs else None
     try:
         graph = Translator(module, inputs, owned, names, watched, allowed).translate()
-        graph["runs"] = _bindings(module, backend.all_runs())
+        graph["runs"] = _bindings(module, backend.list_runs())
     except NotInGraphError as reason:
         return {"unsupported": str(reason)}
     return graph

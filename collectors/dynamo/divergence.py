@@ -328,10 +328,10 @@ class PrefixRun:
     def perform_exactly(self) -> List[Optional[torch.Tensor]]:
         """As `perform`, with everything in float64; raises what the program does about that."""
         plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
-        precision.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
+        precision.convert_to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
         copies = {id(t): t.detach() for t in self.tensors}
         copies.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
-        precision.to_double({str(key): tensor for key, tensor in copies.items()})
+        precision.convert_to_double({str(key): tensor for key, tensor in copies.items()})
         for tensor, wanted in zip(self.tensors, self.required):
             if wanted and self.grads and copies[id(tensor)].is_leaf:
                 copies[id(tensor)].requires_grad_()

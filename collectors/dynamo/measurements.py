@@ -53,7 +53,7 @@ def show(
     """
     repro = _Repro(text, path)
     if request["values"]:
-        results = repro.results()
+        results = repro.collect_results()
         picture = build_error_map(*results) if results is not None else None
         if picture is not None:
             tell({"error_map": picture})
@@ -62,8 +62,8 @@ def show(
     if repro.compiled is None:
         return
     deadline = time.monotonic() + request["seconds"]
-    tell({"graph_breaks": repro.breaks()})
-    for graph in repro.graphs():
+    tell({"graph_breaks": repro.find_breaks()})
+    for graph in repro.collect_graphs():
         tell({"graph": graph})
         # the last one first: it is what the failure is about
         for position in reversed(_spread(graph, request["positions"])):
@@ -97,7 +97,7 @@ class _Repro:
 
     # -- as it is ----------------------------------------------------------------------------------
 
-    def results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
+    def collect_results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
         """What eager, compiled and (if the repro asks for it) float64 gave; None where not both
         ran.
         """
@@ -205,7 +205,7 @@ class _Repro:
 
         self._again(make)
 
-    def graphs(self) -> List[NumberedGraph]:
+    def collect_graphs(self) -> List[NumberedGraph]:
         """Every graph that Dynamo hands over, in its order."""
         names = collect_public_names()
         found: List[NumberedGraph] = []
@@ -228,7 +228,7 @@ class _Repro:
             return _errors(prefix, cut.compiled, cut.error)
         return {"error": type(cut.error).__name__ if cut.error is not None else "not reached"}
 
-    def breaks(self) -> List[BreakLine]:
+    def find_breaks(self) -> List[BreakLine]:
         """Where Dynamo breaks the graph: lines of the repro, with the reason."""
         found: List[BreakLine] = []
 

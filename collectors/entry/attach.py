@@ -136,12 +136,12 @@ class Host:
         while not os.path.exists(self.socket):
             if self.process.poll() is not None or time.time() > limit:
                 self.process.kill()
-                said = self.words().strip().splitlines() or ["it does not start"]
+                said = self.read_words().strip().splitlines() or ["it does not start"]
                 self.remove()
                 raise ToolMissing(said[-1])
             time.sleep(0.01)
 
-    def words(self) -> str:
+    def read_words(self) -> str:
         """What the tool has said since the last time."""
         with open(self.log, errors="replace") as log:
             log.seek(self._shown)
@@ -156,13 +156,13 @@ class Host:
         """
         try:
             while self.process.poll() is None:
-                say(self.words())
+                say(self.read_words())
                 time.sleep(0.1)
         except KeyboardInterrupt:
             self.stop()
-            say(self.words())
+            say(self.read_words())
             raise
-        say(self.words())
+        say(self.read_words())
         return int(self.process.returncode)
 
     def stop(self) -> None:
@@ -175,7 +175,7 @@ class Host:
         except subprocess.TimeoutExpired:
             self.process.kill()
 
-    def result(self) -> Dict[str, Any]:
+    def read_result(self) -> Dict[str, Any]:
         """The JSON document, empty if there is none."""
         try:
             with open(self.document) as source:
@@ -188,8 +188,8 @@ class Host:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class WatchedStretch:
-    """One stretch of the program that is watched: from `start` to `end`."""
+class WatchedRegion:
+    """One region of the program that is watched: from `start` to `end`."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class WatchedStretch:
         ensure_switch().active = self.recorder
 
     def end(self, error: Optional[BaseException] = None) -> None:
-        """Ends the watching and tells the tool how the stretch ended."""
+        """Ends the watching and tells the tool how the region ended."""
         ensure_switch().active = None
         told: ProgramEnding = {"exit": 0, "exception": None}
         if isinstance(error, SystemExit):
@@ -261,7 +261,7 @@ class BackgroundWatch:
         self.say = say
         self.pid = os.getpid()
         self.host = Host("create", words, background=True)
-        self.run = WatchedStretch(self.host, "watch", every=every, patience=120.0)
+        self.run = WatchedRegion(self.host, "watch", every=every, patience=120.0)
 
     def start(self) -> None:
         """Starts watching; the program's end, or the first finding, ends it."""
@@ -292,7 +292,7 @@ class BackgroundWatch:
         if code == 0:
             self.say("report: {}".format(self.folder))
         elif code != 1:
-            said = self.host.words().strip().splitlines() or [
+            said = self.host.read_words().strip().splitlines() or [
                 "it ended with exit code {}".format(code)
             ]
             self.say("no report, {}".format(said[-1].replace("bugreport: ", "", 1)))

@@ -53,7 +53,7 @@ class ObjectRecorder:
 
     def __init__(self, records: Records, ref: Callable[[Any], Reference]) -> None:
         self.records = records
-        self.ref = ref
+        self.refer_to = ref
 
     def refer_to_class(self, value: type) -> Reference:
         """A class of the program, with its record."""
@@ -78,7 +78,7 @@ class ObjectRecorder:
         }
         self.records.classes[key] = record
         self.records.live_classes[key] = value
-        record["bases"] = [self.ref(base) for base in value.__bases__ if base is not object]
+        record["bases"] = [self.refer_to(base) for base in value.__bases__ if base is not object]
         foreign = [
             base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
         ]
@@ -87,12 +87,12 @@ class ObjectRecorder:
         )
         if record["shape"] == "enum":
             members: Any = value
-            record["fields"] = [(member.name, self.ref(member.value)) for member in members]
+            record["fields"] = [(member.name, self.refer_to(member.value)) for member in members]
         elif record["shape"] == "namedtuple":
             given = getattr(value, "_field_defaults", {})
             fields = value._fields  # type: ignore[attr-defined]
             record["fields"] = [
-                (name, self.ref(given[name]) if name in given else None) for name in fields
+                (name, self.refer_to(given[name]) if name in given else None) for name in fields
             ]
         elif record["shape"] == "dataclass":
             record["fields"] = [(name, None) for name, _, _ in kinds.list_fields(value)]
@@ -115,7 +115,7 @@ class ObjectRecorder:
                 into = _Methods(record["methods"], kind)
                 if name in _PROTOCOL or dunder:
                     if is_user_code(written) is True:
-                        into[name] = self.ref(function)
+                        into[name] = self.refer_to(function)
                 else:
                     self.records.later.append((name, function, into))
                     if isinstance(thing, property) and thing.fset is not None:
@@ -133,23 +133,27 @@ class ObjectRecorder:
         cls = type(value)
         if isinstance(value, enum.Enum):
             if value.name in cls.__members__:
-                return {"kind": "member", "class": self.ref(cls), "name": value.name}
+                return {"kind": "member", "class": self.refer_to(cls), "name": value.name}
             # flags put together, which only their number names
-            return {"kind": "member", "class": self.ref(cls), "value": self.ref(value.value)}
+            return {
+                "kind": "member",
+                "class": self.refer_to(cls),
+                "value": self.refer_to(value.value),
+            }
         if isinstance(value, nn.Module):
             return self._module(value)
         if is_foreign(cls.__module__):
-            return self.records.opaque("an object of " + cls.__module__ + "." + cls.__name__)
+            return self.records.note_opaque("an object of " + cls.__module__ + "." + cls.__name__)
         key = self.records.add(value, "i", self.records.instances)
         record: InstanceRecord = {"module": False, "state": {}}
         self.records.instances[key] = record
-        record["class"] = self.ref(cls)
+        record["class"] = self.refer_to(cls)
         if record["class"]["kind"] != "class":
-            return self.records.opaque("an object of " + cls.__name__)
+            return self.records.note_opaque("an object of " + cls.__name__)
         self.records.with_instances.add(record["class"]["id"])
         if isinstance(value, tuple) and hasattr(cls, "_fields"):
             names = value._fields  # type: ignore[attr-defined]
-            record["state"] = {name: self.ref(each) for name, each in zip(names, value)}
+            record["state"] = {name: self.refer_to(each) for name, each in zip(names, value)}
             return {"kind": "instance", "id": key}
         state = dict(getattr(value, "__dict__", {}))
         for base in cls.__mro__:
@@ -187,12 +191,14 @@ class ObjectRecorder:
         if cls.__module__.split(".")[0] == "torch":
             self._stock(value, record)
             return {"kind": "instance", "id": key}
-        record["class"] = self.ref(cls)
+        record["class"] = self.refer_to(cls)
         if record["class"]["kind"] == "class":
             self.records.with_instances.add(record["class"]["id"])
         numbered = isinstance(value, _STOCK_CONTAINERS)
         if numbered:
-            record["items"] = [(name, self.ref(child)) for name, child in value._modules.items()]
+            record["items"] = [
+                (name, self.refer_to(child)) for name, child in value._modules.items()
+            ]
         inherited = set() if numbered else self._stock_base(value, record)
         state = {
             name: each
@@ -212,15 +218,15 @@ class ObjectRecorder:
             return set()
         stock, arguments = values.build_stock_layer(value, base)
         if stock is None:
-            self.records.opaque("a subclass of the layer " + base.__name__)
+            self.records.note_opaque("a subclass of the layer " + base.__name__)
             return set()
-        record["stock"] = {"args": {name: self.ref(each) for name, each in arguments.items()}}
+        record["stock"] = {"args": {name: self.refer_to(each) for name, each in arguments.items()}}
         tables = (stock.__dict__, stock._parameters, stock._buffers, stock._modules)
         return {name for table in tables for name in table}
 
     def _stock(self, value: nn.Module, record: InstanceRecord) -> None:
         reference = find_public_reference(type(value))
-        record["class"] = reference or self.records.opaque("layer " + type(value).__name__)
+        record["class"] = reference or self.records.note_opaque("layer " + type(value).__name__)
         record["stock"] = {"args": {}, "factory": {}}
         if isinstance(value, _STOCK_CONTAINERS):
             if isinstance(value, (nn.ParameterList, nn.ParameterDict)):
@@ -229,14 +235,14 @@ class ObjectRecorder:
                 )
             else:
                 pairs = value._modules.items()
-            record["items"] = [(str(name), self.ref(child)) for name, child in pairs]
+            record["items"] = [(str(name), self.refer_to(child)) for name, child in pairs]
             return
         arguments = values.find_stock_arguments(value)
         if arguments is None:
-            record["class"] = self.records.opaque("layer " + type(value).__name__)
+            record["class"] = self.records.note_opaque("layer " + type(value).__name__)
             return
         record["stock"] = {
-            "args": {name: self.ref(each) for name, each in arguments.items()},
+            "args": {name: self.refer_to(each) for name, each in arguments.items()},
             "factory": values.read_factory_kwargs(value),
         }
         own = list(value.named_parameters())

@@ -52,7 +52,7 @@ class Records:
         self.later = waiting
         return ready
 
-    def opaque(self, reason: str) -> Reference:
+    def note_opaque(self, reason: str) -> Reference:
         """A thing that cannot be rebuilt."""
         self.problems.append(reason)
         return {"kind": "opaque", "reason": reason}
@@ -65,13 +65,13 @@ class Records:
             type(value) not in (torch.Tensor, nn.Parameter)
             and type(value).__module__.split(".")[0] != "torch"
         ):
-            return self.opaque("tensor subclass " + type(value).__name__)
+            return self.note_opaque("tensor subclass " + type(value).__name__)
         key = self.add(value, "t", self.tensors)
         try:
             self.tensors[key] = read_tensor_spec(value, values)
         except Exception as problem:  # a tensor may be of a class that refuses
             self.tensors[key] = {}
-            return self.opaque("tensor: " + type(problem).__name__)
+            return self.note_opaque("tensor: " + type(problem).__name__)
         if (
             self.tensors[key]["layout"] == "strided"
             and value.numel()

@@ -94,15 +94,17 @@ def _gather(
     work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
 ) -> GatheredJson:
     if fn is _NOTHING:
-        entry = work.records.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
+        entry = work.records.note_opaque(
+            "more than {} functions are reached".format(_MOST_FUNCTIONS)
+        )
     else:
-        entry = work.ref(kinds.find_original(fn))
+        entry = work.refer_to(kinds.find_original(fn))
     records = work.records
     found: GatheredJson = {
         "version": 1,
         "entry": entry,
         **work.refer_to_arguments(args, kwargs),
-        "backend": work.ref(backend) if backend is not None else None,
+        "backend": work.refer_to(backend) if backend is not None else None,
         "earlier": [
             work.refer_to_arguments(given, named)
             for given, named in history
@@ -138,7 +140,7 @@ class _Gatherer:
 
     def __init__(self) -> None:
         self.records = Records()
-        self.objects = ObjectRecorder(self.records, self.ref)
+        self.objects = ObjectRecorder(self.records, self.refer_to)
         self.placeholders: Dict[int, int] = {}
         self.depth = 0
 
@@ -147,15 +149,15 @@ class _Gatherer:
         while True:
             ready = self.records.take_mentioned()
             for name, value, into in ready:
-                into[name] = self.ref(value)
+                into[name] = self.refer_to(value)
             if not ready and not self._constructors():
                 return
 
     def refer_to_arguments(self, args: Any, kwargs: Any) -> CallArguments:
         """What a call was given."""
         return {
-            "args": [self.ref(value) for value in args],
-            "kwargs": {name: self.ref(value) for name, value in kwargs.items()},
+            "args": [self.refer_to(value) for value in args],
+            "kwargs": {name: self.refer_to(value) for name, value in kwargs.items()},
         }
 
     def _constructors(self) -> bool:
@@ -179,16 +181,16 @@ class _Gatherer:
             for name in ("__init__", "__post_init__"):
                 method = live.__dict__.get(name)
                 if isinstance(method, types.FunctionType) and is_user_code(method):
-                    record["methods"][name] = {"method": "plain", "function": self.ref(method)}
+                    record["methods"][name] = {"method": "plain", "function": self.refer_to(method)}
             return True
         return False
 
     def _default(self, given: Any, factory: Any) -> Optional[Reference]:
         if factory is not None:
-            return {"kind": "factory", "function": self.ref(factory)}
-        return self.ref(given[0]) if given is not None else None
+            return {"kind": "factory", "function": self.refer_to(factory)}
+        return self.refer_to(given[0]) if given is not None else None
 
-    def ref(self, value: Any) -> Reference:
+    def refer_to(self, value: Any) -> Reference:
         """What a live value is."""
         value = kinds.find_original(value)
         simple = kinds.build_constant(value)
@@ -206,23 +208,23 @@ class _Gatherer:
             return (
                 {"kind": "module", "name": name}
                 if is_foreign(name)
-                else self.records.opaque("module " + name)
+                else self.records.note_opaque("module " + name)
             )
         if isinstance(value, logging.Logger):
             return {"kind": "logger"}
         if isinstance(value, functools.partial):
             return {
                 "kind": "partial",
-                "function": self.ref(value.func),
-                "args": [self.ref(each) for each in value.args],
-                "kwargs": {name: self.ref(each) for name, each in value.keywords.items()},
+                "function": self.refer_to(value.func),
+                "args": [self.refer_to(each) for each in value.args],
+                "kwargs": {name: self.refer_to(each) for name, each in value.keywords.items()},
             }
         if isinstance(value, types.MethodType):
             return self._method(value)
         operator = custom_operators.find_definition(value)
         if operator is not None:
-            found = custom_operators.build_operator_reference(operator, self.ref)
-            return found or self.records.opaque("a custom operator")
+            found = custom_operators.build_operator_reference(operator, self.refer_to)
+            return found or self.records.note_opaque("a custom operator")
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
@@ -241,29 +243,29 @@ class _Gatherer:
 
     def _container(self, value: Any) -> Reference:
         if len(value) > _LARGE or self.depth > 20:
-            return self.records.opaque("a large " + type(value).__name__)
+            return self.records.note_opaque("a large " + type(value).__name__)
         self.depth += 1
         try:
             found: Union[SequenceReference, DictReference]
             if isinstance(value, dict):
-                pairs = [(self.ref(name), self.ref(each)) for name, each in value.items()]
+                pairs = [(self.refer_to(name), self.refer_to(each)) for name, each in value.items()]
                 found = DictReference(kind="dict", items=pairs)
             else:
                 kind: SequenceKind = "tuple" if isinstance(value, tuple) else "list"
                 kind = "set" if isinstance(value, (set, frozenset)) else kind
-                found = SequenceReference(kind=kind, items=[self.ref(each) for each in value])
+                found = SequenceReference(kind=kind, items=[self.refer_to(each) for each in value])
             if type(value) in _OF_COLLECTIONS:
                 found["type"] = "collections." + type(value).__name__
             if isinstance(value, collections.deque) and value.maxlen is not None:
-                found["longest"] = self.ref(value.maxlen)
+                found["longest"] = self.refer_to(value.maxlen)
             if isinstance(value, collections.defaultdict) and value.default_factory is not None:
-                found["factory"] = self.ref(value.default_factory)
+                found["factory"] = self.refer_to(value.default_factory)
             return found
         finally:
             self.depth -= 1
 
     def _method(self, value: types.MethodType) -> Reference:
-        owner, name = self.ref(value.__self__), value.__func__.__name__
+        owner, name = self.refer_to(value.__self__), value.__func__.__name__
         self.records.wanted.add(name)
         if owner["kind"] in ("torch", "stdlib", "builtin"):
             return {"kind": owner["kind"], "name": owner["name"] + "." + name}
@@ -274,7 +276,7 @@ class _Gatherer:
             return {"kind": "function", "id": self.records.known[id(value)]}
         node = text.find_node(value)
         if node is None:
-            return self.records.opaque("function without source: " + value.__name__)
+            return self.records.note_opaque("function without source: " + value.__name__)
         if len(self.records.functions) >= _MOST_FUNCTIONS:
             raise ProgramTooLargeError
         key = self.records.add(value, "f", self.records.functions)
@@ -293,9 +295,9 @@ class _Gatherer:
             "kwdefaults": {},
         }
         self.records.functions[key] = record
-        record["defaults"] = [self.ref(each) for each in value.__defaults__ or ()]
+        record["defaults"] = [self.refer_to(each) for each in value.__defaults__ or ()]
         record["kwdefaults"] = {
-            name: self.ref(each) for name, each in (value.__kwdefaults__ or {}).items()
+            name: self.refer_to(each) for name, each in (value.__kwdefaults__ or {}).items()
         }
         self._names(record, value, node)
         return {"kind": "function", "id": key}
@@ -304,7 +306,7 @@ class _Gatherer:
         """A function that is compiled as a region of its own: what marks it stands in its source as
         a decorator, or is called on it.
         """
-        inner = self.ref(marked)
+        inner = self.refer_to(marked)
         node = text.find_node(marked) if isinstance(marked, types.FunctionType) else None
         for decorator in getattr(node, "decorator_list", ()):
             called = getattr(decorator, "func", decorator)
@@ -339,7 +341,7 @@ class _Gatherer:
                 self._module_chains(record, name, thing, dotted)
                 if not is_foreign(thing.__name__):
                     continue
-            record["refs"][name] = self._call(self.ref(thing))
+            record["refs"][name] = self._call(self.refer_to(thing))
 
     def _module_chains(
         self, record: FunctionRecord, name: str, module: Any, dotted: Set[Tuple[str, ...]]
@@ -353,7 +355,7 @@ class _Gatherer:
                     break
                 if isinstance(thing, types.ModuleType):
                     continue
-                reference = self._call(self.ref(thing))
+                reference = self._call(self.refer_to(thing))
                 # an overload of an operator is the operator
                 deeper = reference["kind"] in ("torch", "operator") and length < len(chain)
                 record["chains"][".".join(chain[:length])] = reference

@@ -54,13 +54,13 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not WaitingFork(
-        lambda: torch.save(EquivalenceRun.of_call(call, rng).save(), request["file"])
+        lambda: torch.save(EquivalenceRun.from_call(call, rng).save(), request["file"])
     ).run():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = WaitingFork(lambda: torch.save(_exact(call, rng).save(), request["file"]))
-    larger = None if request.get("stand_ins") else LargerBatch.of(call)
+    larger = None if request.get("stand_ins") else LargerBatch.from_call(call)
     more_rows = larger and WaitingFork(
         lambda: torch.save(_outputs_of(larger.call, rng).save(), request["file"])
     )
@@ -84,7 +84,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         }
 
     def compare(exact: Optional[SavedRun]) -> EquivalenceAnswer:
-        return _RunComparison(private, public, request, registry, model, exact).document()
+        return _RunComparison(private, public, request, registry, model, exact).compare()
 
     found = compare(None)
     if _differ(found) and referee.run():
@@ -132,9 +132,9 @@ def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
-    precision.to_double(context.find_reachable(call.function, call.args, call.kwargs))
+    precision.convert_to_double(context.find_reachable(call.function, call.args, call.kwargs))
     with precision.promote():
-        return EquivalenceRun.of_call(call, rng, {**call.state, "autocast": {}})
+        return EquivalenceRun.from_call(call, rng, {**call.state, "autocast": {}})
 
 
 class WaitingFork:
@@ -191,7 +191,7 @@ class EquivalenceRun:
         self.layers: List[Tuple[Any, List[float]]] = []
 
     @classmethod
-    def of_call(
+    def from_call(
         cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
         """A recorded call, run in eager mode with the random stream `rng`, in the context `state`
@@ -340,7 +340,7 @@ class _RunComparison:
     model: Any
     exact: Optional[SavedRun]
 
-    def document(self) -> EquivalenceAnswer:
+    def compare(self) -> EquivalenceAnswer:
         """How alike they are."""
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]

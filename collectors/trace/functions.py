@@ -42,7 +42,7 @@ def apply(writer: TraceWriter, original: Any, cls: Any, args: Tuple[Any, ...], k
             result = original(*args, **kwargs)
         record.leave(result)
         if record.ctx is not None and any(leaf.requires_grad for leaf in record.leaves):
-            record.backward()
+            record.trace_backward()
     finally:
         writer.function = None
         record.restore(record.outer)
@@ -131,13 +131,13 @@ class _Record:
             outer: Optional[str] = None
             if isinstance(value, torch.Tensor):
                 try:
-                    outer = writer.registry.name_of(value)
+                    outer = writer.registry.resolve_name(value)
                     self.outer.append((value, outer))
                 except NotInGraphError as reason:
                     writer.registry.note(str(reason))
                     self.failed = True
             self.given.append(outer)
-            self.parameters.append(None if outer is None else writer.fresh())
+            self.parameters.append(None if outer is None else writer.take_name())
         for value, name in zip(given, self.parameters):
             if name is not None:
                 self.inner.append((value, name))
@@ -157,7 +157,7 @@ class _Record:
         for tensor in tensors or ():
             if isinstance(tensor, torch.Tensor):
                 try:
-                    found.append((tensor, self.writer.registry.name_of(tensor)))
+                    found.append((tensor, self.writer.registry.resolve_name(tensor)))
                 except NotInGraphError as reason:
                     self.writer.registry.note(str(reason))
                     self.failed = True
@@ -188,13 +188,13 @@ class _Record:
                 self.same = known[id(leaf)]
                 self.failed |= len(self.leaves) > 1
                 continue
-            self.names.append(self.writer.fresh())
+            self.names.append(self.writer.take_name())
             self.outer.append((leaf, self.names[-1]))
         self.failed |= len(self.leaves) != len(self.results) or not self.leaves
 
     # -- the backward ----------------------------------------------------------------------------
 
-    def backward(self) -> None:
+    def trace_backward(self) -> None:
         """Runs the backward on made-up gradients and notes what it does."""
         writer = self.writer
         random = torch.get_rng_state()
@@ -206,7 +206,7 @@ class _Record:
                 if leaf.dtype.is_floating_point:
                     made += torch.rand(leaf.shape, generator=generator).to(made) + 0.5
                 grads.append(made)
-        named = [(grad, writer.fresh()) for grad in grads]
+        named = [(grad, writer.take_name()) for grad in grads]
         self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)
         self.restore([*self.inner, *zip(self.leaves, self.results), *named])
         try:
@@ -283,7 +283,7 @@ class _Record:
             },
         }
         if self.same:
-            item["name"], item["same"] = writer.fresh(), self.same
+            item["name"], item["same"] = writer.take_name(), self.same
         inside = [*self.forward["items"], *(self.back["items"] if self.back else ())]
         if any("call" in node for node in inside):
             writer.registry.note("torch.autograd.Function")  # a module inside of it

@@ -24,7 +24,7 @@ class LargerBatch:
     grown: Dict[int, torch.Tensor]
 
     @classmethod
-    def of(cls, call: rungs.RecordedCall) -> Optional[LargerBatch]:
+    def from_call(cls, call: rungs.RecordedCall) -> Optional[LargerBatch]:
         """The batch is the first size of the first argument that has sizes; each argument that
         starts with the same size gets its first row once more. None where no argument has rows.
         """

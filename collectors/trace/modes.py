@@ -41,18 +41,18 @@ def overrides_torch_function(cls: Any) -> bool:
     return own not in plain and not is_torch_owned(cls)
 
 
-class Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class NewTensorMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """Notes every tensor that an operator makes: one that no torch function returned was made out
     of sight.
     """
 
-    def __init__(self, born: Dict[int, Any]) -> None:
+    def __init__(self, created: Dict[int, Any]) -> None:
         super().__init__()
-        self.born = born
+        self.created = created
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for item in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(item, torch.Tensor):
-                self.born[id(item)] = weakref.ref(item)
+                self.created[id(item)] = weakref.ref(item)
         return result

@@ -43,7 +43,7 @@ class Registry:
         self.kinds: Dict[str, str] = {}
         self.modules: Dict[int, TracedModule] = {}
         self.held: List[Any] = []  # modules stay alive, so that an id stays one module's
-        self.born: Dict[int, Any] = {}
+        self.created: Dict[int, Any] = {}
         self.allowed: Collection[int] = ()  # whose values may leave
         self.before: Dict[int, Any] = {}  # the tensors that there were before the call
         self.why: List[str] = []
@@ -112,7 +112,7 @@ class Registry:
         found = self.known.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
-    def name_of(self, tensor: torch.Tensor) -> str:
+    def resolve_name(self, tensor: torch.Tensor) -> str:
         """The trace name of a tensor; one that was there before the call and that nobody registered
         is a constant.
 
@@ -122,7 +122,7 @@ class Registry:
         found = self.find_name(tensor)
         if found is not None:
             return found
-        if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
+        if id(tensor) in self.created and self.created[id(tensor)]() is tensor:
             raise NotInGraphError("a tensor computed where torch functions are not seen")
         before = self.before.get(id(tensor))
         if self.before and (before is None or before() is not tensor):

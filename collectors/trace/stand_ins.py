@@ -34,7 +34,7 @@ def call(
     """
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
-        named: List[Encoded] = [{"ref": writer.registry.name_of(tensor)} for tensor in tensors]
+        named: List[Encoded] = [{"ref": writer.registry.resolve_name(tensor)} for tensor in tensors]
     except NotInGraphError as reason:
         writer.registry.note(str(reason))
         return func(*args, **kwargs)

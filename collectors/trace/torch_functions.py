@@ -54,7 +54,7 @@ def drop_defaults(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
             continue
         kept[name] = value
     if kept.get("device") in (_CPU, "cpu") and "Tensor" not in getattr(func, "__qualname__", ""):
-        del kept["device"]  # a factory makes its tensor there by default
+        del kept["device"]  # a tensor is created there by default
     return kept
 
 

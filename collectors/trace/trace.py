@@ -30,7 +30,7 @@ from ..machine.public_names import NotInGraphError, collect_public_names, find_p
 from ..protocol import TraceAnswer, TraceRequest
 from . import functions, stand_ins
 from .cached_results import empty_caches
-from .modes import Births, WatchMode
+from .modes import NewTensorMode, WatchMode
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import (
@@ -50,7 +50,7 @@ _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
 def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
-    """Runs the call and returns its trace; see `Tracer.document`."""
+    """Runs the call and returns its trace; see `Tracer.build_trace`."""
     if request["way"]["empty_caches"]:
         empty_caches()
     tracer = Tracer(call, look_inside=request["way"]["look_inside"])
@@ -59,7 +59,7 @@ def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     tracer.registry.allowed = {id(given[name]) for name in allowed}
     with context.apply_state(call.state):
         result = tracer.run()
-    return {"outcome": "ok", "trace": tracer.document(result)}
+    return {"outcome": "ok", "trace": tracer.build_trace(result)}
 
 
 class Tracer:
@@ -96,7 +96,7 @@ class Tracer:
         tracer = self
 
         def call_module(module: Any, *args: Any, **kwargs: Any) -> Any:
-            return tracer.module_call(original, module, args, kwargs)
+            return tracer.trace_module_call(original, module, args, kwargs)
 
         apply = vars(torch.autograd.Function)["apply"]
 
@@ -107,10 +107,10 @@ class Tracer:
         self.saved = (original, apply, saved)
         torch.nn.Module.__call__ = call_module  # this process is a fork: nobody else sees it
         torch.autograd.Function.apply = classmethod(apply_function)
-        torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
-            saved, function, args, kwargs
+        torch.utils.checkpoint.checkpoint = (
+            lambda function, *args, **kwargs: tracer.trace_checkpoint(saved, function, args, kwargs)
         )
-        torch.Tensor.as_subclass = lambda tensor, cls: tracer.as_subclass(tensor, cls)
+        torch.Tensor.as_subclass = lambda tensor, cls: tracer.trace_as_subclass(tensor, cls)
         torch._dynamo.config.disable = True
         self.registry.before = {
             id(value): weakref.ref(value)
@@ -118,8 +118,8 @@ class Tracer:
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self.writer.find_state()
-        watching = WatchMode(self.operation, self.registry.note)
-        with Births(self.registry.born), watching, stand_ins.watch_kernels(self.writer):
+        watching = WatchMode(self.trace_operation, self.registry.note)
+        with NewTensorMode(self.registry.created), watching, stand_ins.watch_kernels(self.writer):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
@@ -128,7 +128,7 @@ class Tracer:
         torch.utils.checkpoint.checkpoint = self.saved[2]
         torch.Tensor.as_subclass = _AS_SUBCLASS
 
-    def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
+    def trace_module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
         item: TracedCall = {
             "call": self.registry.number_module(module),
@@ -147,7 +147,7 @@ class Tracer:
         item["result"] = self._result(result)
         return result
 
-    def checkpoint(self, original: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def trace_checkpoint(self, original: Any, function: Any, args: Any, kwargs: Any) -> Any:
         """`torch.utils.checkpoint.checkpoint`: a block of its own, whatever function it is."""
         number = len(self.registry.modules)
         # a number of its own, as if it were a module
@@ -190,7 +190,7 @@ class Tracer:
         """Which values a module returned, as nested lists of references."""
         if isinstance(value, torch.Tensor):
             with contextlib.suppress(NotInGraphError):
-                return {"ref": self.registry.name_of(value)}
+                return {"ref": self.registry.resolve_name(value)}
             return None
         if type(value) in (tuple, list):
             return [self._result(item) for item in value]
@@ -198,7 +198,7 @@ class Tracer:
 
     # -- operations --------------------------------------------------------------------------------
 
-    def operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def trace_operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs one torch function and notes it."""
         short = getattr(func, "__name__", "")
         if short in ("__get__", "__set__"):
@@ -215,7 +215,7 @@ class Tracer:
             if inner is None:
                 return stand_ins.call(self.writer, "a custom operator", func, args, kwargs)
             with WatchMode(
-                self.operation, self.registry.note
+                self.trace_operation, self.registry.note
             ):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:
@@ -230,12 +230,12 @@ class Tracer:
         result = func(*args, **kwargs)
         return self.writer.note_result(result, op, target, encoded, named, state)
 
-    def as_subclass(self, tensor: Any, cls: Any) -> Any:
+    def trace_as_subclass(self, tensor: Any, cls: Any) -> Any:
         """`Tensor.as_subclass`: the plain tensor stands for it."""
         with torch.utils._python_dispatch._disable_current_modes():
             result = _AS_SUBCLASS(tensor, cls)
         with contextlib.suppress(NotInGraphError):
-            self.registry.bind(result, self.registry.name_of(tensor))
+            self.registry.bind(result, self.registry.resolve_name(tensor))
             self.writer.alive.append(result)
         return result
 
@@ -272,7 +272,7 @@ class Tracer:
         if name == "shape":
             return self._shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
-            encoded: List[Encoded] = [{"ref": self.registry.name_of(args[0])}, name]
+            encoded: List[Encoded] = [{"ref": self.registry.resolve_name(args[0])}, name]
             return self.writer.note_result(
                 result, "function", "getattr", encoded, {}, self.writer.find_state()
             )
@@ -280,7 +280,7 @@ class Tracer:
 
     def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
         try:
-            name = self.registry.name_of(tensor)
+            name = self.registry.resolve_name(tensor)
         except NotInGraphError:
             return result
         if isinstance(result, int):
@@ -290,7 +290,7 @@ class Tracer:
 
     # -- the document ------------------------------------------------------------------------------
 
-    def document(self, result: Any) -> TraceJson:
+    def build_trace(self, result: Any) -> TraceJson:
         """The trace as JSON.
 
         `root`: a tree of `{"call": module, "items"}` and nodes as in the graph IR, with `state`
@@ -301,7 +301,7 @@ class Tracer:
         for _, leaf in outputs.flatten(result):
             if isinstance(leaf, torch.Tensor):
                 try:
-                    leaves.append({"ref": self.registry.name_of(leaf)})
+                    leaves.append({"ref": self.registry.resolve_name(leaf)})
                 except NotInGraphError as reason:
                     self.registry.note(str(reason))
         function = self.call.function

@@ -52,7 +52,7 @@ class TraceWriter:
             NotInGraphError: the graph IR has no form for it.
         """
         if isinstance(value, torch.Tensor):
-            return {"ref": self.registry.name_of(value)}
+            return {"ref": self.registry.resolve_name(value)}
         if type(value) is Size:
             return self._size(value)
         if value is None or isinstance(value, (bool, str)):
@@ -151,7 +151,7 @@ class TraceWriter:
                 inner = self.write_node("function", "operator.getitem", place, {}, read_metas(item))
                 self._items(item, inner)
 
-    def fresh(self) -> str:
+    def take_name(self) -> str:
         """A name for a value."""
         self._count += 1
         return "n{}".format(self._count - 1)
@@ -169,7 +169,7 @@ class TraceWriter:
         """Writes an operation as the graph IR has it, and returns the name of its value; `same` is
         the name of the value that it changes in place.
         """
-        name = self.fresh()
+        name = self.take_name()
         node: TracedOperation = {
             "name": name,
             "op": op,

@@ -29,7 +29,7 @@ class InterpretedRun:
         self.launched = 0
         self.trouble = ""
 
-    def launcher(self, folder: str) -> Callable[[Optional[KernelLaunch], str], _Launcher]:
+    def make_launcher(self, folder: str) -> Callable[[Optional[KernelLaunch], str], _Launcher]:
         """What stands for a compiled kernel, given its row (see `generated.describe`) and name."""
 
         def make(row: Optional[KernelLaunch], name: str) -> _Launcher:

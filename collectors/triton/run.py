@@ -155,7 +155,7 @@ def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
     found = interpreted.InterpretedRun()
     try:
         interpreted.teach_library()
-        generated.watch(generated.GeneratedKernels(), found.launcher(spec["folder"]))
+        generated.watch(generated.GeneratedKernels(), found.make_launcher(spec["folder"]))
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     return {**_versions(), **interpreted.judge_ending(found, _run_script(spec))}

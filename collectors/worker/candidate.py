@@ -179,7 +179,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     faulthandler.cancel_dump_traceback_later()
     answer["compilations"] = counters.count_compilations() - before
     if counter is not None:
-        answer["bisect"] = counter.answer()
+        answer["bisect"] = counter.build_answer()
     if tools is not None:
         answer["found"] = tools.stop()
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):

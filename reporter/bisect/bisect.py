@@ -86,7 +86,7 @@ class BisectResult:
             "command": self.command,
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads at the end."""
         told = [f"  torch {c.exact_torch}: {describe(c)} [{c.seconds:.1f} s]" for c in self.points]
         if self.code != FOUND or self.before is None or self.after is None:
@@ -134,7 +134,7 @@ def bisect(
         found = search.run(subject, points)
         if found.code != FOUND or not asked.nightly:
             return found
-        return search.among_nightlies(found)
+        return search.search_nightlies(found)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _Bisection:
             runs.finish(self.store, run.id)
         return _describe(self.asked, search, reason)
 
-    def among_nightlies(self, found: BisectResult) -> BisectResult:
+    def search_nightlies(self, found: BisectResult) -> BisectResult:
         """The same search between the two neighbours, in what the nightly index has or once had."""
         assert found.before is not None and found.after is not None
         place = self.asked.index or index.resolve_nightly_index(self.asked.backend)
@@ -180,7 +180,7 @@ class _Bisection:
             return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
         early, late = found.before.release, found.after.release
         builds = [
-            offer.release(self.asked.backend)
+            offer.build_release(self.asked.backend)
             for offer in index.select_offers(listed, early, late)
             if Version(offer.version).is_prerelease
             and strip_local_part(offer.version) not in (early, late)
@@ -283,7 +283,7 @@ def _points(
         listed = index.remember(store, listed)
     chosen = index.select_offers(listed if is_fine else finals, early, late)
     inner = [
-        offer.release(asked.backend)
+        offer.build_release(asked.backend)
         for offer in chosen
         if strip_local_part(offer.version) not in (strip_local_part(early), strip_local_part(late))
     ]

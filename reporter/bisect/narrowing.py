@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reporter.bisect.search import Mark, choose_probes, find_bracket
+from reporter.bisect.search import PointState, choose_probes, find_bracket
 from reporter.check.engine import Engine
 from reporter.check.result_sink import ResultSink
 from reporter.check.subject import CheckSubject
@@ -52,7 +52,7 @@ class Search:
         self.releases = releases
         self.what = what
         self.how = how
-        self.known: dict[int, Mark] = {}
+        self.known: dict[int, PointState] = {}
         self.checks: dict[int, CheckResult] = {}
 
     def ends(self) -> str:
@@ -65,13 +65,13 @@ class Search:
         self.ask([0, last])
         first, final = self.checks[0], self.checks[last]
         for point, check in ((0, first), (last, final)):
-            if self.known[point] is Mark.UNKNOWN:
+            if self.known[point] is PointState.UNKNOWN:
                 raise CannotJudgeError(
                     f"torch {check.release} cannot be an end of the search: {describe(check)};"
                     f" choose"
                     " another one"
                 )
-        if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:
+        if self.known[0] is PointState.BEFORE and self.known[last] is PointState.AFTER:
             return ""
         if self.known[0] is self.known[last]:
             word = "fails" if final.outcome == CheckOutcome.REPRODUCES else "is right"
@@ -106,7 +106,7 @@ class Search:
             for cell, point in cells.items()
             if cell not in self.how.keeper.found
         ]
-        self.how.progress.stage(
+        self.how.progress.begin_stage(
             "check", ", ".join(f"torch {self.releases[point].label}" for point in points)
         )
 
@@ -117,15 +117,17 @@ class Search:
         self.how.engine.run(tasks, keep)
         for cell, point in cells.items():
             self.checks[point] = self.how.keeper.found[cell]
-            self.known[point] = self._mark(self.checks[point])
+            self.known[point] = self._judge(self.checks[point])
         self._learn()
 
-    def _mark(self, check: CheckResult) -> Mark:
+    def _judge(self, check: CheckResult) -> PointState:
         fails, right = (
-            (Mark.BEFORE, Mark.AFTER) if self.what == Change.FIXED else (Mark.AFTER, Mark.BEFORE)
+            (PointState.BEFORE, PointState.AFTER)
+            if self.what == Change.FIXED
+            else (PointState.AFTER, PointState.BEFORE)
         )
         return {CheckOutcome.REPRODUCES: fails, CheckOutcome.FIXED: right}.get(
-            check.outcome, Mark.UNKNOWN
+            check.outcome, PointState.UNKNOWN
         )
 
     def _learn(self) -> None:

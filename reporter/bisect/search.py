@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-class Mark(enum.Enum):
+class PointState(enum.Enum):
     """What is known of a point."""
 
     BEFORE = "before"
@@ -34,19 +34,19 @@ class Bracket:
     after: int
 
 
-def find_bracket(known: Mapping[int, Mark]) -> Bracket | None:
+def find_bracket(known: Mapping[int, PointState]) -> Bracket | None:
     """The narrowest bracket around the last change; None unless there is a `BEFORE` with an `AFTER`
     behind it.
     """
-    ends = [point for point, mark in known.items() if mark is Mark.AFTER]
-    starts = [point for point, mark in known.items() if mark is Mark.BEFORE]
+    ends = [point for point, state in known.items() if state is PointState.AFTER]
+    starts = [point for point, state in known.items() if state is PointState.BEFORE]
     if not ends or not starts or max(ends) < max(starts):
         return None
     before = max(starts)
     return Bracket(before, min(point for point in ends if point > before))
 
 
-def choose_probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
+def choose_probes(known: Mapping[int, PointState], width: int = 1) -> list[int]:
     """Up to `width` points to ask now: each in the middle of the largest gap that is left.
 
     Nothing is left when it is empty.
@@ -69,7 +69,7 @@ def choose_probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
     return chosen
 
 
-def list_unjudged(known: Mapping[int, Mark]) -> list[int]:
+def list_unjudged(known: Mapping[int, PointState]) -> list[int]:
     """The points inside of the bracket that could not be judged: the change may lie at any of
     them.
     """
@@ -79,9 +79,9 @@ def list_unjudged(known: Mapping[int, Mark]) -> list[int]:
     return sorted(point for point in known if found.before < point < found.after)
 
 
-def find_turns(known: Mapping[int, Mark]) -> list[tuple[int, int]]:
+def find_turns(known: Mapping[int, PointState]) -> list[tuple[int, int]]:
     """All neighbouring judged points that differ, in order: more than one where the answers go back
     and forth.
     """
-    judged = sorted(point for point, mark in known.items() if mark is not Mark.UNKNOWN)
+    judged = sorted(point for point, state in known.items() if state is not PointState.UNKNOWN)
     return [(a, b) for a, b in zip(judged, judged[1:]) if known[a] is not known[b]]

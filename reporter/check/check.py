@@ -136,14 +136,14 @@ def _run(
     for check in plan.find_known(before):
         if check.cell in wanted:
             keeper.keep(check)
-    tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
+    tasks = [t for t in plan.list_tasks(before) if t.cell in wanted and t.cell not in keeper.found]
     if plan.skip:
         alike = {
             key: keeper.list_results_with_commit(key)
             for key in dict.fromkeys(task.subject.key for task in tasks)
         }
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
-    progress.stage(
+    progress.begin_stage(
         "check", f"{_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )
 

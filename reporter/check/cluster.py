@@ -33,7 +33,7 @@ _POLL = 0.5
 
 
 @dataclass
-class _Flight:
+class _RunState:
     """What is under way: `futures` by key, `since` when anything was last heard, `deaths` of
     workers by cell.
     """
@@ -75,13 +75,13 @@ class Cluster:
             CannotJudgeError: the scheduler is gone for good.
         """
         distributed = _import_distributed()
-        flight = _Flight({task.cell: task for task in tasks})
-        while flight.tasks:
-            client = self._connect(distributed, len(flight.tasks))
+        state = _RunState({task.cell: task for task in tasks})
+        while state.tasks:
+            client = self._connect(distributed, len(state.tasks))
             try:
-                self._serve(client, flight, keep)
+                self._serve(client, state, keep)
             finally:
-                flight.futures.clear()
+                state.futures.clear()
                 _close(client)
 
     def _connect(self, distributed: Any, left: int) -> Any:
@@ -98,82 +98,82 @@ class Cluster:
                     ) from None
                 time.sleep(1)
 
-    def _serve(self, client: Any, flight: _Flight, keep: Keep) -> None:
+    def _serve(self, client: Any, state: _RunState, keep: Keep) -> None:
         """Hand everything out and take results in, until all is done or the scheduler is lost."""
-        for cell in list(flight.tasks):
-            self._submit(client, flight, cell)
-        flight.since = self._clock()
-        while flight.tasks:
+        for cell in list(state.tasks):
+            self._submit(client, state, cell)
+        state.since = self._clock()
+        while state.tasks:
             try:
-                key = flight.done.get(timeout=_POLL)
+                key = state.done.get(timeout=_POLL)
             except queue.Empty:
                 if client.status not in ("running", "connecting"):
                     return
-                if self._clock() - flight.since > self._slow:
-                    self._copy(client, flight)
+                if self._clock() - state.since > self._slow:
+                    self._copy(client, state)
                 continue
-            flight.since = self._clock()
-            if not self._take(client, flight, key, keep):
+            state.since = self._clock()
+            if not self._take(client, state, key, keep):
                 return
 
-    def _submit(self, client: Any, flight: _Flight, cell: Cell, **where: Any) -> None:
-        number = flight.copies[cell] = flight.copies.get(cell, -1) + 1
+    def _submit(self, client: Any, state: _RunState, cell: Cell, **where: Any) -> None:
+        number = state.copies[cell] = state.copies.get(cell, -1) + 1
         key = f"check-{cell[0]}-{abs(hash(cell[1])):x}-{number}-{time.monotonic_ns()}"
-        task = msgspec.to_builtins(flight.tasks[cell])
+        task = msgspec.to_builtins(state.tasks[cell])
         future = client.submit(perform_here, task, self._given, key=key, pure=False, **where)
-        flight.futures[key] = (cell, future)
-        future.add_done_callback(lambda done: flight.done.put(done.key))
+        state.futures[key] = (cell, future)
+        future.add_done_callback(lambda done: state.done.put(done.key))
 
-    def _take(self, client: Any, flight: _Flight, key: str, keep: Keep) -> bool:
+    def _take(self, client: Any, state: _RunState, key: str, keep: Keep) -> bool:
         """One task has ended somehow; False if that was the end of the scheduler."""
-        entry = flight.futures.pop(key, None)
-        if entry is None or entry[0] not in flight.tasks:
+        entry = state.futures.pop(key, None)
+        if entry is None or entry[0] not in state.tasks:
             return True  # a copy of it was quicker
         cell, future = entry
         if future.status == "finished":
             try:
                 check = msgspec.convert(future.result(timeout=self._patience), CheckResult)
             except Exception:  # the result went with its worker, or the scheduler with both
-                return self._again(client, flight, cell)
-            del flight.tasks[cell]
+                return self._again(client, state, cell)
+            del state.tasks[cell]
             keep(check)
             return True
         if future.status == "error":
-            return self._handle_failure(client, flight, cell, future, keep)
-        return self._again(client, flight, cell)  # cancelled or lost
+            return self._handle_failure(client, state, cell, future, keep)
+        return self._again(client, state, cell)  # cancelled or lost
 
     def _handle_failure(
-        self, client: Any, flight: _Flight, cell: Cell, future: Any, keep: Keep
+        self, client: Any, state: _RunState, cell: Cell, future: Any, keep: Keep
     ) -> bool:
         """The task raised, which it never does by itself: its worker died with it, or cannot run it
         at all.
         """
         error = future.exception(timeout=self._patience)
-        flight.deaths[cell] = flight.deaths.get(cell, 0) + 1
-        if type(error).__name__ == "KilledWorker" and flight.deaths[cell] < _DEATHS:
-            return self._again(client, flight, cell)
-        task = flight.tasks.pop(cell)
+        state.deaths[cell] = state.deaths.get(cell, 0) + 1
+        if type(error).__name__ == "KilledWorker" and state.deaths[cell] < _DEATHS:
+            return self._again(client, state, cell)
+        task = state.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
         keep(build_result(task, None, Decision(CheckOutcome.CANNOT_JUDGE, why)))
         return True
 
-    def _again(self, client: Any, flight: _Flight, cell: Cell) -> bool:
+    def _again(self, client: Any, state: _RunState, cell: Cell) -> bool:
         if client.status not in ("running", "connecting"):
             return False
-        self._submit(client, flight, cell)
+        self._submit(client, state, cell)
         return True
 
-    def _copy(self, client: Any, flight: _Flight) -> None:
+    def _copy(self, client: Any, state: _RunState) -> None:
         """Nothing has come for long: what is under way gets one copy each on workers that do not
         have it.
         """
-        flight.since = self._clock()
+        state.since = self._clock()
         busy = {key: worker for worker, keys in client.processing().items() for key in keys}
         workers = set(client.scheduler_info(n_workers=-1)["workers"])
-        for key, (cell, _) in list(flight.futures.items()):
+        for key, (cell, _) in list(state.futures.items()):
             others = sorted(workers - {busy.get(key, "")})
-            if cell in flight.tasks and flight.copies.get(cell, 0) < 1 and others:
-                self._submit(client, flight, cell, workers=others, allow_other_workers=False)
+            if cell in state.tasks and state.copies.get(cell, 0) < 1 and others:
+                self._submit(client, state, cell, workers=others, allow_other_workers=False)
 
 
 def _import_distributed() -> Any:

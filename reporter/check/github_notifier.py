@@ -149,5 +149,5 @@ class GitHub:
             )
         session = self._sessions[repository.host]
         if address not in self._projects:
-            self._projects[address] = session.repository(repository)
+            self._projects[address] = session.read_repository(repository)
         return session, self._projects[address]

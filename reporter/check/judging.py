@@ -112,7 +112,7 @@ def _excuse(
     answer: Answer, wanted: Signature | None, found: Signature | None, limit: float
 ) -> str | None:
     """Why a failure says nothing about the compiler; None if it does."""
-    said = answer.error_line()
+    said = answer.format_error()
     everything = f"{said}\n{answer.stderr}"
     if wanted is not None and found is not None and shows_wanted_failure(wanted, found):
         return None
@@ -168,12 +168,12 @@ def shows_wanted_failure(wanted: Signature, found: Signature) -> bool:
 def describe(answer: Answer, found: Signature | None) -> str:
     """The failure in one line for people."""
     if answer.failure:
-        return _short(answer.error_line())
+        return _short(answer.format_error())
     if answer.signal:
         return f"killed by {answer.signal}"
     if answer.outcome == CandidateOutcome.TIMEOUT:
         return "no end in time"
-    return found.text() if found is not None else f"exit code {answer.exit}"
+    return found.describe() if found is not None else f"exit code {answer.exit}"
 
 
 def decide_from_runs(

@@ -101,7 +101,7 @@ class Notification:
     url: str = ""
     trouble: str = ""
 
-    def section(self) -> CommentRow:
+    def to_section(self) -> CommentRow:
         """The row of the document."""
         comment = self.comment
         return CommentRow(
@@ -113,7 +113,7 @@ class Notification:
             trouble=self.trouble or None,
         )
 
-    def line(self) -> str:
+    def describe(self) -> str:
         """For people."""
         where = f"{self.comment.address}#{self.comment.number}"
         return f"told {where}: {self.url}" if self.url else f"{where} was not told: {self.trouble}"

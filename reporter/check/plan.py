@@ -67,7 +67,7 @@ class Plan:
             and finals[label].backend in (None, check.build.partition("+")[2])
         ]
 
-    def tasks(self, before: Mapping[Cell, CheckResult]) -> list[Task]:
+    def list_tasks(self, before: Mapping[Cell, CheckResult]) -> list[Task]:
         """The cells as tasks, release by release; `before` is what each showed the last time."""
         is_few = len(self.subjects) < FEW
         return [

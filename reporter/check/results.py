@@ -48,7 +48,7 @@ class OutcomeChange:
     before: CheckOutcome
     check: CheckResult
 
-    def section(self) -> ChangeRow:
+    def to_section(self) -> ChangeRow:
         """The row of the document."""
         check = self.check
         return ChangeRow(
@@ -94,13 +94,13 @@ class CheckSummary:
         return CheckDocument(
             schema_version=CHECK_VERSION,
             results=tuple(build_section(CheckRow, check) for check in self.results),
-            changes=tuple(change.section() for change in self.changes),
+            changes=tuple(change.to_section() for change in self.changes),
             comments=(
-                tuple(told.section() for told in comments) if comments is not None else UNSET
+                tuple(told.to_section() for told in comments) if comments is not None else UNSET
             ),
         ).to_json()
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """A line per result where there are few, else a table; what has changed comes first."""
         return render_lines(self)
 

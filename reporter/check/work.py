@@ -226,7 +226,7 @@ class TaskRunner:
             warm=self.pools.warm(environment.python),
         )
         if _cannot_import_torch(answer):
-            said = answer.error_line()[:200]
+            said = answer.format_error()[:200]
             raise CannotJudgeError(f"torch {environment.label} cannot be imported ({said})")
         return observe(answer, task.subject.wanted, task.timeout)
 

@@ -42,7 +42,7 @@ class ChainOutcome:
             filing = self.filed.to_json() if self.filed is not None else {}
         return {**self.first.to_json(), "filing": filing}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """The report's own words were said before the questions; what is left is how filing
         ended.
         """
@@ -51,7 +51,7 @@ class ChainOutcome:
                 f"bugreport: {self.error}",
                 f"the report is in {self.folder}; `bugreport file {self.folder}` files it",
             ]
-        return self.filed.summary_lines() if self.filed is not None else []
+        return self.filed.summarize() if self.filed is not None else []
 
 
 def chain(
@@ -85,7 +85,7 @@ def chain(
         folder: Path | None = getattr(first, "folder", None)
         if first.exit_code != 0 or folder is None:
             return first
-        for line in first.summary_lines():
+        for line in first.summarize():
             (shell.talk if options.json else shell.say)(line)
         try:
             return ChainOutcome(first, file(folder, wanted, user), None, folder)

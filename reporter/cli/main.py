@@ -114,7 +114,7 @@ def _parser(verb: str) -> Callable[[list[str]], object]:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(
         context_settings={**context, "allow_interspersed_args": verb not in RUNS_SCRIPT},
-    )(importlib.import_module(f"reporter.cli.commands.{verb}").command)
+    )(importlib.import_module(f"reporter.cli.commands.{verb}").run_command)
     # The bare parser, without the exception hook that a typer app installs.
     parser = typer.main.get_command(app)
 

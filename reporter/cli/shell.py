@@ -52,7 +52,7 @@ class CommandResult(Protocol):
     def to_json(self) -> dict[str, object]:
         """The document of --json."""
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads at the end, line by line."""
 
 
@@ -65,9 +65,9 @@ def finish(options: TalkOptions, work: Callable[[], CommandResult]) -> int:
             import json
 
             say(json.dumps(outcome.to_json(), indent=2))
-        elif sys.stdout.isatty() and _show(getattr(outcome, "tables", tuple)()):
+        elif sys.stdout.isatty() and _show(getattr(outcome, "build_tables", tuple)()):
             return outcome.exit_code
-        for line in outcome.summary_lines():
+        for line in outcome.summarize():
             (talk if options.json else say)(line)
         return outcome.exit_code
 

@@ -71,7 +71,7 @@ class Answer:
         """Its frames, outermost first."""
         return self.failure.get("frames") or [] if self.failure else []
 
-    def error_line(self, most: int | None = None) -> str:
+    def format_error(self, most: int | None = None) -> str:
         """The exception in one line, its text cut after `most` characters."""
         return f"{self.exception}: {self.first_line[:most]}".rstrip(": ")
 

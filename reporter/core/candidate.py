@@ -32,7 +32,7 @@ class Content(Protocol):
     repro.
     """
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         """Definitions, inputs and the callable."""
 
 
@@ -43,28 +43,28 @@ class Candidate:
     content: Graph | Content
     check: ReproCheck
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         """The program as the body of a repro.
 
         Raises:
             NotPublicError: it holds what may not leave.
         """
         content = self.content
-        body = emit(content) if isinstance(content, Graph) else content.body()
+        body = emit(content) if isinstance(content, Graph) else content.build_body()
         return wrap_in_module(body) if self.check.compiler in EXPORTERS else body
 
-    def text(self) -> str:
+    def render(self) -> str:
         """The complete repro, not formatted."""
-        return render_harness(*self.parts())
+        return render_harness(*self.build_parts())
 
-    def parts(self) -> tuple[ReproBody, ReproCheck]:
+    def build_parts(self) -> tuple[ReproBody, ReproCheck]:
         """The body, and the check with the sizes of its calls in the order of the body's."""
         if not self.check.calls or not isinstance(self.content, Graph):
-            return self.body(), self.check
+            return self.build_body(), self.check
         emitter = Emitter(self.content)
-        body = emitter.body()
+        body = emitter.build_body()
         calls = tuple(
-            tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols())
+            tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols)
             for call in self.check.calls
         )
         return body, replace(self.check, calls=calls)
@@ -74,14 +74,14 @@ class Candidate:
         """Whether the program draws random numbers: eager and inductor then need the same stream to
         be comparable.
         """
-        return draws_random_numbers(self.body().definitions)
+        return draws_random_numbers(self.build_body().definitions)
 
     @property
     def coarse(self) -> bool:
         """Whether the program computes in half precision, where fused code legitimately skips
         roundings.
         """
-        body = self.body()
+        body = self.build_body()
         text = "\n".join((body.definitions, *body.inputs, *self.check.contexts, self.check.prelude))
         return re.search(_COARSE, text) is not None
 
@@ -90,7 +90,7 @@ class Candidate:
         """Whether the program itself casts to half precision, so that its float64 run rounds there
         as well.
         """
-        text = "\n".join((self.body().definitions, *self.check.contexts))
+        text = "\n".join((self.build_body().definitions, *self.check.contexts))
         return re.search(_COARSE, text) is not None
 
     def with_graph(self, graph: Graph) -> Candidate:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from anonymizer.graph.containers import name_container
-from anonymizer.graph.repro import FACTORY
+from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import CONTAINER_METHODS, find_state_reader
 from reporter.core.kinds import Layer
 
@@ -141,8 +141,8 @@ def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     the function that makes a program with its state.
     """
     for child in ast.iter_child_nodes(node):
-        is_function = isinstance(child, ast.FunctionDef)
-        if not is_function or child.name in (FACTORY, "__init__"):  # type: ignore[attr-defined]
+        runs_once = (PROGRAM_FACTORY, "__init__")
+        if not isinstance(child, ast.FunctionDef) or child.name in runs_once:
             yield child
             yield from _walk_outside_functions(child)
 

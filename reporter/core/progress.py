@@ -24,7 +24,7 @@ SECONDS_BETWEEN_LINES = 5.0
 class Progress(Protocol):
     """What the stages of a run tell; `size` is a text such as "7 operations"."""
 
-    def stage(self, name: str, detail: str = "") -> None:
+    def begin_stage(self, name: str, detail: str = "") -> None:
         """A stage begins; the one before it has ended."""
 
     def update(self, candidates: int, size: str) -> None:
@@ -53,7 +53,7 @@ class PlainProgress:
         self._last_line = self._start
         self._name = ""
 
-    def stage(self, name: str, detail: str = "") -> None:
+    def begin_stage(self, name: str, detail: str = "") -> None:
         """Writes a line."""
         self._name = name
         self._line(f"{name}: {detail}" if detail else name)
@@ -107,7 +107,7 @@ class LiveProgress:
         )
         self._live.start()
 
-    def stage(self, name: str, detail: str = "") -> None:
+    def begin_stage(self, name: str, detail: str = "") -> None:
         """Leaves the line of the stage that ends, and begins a new one."""
         self._keep()
         self._stage, self._counts = (name, detail), ""

@@ -80,12 +80,12 @@ class Signature:
         layer = Layer(data["layer"]) if data.get("layer") else None
         return cls(**{**data, **lists, "kind": Kind(data.get("kind")), "layer": layer})
 
-    def text(self) -> str:
+    def describe(self) -> str:
         """One line for logs, with the message as it is compared: without numbers and names."""
         told = self.message or self.property or self.signal
-        return " · ".join(part for part in (self.sort(), told) if part)
+        return " · ".join(part for part in (self.describe_kind(), told) if part)
 
-    def sort(self) -> str:
+    def describe_kind(self) -> str:
         """Kind, layer and exception class on one line."""
         return " · ".join(part for part in (self.kind, self.layer, self.exception) if part)
 

@@ -222,7 +222,7 @@ def _judge_death(runner: LadderRunner) -> Diagnosis:
     eager = runner.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if how == "SIGKILL" else ""
-    where = f" {torch_frame.text()}" if torch_frame else ""
+    where = f" {torch_frame.describe()}" if torch_frame else ""
     return make_diagnosis(
         runner,
         Kind.PROCESS_DEATH,
@@ -259,7 +259,7 @@ def _judge_hang(runner: LadderRunner) -> Diagnosis:
         return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,))
     layer = find_failing_layer(runner, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
     torch_frame = stacks.parse_thread_dump(stuck.stack)
-    where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
+    where = f" It is stuck {torch_frame.describe()}." if torch_frame else ""
     return make_diagnosis(
         runner,
         Kind.HANG,

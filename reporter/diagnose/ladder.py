@@ -100,7 +100,7 @@ class Ladder:
         return "cuda" if self.facts.get("cuda") else "cpu"
 
 
-class _Flight:
+class _PendingRung:
     """A rung under way, with a clock for what dies or is stopped and so cannot tell its own
     seconds.
     """
@@ -113,6 +113,7 @@ class _Flight:
     def _end(self, _: Future[RunAnswer]) -> None:
         self.ended = time.monotonic()
 
+    @property
     def seconds(self) -> float:
         """Wall time from the request to the answer; meaningful once there is one."""
         return self.ended - self.started
@@ -143,7 +144,7 @@ class LadderRunner:
         self.ladder = Ladder()
         #: The message with the fixes of dynamic shapes that `REFINED` tries.
         self.fixes = ""
-        self._ahead: dict[str, _Flight] = {}
+        self._ahead: dict[str, _PendingRung] = {}
         self._waiting: dict[str, Rung] = {}
         self._exact: str | None = None
         self._ties: str | None = None
@@ -207,7 +208,7 @@ class LadderRunner:
     def _start_waiting(self) -> None:
         """Starts what waits, in order, while there is room."""
         for name in list(self._waiting):
-            if sum(not flight.answer.done() for flight in self._ahead.values()) >= self.at_once:
+            if sum(not pending.answer.done() for pending in self._ahead.values()) >= self.at_once:
                 return
             self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
@@ -249,16 +250,16 @@ class LadderRunner:
             self.finding.call_session.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt"
         )
 
-    def _submit(self, name: str, rung: Rung) -> _Flight:
+    def _submit(self, name: str, rung: Rung) -> _PendingRung:
         wanted: Rung = {**rung, "snapshot": self._make_path(name), "grads": self.finding.grads}
-        return _Flight(self.finding.call_session.submit(questions.run(wanted), self.timeout))
+        return _PendingRung(self.finding.call_session.submit(questions.run(wanted), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
         if name not in self._ahead:
             waiting = self._waiting.pop(name, None)
             self._ahead[name] = self._submit(name, waiting or self._build_rung(name))
-        flight = self._ahead.pop(name)
-        answer = flight.answer.result(timeout=compute_longest_wait(self.timeout))
+        pending = self._ahead.pop(name)
+        answer = pending.answer.result(timeout=compute_longest_wait(self.timeout))
         self._start_waiting()
         outcome = RungOutcome(answer["outcome"])
         failure = answer.get("failure")
@@ -275,7 +276,7 @@ class LadderRunner:
             failure=failure,
             signal=answer.get("signal"),
             snapshot=answer.get("snapshot"),
-            seconds=round(float(answer.get("seconds") or flight.seconds()), 2),
+            seconds=round(float(answer.get("seconds") or pending.seconds), 2),
             stack=str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
             phase=answer.get("phase") or "",
             compilations=answer.get("compilations", 0),

@@ -70,7 +70,7 @@ class TorchFrame:
     phase: str
     frames: tuple[str, ...]
 
-    def text(self) -> str:
+    def describe(self) -> str:
         """A phrase without a full stop."""
         telling = [frame for frame in self.frames if not frame.startswith(_ANY_OPERATOR)]
         where = f" in {(telling or self.frames)[0]}" if self.frames else ""

@@ -54,7 +54,7 @@ class Offer:
     url: str = ""
     is_listed: bool = True
 
-    def release(self, backend: str | None = None) -> Release:
+    def build_release(self, backend: str | None = None) -> Release:
         """The release of this version."""
         if not self.is_listed and self.url:
             return Release(self.version, wheel=self.url)
@@ -178,19 +178,19 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
         builds = [offer for offer in fetch_offers(index) if Version(offer.version).is_prerelease]
         if not builds:
             raise CannotJudgeError(f"the index {index} lists no nightly build for this machine")
-        return builds[-1].release(backend)
+        return builds[-1].build_release(backend)
     finals = [offer for offer in fetch_offers(index) if not Version(offer.version).is_prerelease]
     if text == "latest":
         if not finals:
             raise CannotJudgeError(f"the index {index or find_default_index()} lists no release")
-        return finals[-1].release(backend)
+        return finals[-1].build_release(backend)
     series = [offer for offer in finals if Version(offer.version).release[:2] == _series(text)]
     if not series:
         raise UsageError(
             f"the index lists no torch {text} for this machine; `bugreport releases --offered`"
             " shows what it has"
         )
-    return series[-1].release(backend)
+    return series[-1].build_release(backend)
 
 
 def _series(text: str) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ class EnvironmentListing:
         """The document."""
         return {"schema_version": 1, **self.document}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads."""
         return list(self.lines)
 

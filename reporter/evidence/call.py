@@ -27,7 +27,7 @@ class CallEvidence:
     seconds: float
     raised: str | None = None
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """One line per collector, for a terminal."""
         width = max((len(item.name) for item in self.collected), default=0)
         return [
@@ -50,7 +50,7 @@ class PendingEvidence:
         self._budget = budget
         self._started = time.monotonic()
 
-    def result(self) -> CallEvidence:
+    def wait(self) -> CallEvidence:
         """Waits for the answer, which comes within the budget."""
         answer = self._asked.result(timeout=compute_longest_wait(self._budget))
         return _read(answer, self._folder, self._budget, time.monotonic() - self._started)
@@ -73,7 +73,7 @@ def collect_call_evidence(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
     """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer."""
-    return ask_of_call(call_session, folder, budget, options).result()
+    return ask_of_call(call_session, folder, budget, options).wait()
 
 
 def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:
@@ -91,7 +91,7 @@ def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -
         }
     collected = read_answer(found, folder)
     gone = trim(folder)
-    rows = [{**item.row(), "facts": item.facts} for item in collected]
+    rows = [{**item.to_row(), "facts": item.facts} for item in collected]
     write_private(
         folder / "evidence.json",
         json.dumps(

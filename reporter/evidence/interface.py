@@ -30,7 +30,7 @@ class CollectorResult:
     seconds: float = 0.0
     bytes: int = 0
 
-    def row(self) -> Json:
+    def to_row(self) -> Json:
         """The result without its facts, as report.json has it."""
         return {
             "collector": self.name,

@@ -82,13 +82,13 @@ class ReproEvidence:
         if self.excerpt and self.generated:
             yield replace(hidden, generated=None)
 
-    def section(self) -> EvidenceSection:
+    def to_section(self) -> EvidenceSection:
         """The part of report.json: numbers and torch's own words."""
         explained: ExplainFacts = self._facts("explain")
         phases: PhaseFacts = self._facts("phases")
         return EvidenceSection(
             seconds=self.seconds,
-            collectors=tuple(build_section(CollectorRow, item.row()) for item in self.collected),
+            collectors=tuple(build_section(CollectorRow, item.to_row()) for item in self.collected),
             compile_seconds=phases.get("seconds", {}),
             graphs=explained.get("graphs"),
             operations=tuple(explained.get("operations", ())),

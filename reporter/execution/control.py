@@ -71,7 +71,7 @@ def describe_control(control: Answer) -> str:
     if control.outcome == CandidateOutcome.TIMEOUT:
         return "without the compiler it does not end either"
     said = (
-        control.error_line(120)
+        control.format_error(120)
         if control.failure
         else control.signal or f"exit code {control.exit}"
     )

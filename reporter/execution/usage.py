@@ -95,7 +95,7 @@ class MeteredProgress:
         self._since = read()
         self._stages: dict[str, StageUsage] = {}
 
-    def rows(self) -> dict[str, StageRow]:
+    def collect_rows(self) -> dict[str, StageRow]:
         """What each stage has used so far, in the order in which they began."""
         self._account()
         return {
@@ -108,11 +108,11 @@ class MeteredProgress:
             for name, used in self._stages.items()
         }
 
-    def stage(self, name: str, detail: str = "") -> None:
+    def begin_stage(self, name: str, detail: str = "") -> None:
         """The stage before it has ended."""
         self._account()
         self._name = name
-        self._progress.stage(name, detail)
+        self._progress.begin_stage(name, detail)
 
     def _account(self) -> None:
         """Puts what was used since the last time down to the stage that goes on."""

@@ -153,7 +153,7 @@ def check_kernel_report(
         finished.report,
         labels=form.allow(("bug",)),
         sizes_left=tuple(left),
-        fingerprint=_fingerprint(finished.report).section(),
+        fingerprint=_fingerprint(finished.report).to_section(),
         timing=to.timing or None,
         not_measured=to.not_measured or None,
         issue=make_issue(to, form, texts.repro, environment, texts.log),

@@ -41,7 +41,10 @@ def _statements(subject: LintSubject) -> Iterator[Hit]:
     count = info.get("statements")
     if count is None:
         count = sum(
-            1 for function in subject.program() for node in ast.walk(function) if _operates(node)
+            1
+            for function in subject.find_functions()
+            for node in ast.walk(function)
+            if _operates(node)
         )
     if count > STATEMENTS:
         yield subject.name, None, f"the program has {count} operations"
@@ -58,7 +61,7 @@ _DERIVATIVES = frozenset(("gradcheck", "gradgradcheck"))
 def _asserts(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
-    calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
+    calls = {_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
     compares = bool(calls & set(_COMPARING))
     if subject.kind in SILENT or (subject.kind is None and compares):
         told = bool(calls & {"assert_close", "assertRaises", *_DERIVATIVES}) or any(
@@ -66,7 +69,7 @@ def _asserts(subject: LintSubject) -> Iterator[Hit]:
             or isinstance(node, ast.Raise)
             and node.exc is not None
             and "AssertionError" in ast.unparse(node.exc)
-            for node in subject.nodes()
+            for node in subject.walk()
         )
         if not told:
             yield subject.name, None, "it asserts nothing"
@@ -79,13 +82,11 @@ def _ends(subject: LintSubject) -> Iterator[Hit]:
 
 def _has_main(subject: LintSubject) -> bool:
     """Whether the program is in the harness; a plain one runs from top to bottom."""
-    return any(
-        isinstance(node, ast.FunctionDef) and node.name == "main" for node in subject.nodes()
-    )
+    return any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in subject.walk())
 
 
 def _tolerances(subject: LintSubject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.walk():
         if isinstance(node, ast.Call) and _last_name(node.func) in _COMPARING:
             for keyword in node.keywords:
                 if keyword.arg in ("rtol", "atol", "tol"):
@@ -97,11 +98,11 @@ def _referee(subject: LintSubject) -> Iterator[Hit]:
         return
     if _whole_numbers(subject) or _shares_memory(subject) or _gives_python_values(subject):
         return
-    calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
+    calls = {_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
     if calls & _DERIVATIVES:
         return  # finite differences say it
     judged = any(
-        isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.nodes()
+        isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.walk()
     )
     # a plain repro compares with eager alone; the report then has what float64 said
     if not _has_main(subject):
@@ -121,13 +122,15 @@ def _whole_numbers(subject: LintSubject) -> bool:
     """Whether the program starts from whole numbers alone, of which float64 knows nothing better;
     layers have weights.
     """
-    makers = [
+    creations = [
         node
-        for statement in subject.inputs()
+        for statement in subject.find_inputs()
         for node in ast.walk(statement)
         if isinstance(node, ast.Call) and _makes(node)
     ]
-    return bool(makers) and all(map(_makes_whole, makers)) and "nn." not in (subject.repro or "")
+    return (
+        bool(creations) and all(map(_makes_whole, creations)) and "nn." not in (subject.repro or "")
+    )
 
 
 def _shares_memory(subject: LintSubject) -> bool:
@@ -135,7 +138,7 @@ def _shares_memory(subject: LintSubject) -> bool:
     and another program.
     """
     made: set[str] = set()
-    for node in subject.inputs():
+    for node in subject.find_inputs():
         if not isinstance(node, ast.Assign):
             continue
         base = node.value
@@ -171,7 +174,7 @@ def _fallback(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
     if subject.kind not in WRONG_VALUES or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
-    for function in subject.program():
+    for function in subject.find_functions():
         if draws_random_numbers(ast.unparse(function)):
             yield subject.name, function.lineno, "the program draws random numbers of its own"
 
@@ -179,7 +182,7 @@ def _fallback(subject: LintSubject) -> Iterator[Hit]:
 def _edges(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES:
         return
-    for statement in subject.inputs():
+    for statement in subject.find_inputs():
         if found := _EDGES.search(re.sub(r"equal_nan=True", "", ast.unparse(statement))):
             yield subject.name, statement.lineno, f"an input is an edge case ({found.group()})"
 
@@ -187,7 +190,7 @@ def _edges(subject: LintSubject) -> Iterator[Hit]:
 def _indices(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES:
         return
-    for function in subject.program():
+    for function in subject.find_functions():
         bound = {
             ast.unparse(node.targets[0]): node.value
             for node in ast.walk(function)

@@ -28,9 +28,9 @@ class LintResult:
 
     def to_json(self) -> dict[str, object]:
         """The document of `--json`, and `lint` in report.json."""
-        return {"schema_version": 1, **self.brief()}
+        return {"schema_version": 1, **self.to_section_json()}
 
-    def brief(self) -> Json:
+    def to_section_json(self) -> Json:
         """Which rules were asked and what they found."""
         return {
             "clean": self.exit_code == 0,
@@ -38,10 +38,10 @@ class LintResult:
             "findings": [finding.to_json() for finding in self.findings],
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """One line for each finding, and one for all."""
         lines = [
-            finding.sentence() if finding.weight == "error" else f"{finding.sentence()} (advice)"
+            finding.describe() if finding.weight == "error" else f"{finding.describe()} (advice)"
             for finding in self.findings
         ]
         errors = sum(finding.weight == "error" for finding in self.findings)

@@ -26,7 +26,7 @@ def _safety(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _dependencies(subject: LintSubject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.walk():
         for module in _import_names(node):
             top = module.split(".")[0]
             known = top in ("torch", "triton") or top in sys.stdlib_module_names
@@ -38,7 +38,7 @@ def _needs_scalars_alone(subject: LintSubject) -> bool:
     """Whether NumPy is there for nothing but scalars, which torch takes as arguments."""
     used = [
         node.attr
-        for node in subject.nodes()
+        for node in subject.walk()
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == "numpy"

@@ -53,20 +53,20 @@ class LintSubject:
         except (SyntaxError, ValueError):
             return None
 
-    def nodes(self) -> Iterator[ast.AST]:
+    def walk(self) -> Iterator[ast.AST]:
         """All nodes of the program."""
         if self.tree is not None:
             yield from ast.walk(self.tree)
 
-    def program(self) -> Iterator[ast.FunctionDef]:
+    def find_functions(self) -> Iterator[ast.FunctionDef]:
         """The functions that are compiled: `forward` of each class, `fn`, and `repro`."""
-        for node in self.nodes():
+        for node in self.walk():
             if isinstance(node, ast.FunctionDef) and node.name in ("forward", "fn", "repro"):
                 yield node
 
-    def inputs(self) -> Iterator[ast.stmt]:
+    def find_inputs(self) -> Iterator[ast.stmt]:
         """The statements that make the inputs: those of `inputs`, or of a flat script."""
-        functions = [node for node in self.nodes() if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in self.walk() if isinstance(node, ast.FunctionDef)]
         own = next((node for node in functions if node.name == "inputs"), None)
         if own is not None:
             yield from own.body

@@ -71,7 +71,7 @@ def _build_verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> Captu
         failure=diagnosis.failure,
         ladder=_build_rows(diagnosis.ladder),
         reproduced=diagnosis.reproduced,
-        details=replace_section(found.details.sections, timing=run.progress.rows()),
+        details=replace_section(found.details.sections, timing=run.progress.collect_rows()),
         remarks=(*_list_remarks(found.diagnosis), *found.details.lines),
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,

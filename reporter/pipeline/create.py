@@ -68,7 +68,7 @@ def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunRe
             return RunResult(nothing, NO_BUG, ())
         with open_run(options, output, as_whole) as run:
             result = _first_result(run, seen)
-            for line in usage.render_usage(run.progress.rows()) if options.verbose else ():
+            for line in usage.render_usage(run.progress.collect_rows()) if options.verbose else ():
                 run.progress.note(line)
             return result
 

@@ -56,7 +56,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     watching = (
         f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
     )
-    progress.stage("diagnose", f"{calls}, {watching}")
+    progress.begin_stage("diagnose", f"{calls}, {watching}")
     limit = run.limit_to_budget(work.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, run.say, run.rungs, work.jobs)
     doubtful = _is_doubtful(diagnosis, recording)
@@ -65,7 +65,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         doubtful = diagnosis.kind in ROUNDED
     if run.issue.as_request and run.output is not None:
         diagnosis = diagnosis.as_request()
-    progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
+    progress.begin_stage("capture" if run.output is not None else "details", diagnosis.summary)
     measure = partial(
         gather,
         diagnosis,

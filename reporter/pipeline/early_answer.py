@@ -43,7 +43,7 @@ class EarlyAnswer:
             size: in words.
         """
         path = self._private / SMALLEST
-        write_private(path, candidate.text())
+        write_private(path, candidate.render())
         if self._is_first:
             self._is_first = False
             self._progress.note(f"a first program that fails: {size} ({path})")

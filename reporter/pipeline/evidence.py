@@ -31,7 +31,7 @@ class EvidenceResult:
 
     def to_json(self) -> Json:
         """A row for each collector, with its facts."""
-        rows = [{**item.row(), "facts": dict(item.facts)} for item in self.evidence.collected]
+        rows = [{**item.to_row(), "facts": dict(item.facts)} for item in self.evidence.collected]
         return {
             "schema_version": 1,
             "folder": str(self.evidence.folder),
@@ -39,9 +39,9 @@ class EvidenceResult:
             "collectors": rows,
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """A line for each collector, and the folder."""
-        return [*self.evidence.summary_lines(), f"private, not to be sent: {self.evidence.folder}"]
+        return [*self.evidence.summarize(), f"private, not to be sent: {self.evidence.folder}"]
 
 
 def collect(options: Options, function: str | None) -> EvidenceResult:
@@ -58,12 +58,12 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder with --output")
     with open_progress(options) as progress, open_working_folder() as name:
-        progress.stage("record", "running the script once, every compiled call next to eager")
+        progress.begin_stage("record", "running the script once, every compiled call next to eager")
         entry = resolve_entry_point(options, python)
         echo = find_echo(options)
         recording = record(WatchedScript(entry, python, Path(name), progress, options, echo))
         try:
-            progress.stage("evidence", "the call once more, with torch's own tools")
+            progress.begin_stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}
             return EvidenceResult(
                 collect_call_evidence(_call_session(recording), folder, options.timeout, wanted)

@@ -25,9 +25,9 @@ from reporter.execution.control import WITHOUT_COMPILER
 from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, source_candidates
 from reporter.reduce.contrast import Refusals
+from reporter.reduce.operator_fallback import find_unreached
 from reporter.reduce.other_failures import OtherFailures
 from reporter.reduce.questions import Questions
-from reporter.reduce.reach import find_unreached
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
@@ -82,7 +82,7 @@ class FirstCandidateSearch:
 
     def _explain_refusal(self) -> str:
         """Why there is no candidate, and what the user may do about it."""
-        same = self.refusals.sentence()
+        same = self.refusals.explain()
         if same is not None:
             return same
         graphs = (graph for graph, _ in self.captured.material.captures)
@@ -110,9 +110,9 @@ class FirstCandidateSearch:
         else:
             hint = ""
         return (
-            f"the failure ({self.wanted.sort()}) could not be shown by a program with public parts"
-            f" and synthetic values{more}; the verdict stands, but there is no repro to"
-            f" report{hint}"
+            f"the failure ({self.wanted.describe_kind()}) could not be shown by a program with"
+            f" public parts and synthetic values{more}; the verdict stands, but there is no"
+            f" repro to report{hint}"
         )
 
     def leave_to_eager(self, piece: Candidate, whole: Candidate) -> bool:
@@ -124,7 +124,7 @@ class FirstCandidateSearch:
         operators = find_unreached(self.ask, piece, whole)
         if not operators:
             return False
-        self.others.keep(self.wanted, piece.text())
+        self.others.keep(self.wanted, piece.render())
         self.ask.set_overrides({"fallback": list(operators)})
         return True
 
@@ -243,7 +243,7 @@ class FirstCandidateSearch:
         """
         content = source_candidates.rewrite_program(self.captured, exact=True)
         made_up = source_candidates.rewrite_program(self.captured)
-        if content is None or made_up is None or content.body() == made_up.body():
+        if content is None or made_up is None or content.build_body() == made_up.build_body():
             return None
         found = self._find_alone(self._build_source_candidates(content))
         if found is not None:
@@ -277,7 +277,7 @@ class FirstCandidateSearch:
         def passes_alone(candidate: Candidate) -> bool:
             if not candidate.check.compares_sides():
                 return True
-            control = self.pool.submit(candidate.text(), overrides=WITHOUT_COMPILER)
+            control = self.pool.submit(candidate.render(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == CandidateOutcome.PASSES
 
         return self.ask.find_accepted(candidates, passes_alone)

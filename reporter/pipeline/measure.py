@@ -127,7 +127,7 @@ class Measurement:
         """The failures of other sorts that fresh processes show, each as a formatted program."""
         found = self.verified.reduced.others
         nothing: tuple[OtherFailure, ...] = ()
-        if not found.all():
+        if not found.list_all():
             return nothing
         python, limit = Path(self.captured.surroundings.python), 4 * self.pool.time_limit
         others = extras.measure(
@@ -147,7 +147,7 @@ class Measurement:
             reduced.counts,
             (*reduced.history, final),
             others,
-            reduced.others.all(),
+            reduced.others.list_all(),
             reduced.different,
         )
 

@@ -56,7 +56,7 @@ class OptionalMeasurements:
         """Says what is begun next."""
         if self._wanted:
             try:
-                self._progress.stage(name, detail)
+                self._progress.begin_stage(name, detail)
             except KeyboardInterrupt:
                 self._stop()
 

@@ -62,7 +62,9 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     entry = resolve_entry_point(run.program, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
     if seen is None:
-        run.progress.stage("record", "running the script once, every compiled call next to eager")
+        run.progress.begin_stage(
+            "record", "running the script once, every compiled call next to eager"
+        )
     recording = seen or record(_script_of(run, entry))
     try:
         refuse_run(entry, recording)
@@ -103,16 +105,16 @@ def record(script: WatchedScript) -> Recording:
         recording = script.run(replace(watching, every_call=True))
     again = _FurtherRuns(script)
     if recording.script.children and not recording.findings:
-        recording = again.with_children(recording)
+        recording = again.watch_children(recording)
     is_torch = may_be_torch(recording)
     if not recording.findings and not is_torch and may_fail_elsewhere(recording):
         recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
         if recording.further_runs.fails_uncompiled is False:
             return recording
     if not recording.findings and is_torch:
-        recording = again.with_operator(recording)
+        recording = again.watch_operator(recording)
     elif not recording.findings and may_be_eager(recording):
-        recording = again.with_measured_operators(recording)
+        recording = again.measure_operators(recording)
     elif not recording.findings and may_fail_uncompiled(recording):
         recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
     return recording
@@ -208,7 +210,7 @@ class WatchedScript:
             entry.cwd,
             self.folder / "cache",
             build_program_start(entry),
-            {**entry.variables(), **variables},
+            {**entry.build_variables(), **variables},
         )
 
 
@@ -218,7 +220,7 @@ class _FurtherRuns:
 
     script: WatchedScript
 
-    def with_children(self, recording: Recording) -> Recording:
+    def watch_children(self, recording: Recording) -> Recording:
         """The run in which the child process is watched whose calls fail; the given one, with what
         the others' calls showed, where there is none.
         """
@@ -241,7 +243,7 @@ class _FurtherRuns:
             found.close()
         return recording
 
-    def with_operator(self, recording: Recording) -> Recording:
+    def watch_operator(self, recording: Recording) -> Recording:
         """The run in which the torch function that ends the script is watched; the given one where
         it cannot be found.
         """
@@ -254,12 +256,12 @@ class _FurtherRuns:
         child = find_failing_child(raised["failure"]) if raised is not None else None
         watch = OperatorWatch(self.script.folder)
         self._run_otherwise(operators=watch, child=child).close()
-        number = watch.last(died)
+        number = watch.find_last_call(died)
         if number is None:
             return recording
         return self._watch(recording, OperatorWatch(self.script.folder, number), child)
 
-    def with_measured_operators(self, recording: Recording) -> Recording:
+    def measure_operators(self, recording: Recording) -> Recording:
         """The run with what its operators are off float64; where one of them is wrong, the run in
         which that call is watched.
         """
@@ -269,7 +271,7 @@ class _FurtherRuns:
         )
         watch = OperatorWatch(self.script.folder, measured=True)
         self._run(watch).close()
-        recording.further_runs.operators = watch.facts()
+        recording.further_runs.operators = watch.read_facts()
         if recording.further_runs.operators is None:
             return recording
         if recording.further_runs.operators["wrong"]:

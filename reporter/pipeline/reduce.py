@@ -80,7 +80,7 @@ class ProgramSearch:
         self.progress = run.progress
         self.as_whole = captured.material.whole is not None
         shows = make_matcher(captured.verdict.signature)
-        self.others = OtherFailures(captured.verdict.signature, check.seeds())
+        self.others = OtherFailures(captured.verdict.signature, check.list_seeds())
         self.size = ""
         refusals = Refusals(workers.contrasts, shows)
         #: (candidates settled, tensor operations, lines), each time the program got smaller
@@ -89,7 +89,7 @@ class ProgramSearch:
             workers.pool,
             shows,
             journal,
-            [contrast.stage for contrast in workers.contrasts],
+            [contrast.test for contrast in workers.contrasts],
             SearchListener(self._count, self.others.note, refusals.add),
             SearchSettings(run.limit_to_budget(self._compute_limit(), _SHARE_OF_SEARCH)),
         )
@@ -104,10 +104,10 @@ class ProgramSearch:
         Raises:
             CannotJudgeError: no public program shows it.
         """
-        self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
+        self.progress.begin_stage("rewrite", "rebuilding the failing program from stock layers")
         self._limit_patience()
         seed = self.first.find()
-        self.progress.stage(
+        self.progress.begin_stage(
             "sizes" if self.as_whole else "reduce", f"from {rounds.describe_size(seed)}"
         )
         reduced = (
@@ -124,7 +124,7 @@ class ProgramSearch:
             )
         different = None
         if self.as_whole:
-            self.progress.stage("needs", "what the model needs beside stock layers to fail")
+            self.progress.begin_stage("needs", "what the model needs beside stock layers to fail")
             different = traced_model.find_difference(self.captured, reduced, self.ask)
         return ReducedProgram(
             captured=self.captured,
@@ -143,7 +143,7 @@ class ProgramSearch:
     def _note_smaller(self, candidate: Candidate) -> None:
         self.accepted.add(candidate)
         self.size = rounds.describe_size(candidate)
-        lines = count_lines(candidate.text())
+        lines = count_lines(candidate.render())
         self.history.append(
             (self.scheduler.counts.settled, source_candidates.count_statements(candidate), lines)
         )

@@ -55,7 +55,7 @@ class ReplayResult:
         """The document of --json."""
         return {"schema_version": 1, "results": list(self.rows)}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """A line for each program."""
         return [f"{row['outcome']:13} {row['detail']}  {row['path']}" for row in self.rows]
 
@@ -109,7 +109,7 @@ def _programs(captured: CapturedCall) -> Iterator[str]:
     """
     for candidate in _candidates(captured):
         try:
-            yield format_program(candidate.text())
+            yield format_program(candidate.render())
         except NotPublicError:
             continue
 

@@ -70,14 +70,14 @@ class Run:
     def begin_leak_check(self, not_measured: tuple[str, ...]) -> Destination:
         """Where the report goes, which is searched for private words now."""
         assert self.output is not None
-        self.progress.stage("leak check", "every outgoing byte against the private program")
+        self.progress.begin_stage("leak check", "every outgoing byte against the private program")
         return Destination(
             issue=self.issue,
             cwd=self.program.cwd,
             info=self.info,
             output=self.output,
             seconds=time.monotonic() - self.started,
-            timing=self.progress.rows(),
+            timing=self.progress.collect_rows(),
             not_measured=not_measured,
         )
 

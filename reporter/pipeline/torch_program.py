@@ -202,7 +202,7 @@ class TorchProgram:
         if tools is not None and kernels is not None and is_inductors:
             tools = replace(tools, generated=kernels())
         if of_call is not None:
-            extras.wait("evidence", of_call.result, None)
+            extras.wait("evidence", of_call.wait, None)
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
@@ -343,7 +343,7 @@ def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
         layer=captured.verdict.layer,
         is_bug=captured.verdict.is_bug and not captured.verdict.is_request,
         summary=captured.verdict.summary,
-        signature=captured.verdict.signature.text() if captured.verdict.signature else "",
+        signature=captured.verdict.signature.describe() if captured.verdict.signature else "",
         exception=failure["exception"] if failure else None,
         message=failure["first_line"] if failure else None,
         reproduced=captured.verdict.reproduced,

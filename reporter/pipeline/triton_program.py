@@ -119,7 +119,7 @@ class TritonProgram:
         assert self.program.script is not None
         script = (self.program.cwd / self.program.script).resolve()
         source = script.read_text(encoding="utf-8", errors="replace")
-        self.progress.stage(
+        self.progress.begin_stage(
             "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
         )
         arguments = list(self.program.args)
@@ -165,13 +165,13 @@ class TritonProgram:
         assert found.verdict.answer is not None
         self.wanted = found.verdict.answer
         self.target = self.wanted["target"]
-        self.progress.stage("rewrite", "the kernel in public names")
+        self.progress.begin_stage("rewrite", "the kernel in public names")
         first, names = _public(found)
         if not self.attempt([first])[0]:
             raise CannotJudgeError(
                 "the kernel in public names does not fail in the same way, so it is not reported"
             )
-        self.progress.stage("reduce", f"from {first.statements} statements")
+        self.progress.begin_stage("reduce", f"from {first.statements} statements")
         return ReducedKernel(found, reduce_kernel(first, self.attempt), names)
 
     def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
@@ -180,7 +180,7 @@ class TritonProgram:
         Raises:
             CannotJudgeError: none of them fails.
         """
-        self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
+        self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text = self._text(render_repro, reduced.kernel)
         cold = tuple(self._cold(text) for _ in range(FRESH_PROCESSES))
         hits = tuple(answer for answer in cold if self._shows(answer))
@@ -352,7 +352,7 @@ def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
             found.answers.source, wanted["kernel"], found.answers.compiled.get("vocabulary", ())
         )
         constants = {
-            public.parameters[name]: cast(KernelConstant, public.constant(value))
+            public.parameters[name]: cast(KernelConstant, public.rewrite_constant(value))
             for name, value in wanted["constexprs"].items()
         }
     except KernelNotPublicError as reason:

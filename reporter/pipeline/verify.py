@@ -88,7 +88,7 @@ class Verification:
             "the smallest program fails in warm workers alone: looking for the smallest one that"
             " fresh processes show"
         )
-        earlier = reduced.accepted.last_that(self._is_shown_cold)
+        earlier = reduced.accepted.find_last(self._is_shown_cold)
         if earlier is not None:
             verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.cold.hits:
@@ -99,7 +99,7 @@ class Verification:
         return verified
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
-        text = format_program(candidate.text())
+        text = format_program(candidate.render())
         limit = compute_process_limit(self.captured, self.run, self.pool)
         if not make_matcher(self.wanted)(self.fresh.run_again(text, limit)):
             return False
@@ -109,8 +109,8 @@ class Verification:
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; no hit where none of them shows the failure."""
-        harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
-        self.progress.stage("plain form", "the statements that people write")
+        harness, parts = format_program(reduced.candidate.render()), reduced.candidate.build_parts()
+        self.progress.begin_stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
         if not self.contrasts:
             plain, needed = replace_private_numbers(
@@ -120,7 +120,7 @@ class Verification:
                 harness, parts = format_program(render_harness(*plain)), plain
         search = PlainSearch(self.pool, make_matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
-        self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
+        self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
         if found is not None:
             cold = self._fresh(found.text)

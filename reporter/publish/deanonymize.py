@@ -27,7 +27,7 @@ class Translation:
         """The document of --json."""
         return {"schema_version": 1, "text": self.text}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """The text as it stands."""
         return [self.text.rstrip("\n")]
 
@@ -48,7 +48,7 @@ def deanonymize(report: Path, source: str | None) -> Translation:
         ) from None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({type(error).__name__})") from None
-    return Translation(names.private(_text(source)))
+    return Translation(names.restore(_text(source)))
 
 
 def _text(source: str | None) -> str:

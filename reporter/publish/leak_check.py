@@ -117,7 +117,7 @@ def check_outgoing(
         name: _GEOMETRY.sub("", text) if name.endswith(".html") else text
         for name, text in files.items()
     }
-    who = identity or Identity.of_this_machine()
+    who = identity or Identity.from_this_machine()
     public = (*allowed, *(word for word in internals if "://" in word))
     return audit(read, terms, who, ours=ours, allowed=public)
 

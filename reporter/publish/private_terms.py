@@ -29,16 +29,18 @@ def collect_terms(
         folder,
         captured.surroundings.environment,
         captured.surroundings.withheld,
-        (*captured.surroundings.public_words(), *captured.surroundings.internals),
+        (*captured.surroundings.collect_public_words(), *captured.surroundings.internals),
     )
     return around.join(_of_program(options, captured, built))
 
 
 def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
     if options.keep_source:
-        return collect_private_terms({}, captured.surroundings.public_words())
+        return collect_private_terms({}, captured.surroundings.collect_public_words())
     terms = collect_private_terms(
-        captured.material.sources, captured.surroundings.public_words(), sizes=captured.sizes()
+        captured.material.sources,
+        captured.surroundings.collect_public_words(),
+        sizes=captured.collect_sizes(),
     )
     named = (
         n
@@ -49,7 +51,9 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
     whole = captured.material.whole
     traced = _allowed_values(whole["trace"]["tensors"] if whole and "trace" in whole else ())
     check = captured.material.check
-    seeds = check.seeds() if check is not None else ()  # the user has chosen them for the repro
+    seeds = (
+        check.list_seeds() if check is not None else ()
+    )  # the user has chosen them for the repro
     return terms.without_numbers(
         [*find_left_over(captured, built), *built.numbers_left, *named, *traced, *seeds]
     )
@@ -71,7 +75,7 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
         else set()
     )
     private = collect_private_terms(
-        {}, captured.surroundings.public_words(), sizes=captured.sizes()
+        {}, captured.surroundings.collect_public_words(), sizes=captured.collect_sizes()
     )
     identifying = {*private.numbers, *private.code_numbers}
     for text in (built.program.text, *(other.text for other in built.search.others)):

@@ -71,7 +71,7 @@ class Destination:
     timing: dict[str, StageRow] = field(default_factory=dict)
     not_measured: tuple[str, ...] = ()
 
-    def place(self, form: IssueForm) -> str:
+    def name_project(self, form: IssueForm) -> str:
         """The project to file in, as the command line has it; words for one that is not known."""
         return self.issue.repo or form.repository or "OWNER/REPO"
 
@@ -150,7 +150,7 @@ def build_outgoing(
         report,
         to.output,
         str(to.info.path),
-        to.place(form),
+        to.name_project(form),
         report.issue.culprit,
         report.issue.workaround or _right_backend(report),
     )
@@ -168,7 +168,7 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     """
     summary, files = outgoing.summary, outgoing.files
     write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
-    lines = (*_remember(summary.output, summary.report, files), *summary.lines())
+    lines = (*_remember(summary.output, summary.report, files), *summary.render_lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
 
 
@@ -184,7 +184,7 @@ def _render_clean_draft(
     Raises:
         LeakError: none does.
     """
-    identity = Identity.of_this_machine()
+    identity = Identity.from_this_machine()
     passed = LeakCheckSection(True, count_terms(allowing.terms, identity), ())
     findings: tuple[Leak, ...] = ()
     for draft in drafts:
@@ -216,11 +216,11 @@ def _render(
     result = lint(collect_texts(form, issue, draft.repro, draft.test, document))
     for finding in result.findings:
         if finding.weight == "error":
-            note(f"lint: {finding.sentence()}")
+            note(f"lint: {finding.describe()}")
     report = replace(
         report,
         issue=replace(report.issue, error_log=shorten(escape_unseen(log).strip(), _LOG_LIMIT)),
-        lint=build_section(LintSection, result.brief()),
+        lint=build_section(LintSection, result.to_section_json()),
     )
     return report, {
         REPRO: draft.repro,

@@ -114,10 +114,10 @@ class RunResult:
         """The document of report.json."""
         return self.report.to_json()
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads at the end."""
         return list(self.lines)
 
-    def tables(self) -> list[Table]:
+    def build_tables(self) -> list[Table]:
         """The same for a terminal; nothing where lines say it as well."""
-        return list(self.last_screen.tables()) if self.last_screen else []
+        return list(self.last_screen.build_tables()) if self.last_screen else []

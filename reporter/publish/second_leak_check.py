@@ -54,7 +54,7 @@ def recheck(
         files,
         terms,
         internals=allowing.internals if allowing else (),
-        identity=Identity.of_this_machine(),
+        identity=Identity.from_this_machine(),
         allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
     refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]

@@ -51,7 +51,7 @@ class Summary:
     culprit: str = ""
     workaround: str = ""
 
-    def lines(self) -> list[str]:
+    def render_lines(self) -> list[str]:
         """For a log, a pipe or a CI job."""
         report = self.report
         seen, of = report.verdict.reproduced
@@ -70,13 +70,13 @@ class Summary:
                 " terms looked for"
             ),
             f"report: {self.output}",
-            *(f"next: {command}" for command in self.commands()),
+            *(f"next: {command}" for command in self.list_commands()),
         ]
 
     def _what(self) -> str:
         return "bug" if self.report.verdict.is_bug else "feature request"
 
-    def commands(self) -> list[str]:
+    def list_commands(self) -> list[str]:
         """What to run next, to be pasted as it is."""
         folder = shlex.quote(self._short(self.output))
         repro = shlex.quote(self._short(self.output / REPRO))
@@ -86,7 +86,7 @@ class Summary:
             f"bugreport check {folder}",
         ]
 
-    def tables(self) -> Iterator[Table]:
+    def build_tables(self) -> Iterator[Table]:
         """For a terminal."""
         from rich.table import Table
 
@@ -104,7 +104,7 @@ class Summary:
         yield facts
         ladder = table("variant", *tables.list_columns(self.report.to_json()))
         for name, cells in tables.build_grid(self.report.to_json()):
-            styled = [Text(each.text(), _STYLES.get(each.outcome, "red")) for each in cells]
+            styled = [Text(each.text, _STYLES.get(each.outcome, "red")) for each in cells]
             ladder.add_row(Text(tables.write_variant(name)), *styled)
         yield ladder
         files = table("", "")
@@ -112,7 +112,7 @@ class Summary:
             files.add_row(Text(name), Text(what, style="dim"))
         yield files
         following = table("")
-        for command in self.commands():
+        for command in self.list_commands():
             following.add_row(Text(command, style="bold"))
         yield following
 

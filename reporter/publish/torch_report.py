@@ -146,7 +146,7 @@ def _add_evidence(draft: Draft, found: ReproEvidence) -> Draft:
     issue = structs.replace(issue, environment=environment, excerpt=excerpt)
     return replace(
         draft,
-        report=structs.replace(draft.report, evidence=found.section(), issue=issue),
+        report=structs.replace(draft.report, evidence=found.to_section(), issue=issue),
         others={**draft.others, TRACE: found.trace} if found.trace else draft.others,
         allowed=find_checksums(found.trace),
     )
@@ -180,7 +180,7 @@ def _build_report(
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=build_section(StockDifference, stock) if whole and stock else None,
         failure=build_section(FailureSection, signature.to_json()) if signature else None,
-        fingerprint=_build_fingerprint(captured, built).section(),
+        fingerprint=_build_fingerprint(captured, built).to_section(),
         reduction=built.search.history,
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
@@ -285,7 +285,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
 def _write_public_signature(captured: CapturedCall) -> str:
     """The signature without its message, whose words may be the program's."""
     return (
-        replace(captured.verdict.signature, message=None).text()
+        replace(captured.verdict.signature, message=None).describe()
         if captured.verdict.signature
         else captured.verdict.kind
     )
@@ -295,7 +295,7 @@ def _build_issue(
     captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
 ) -> IssueSection:
     """What the issue says beside the report's numbers, with the whole log."""
-    log = str(built.cold.failure.get("traceback", "")) or built.cold.stacks()
+    log = str(built.cold.failure.get("traceback", "")) or built.cold.find_stacks()
     return structs.replace(
         make_issue(to, form, built.program.text, captured.surroundings.environment, log),
         culprit=suspect.describe_location(built.details.culprit) if built.details.culprit else "",

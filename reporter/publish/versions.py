@@ -37,7 +37,7 @@ class Versions:
         """The facts by name."""
         return {"schema_version": 1, "environment": self.environment}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """The lines of the Versions block."""
 
         return render_versions(self.environment).splitlines()

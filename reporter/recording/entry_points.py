@@ -86,7 +86,7 @@ class EntryPoint:
     notes: tuple[str, ...] = ()
     ranks: Mapping[str, str] = field(default_factory=dict)
 
-    def variables(self) -> dict[str, str]:
+    def build_variables(self) -> dict[str, str]:
         """What torchrun tells the one process that it starts; the port is another one for each
         run.
         """

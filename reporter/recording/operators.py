@@ -45,7 +45,7 @@ class OperatorWatch:
     def _measured(self) -> Path:
         return self.folder / "operators.json"
 
-    def last(self, died: bool) -> int | None:
+    def find_last_call(self, died: bool) -> int | None:
         """The number of the call that was under way when the process died, or of the last that
         raised; None where there is none.
         """
@@ -56,7 +56,7 @@ class OperatorWatch:
         number: int = begun if died else raised
         return number if number >= 0 else None
 
-    def facts(self) -> OperatorFacts | None:
+    def read_facts(self) -> OperatorFacts | None:
         """What the run that measured found; None if it came to nothing."""
         try:
             found: OperatorFacts = json.loads(self._measured.read_text())

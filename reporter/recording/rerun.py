@@ -248,7 +248,7 @@ class ProgramRuns:
             for call_session in self._call_sessions:
                 call_session.free()
 
-    def program_ended(self) -> None:
+    def note_end(self) -> None:
         """The program itself leaves its devices."""
         if self.room is not None:
             self.room += 1

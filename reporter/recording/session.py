@@ -403,7 +403,7 @@ class RecordingSession:
             if call is not None and ended_by and not hung:
                 self.add_finding(call, Symptom.DIED, signal=name_signal(ended_by))
         if self.runs:
-            self.runs.program_ended()
+            self.runs.note_end()
         kept = {finding.call for finding in recording.findings}
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 

@@ -22,7 +22,7 @@ class AcceptedCandidates:
         if not self._candidates or self._candidates[-1] != candidate:
             self._candidates.append(candidate)
 
-    def last_that(self, shows: Callable[[Candidate], bool]) -> Candidate | None:
+    def find_last(self, shows: Callable[[Candidate], bool]) -> Candidate | None:
         """The last candidate, besides the current one, for which `shows` is true; None where it is
         false for the first.
 

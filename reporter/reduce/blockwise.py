@@ -32,7 +32,7 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
     if captured.material.check is None:
         return captured
-    progress.stage("closer look", "blocks of the graph one by one, each against float64")
+    progress.begin_stage("closer look", "blocks of the graph one by one, each against float64")
     backward = captured.material.check.backward != "none"
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
@@ -93,7 +93,7 @@ def _convict(
     for lower, backend in BACKEND_OF.items():
         if backend == Backend.INDUCTOR:
             break
-        if shows(pool.submit(found.text(), overrides={"backend": backend.value}).result()):
+        if shows(pool.submit(found.render(), overrides={"backend": backend.value}).result()):
             layer = lower
             break
     graph = found.content

@@ -19,7 +19,7 @@ from reporter.core.kinds import CandidateOutcome
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.scheduler import Stage
+from reporter.reduce.scheduler import InterpreterTest
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class ContrastInterpreter:
         return f"{self.info.path} torch {self.info.torch}"
 
     @property
-    def stage(self) -> Stage:
+    def test(self) -> InterpreterTest:
         """Its say about candidates that fail here."""
-        return Stage(self.pool, has_passed, self.name)
+        return InterpreterTest(self.pool, has_passed, self.name)
 
     def run_cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
         """What that many fresh processes there do with `text`."""
@@ -72,7 +72,7 @@ class Refusals:
         """A settled candidate failed here and did not pass in the interpreter `name`."""
         self._by_name.setdefault(name, []).append(answer)
 
-    def sentence(self) -> str | None:
+    def explain(self) -> str | None:
         """Why nothing differs: the first interpreter that refused and the strongest thing seen
         there; None without one.
         """
@@ -98,7 +98,7 @@ class Refusals:
 def _failure_words(answer: Answer) -> str:
     """The failure in a few words."""
     if answer.failure:
-        return answer.error_line(120)
+        return answer.format_error(120)
     if answer.signal:
         return answer.signal
     if answer.outcome == CandidateOutcome.TIMEOUT:

@@ -24,14 +24,14 @@ from anonymizer.graph.ir import (
 
 def is_tensor(graph: Graph, name: str) -> bool:
     """Whether a value is known to be one tensor."""
-    return isinstance(graph.meta_of(name), TensorMeta)
+    return isinstance(graph.find_meta(name), TensorMeta)
 
 
 def _recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the
     range of the input that it comes from.
     """
-    node = graph.node(name)
+    node = graph.find_node(name)
     if node is not None and node.recipe is not None:
         return node.recipe
     if meta.is_float or meta.dtype.startswith("complex"):
@@ -42,18 +42,18 @@ def _recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     pending, seen = [name], set()
     while pending:
         current = pending.pop(0)
-        item = graph.input(current)
+        item = graph.find_input(current)
         if item is not None and item.meta.dtype == meta.dtype and item.recipe.kind == "randint":
             return item.recipe
         if current in producers and current not in seen:
             seen.add(current)
-            pending.extend(producers[current].refs())
+            pending.extend(producers[current].list_refs())
     return Recipe("randint", 0, 2)
 
 
 def convert_to_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
     """An input that stands for an intermediate."""
-    node = graph.node(name)
+    node = graph.find_node(name)
     meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
     symbols = node.symbols if node is not None else ()
     return Input(name, "input", meta, _recipe(graph, name, meta), symbols=symbols)
@@ -66,7 +66,7 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
     fresh: list[Input] = []
     replaced: dict[str, str] = {}
     for name in names:
-        meta = graph.meta_of(name)
+        meta = graph.find_meta(name)
         if not isinstance(meta, TensorMeta):
             return None
         new = f"c{name}"
@@ -89,13 +89,13 @@ def select_prefix(graph: Graph, length: int) -> Graph | None:
     """
     nodes = graph.nodes[:length]
     open_regions = [node for node in nodes if node.op == "enter"]
-    closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
+    closed = {ref for node in nodes if node.op == "exit" for ref in node.list_refs()}
     tail = [
         Node(f"exit_{node.name}", "exit", "exit", (Ref(node.name),))
         for node in reversed(open_regions)
         if node.name not in closed
     ]
-    later = {name for node in graph.nodes[length:] for name in node.refs()} | {
+    later = {name for node in graph.nodes[length:] for name in node.list_refs()} | {
         ref.name for ref in graph.outputs
     }
     live = [node.name for node in nodes if node.name in later and is_tensor(graph, node.name)]
@@ -112,14 +112,14 @@ def select_suffix(graph: Graph, start: int) -> Graph | None:
     """The nodes from `start` on; the tensors they read from before become inputs."""
     dropped = graph.nodes[:start]
     names = {node.name for node in dropped}
-    read = {name for node in graph.nodes[start:] for name in node.refs()}
+    read = {name for node in graph.nodes[start:] for name in node.list_refs()}
     scalars = {n.name for n in dropped if n.name in read and not is_tensor(graph, n.name)}
     kept = scalars | {node.name for node in dropped if node.op == "enter"}
     wanted = [
         ref
         for node in graph.nodes
         if node.name in kept or node.name not in names
-        for ref in node.refs()
+        for ref in node.list_refs()
     ]
     cuts = [
         name for name in dict.fromkeys(wanted) if name in names - kept and is_tensor(graph, name)
@@ -134,7 +134,7 @@ def select_suffix(graph: Graph, start: int) -> Graph | None:
 
 def are_alike(graph: Graph, one: str, two: str) -> bool:
     """Whether both values are tensors of the same shape and dtype."""
-    a, b = graph.meta_of(one), graph.meta_of(two)
+    a, b = graph.find_meta(one), graph.find_meta(two)
     return (
         isinstance(a, TensorMeta)
         and isinstance(b, TensorMeta)
@@ -168,7 +168,7 @@ def widen_range(graph: Graph, name: str) -> Graph | None:
     """The same with a new integer input in a wider range that leaves zero out; None where the input
     is something else.
     """
-    item = graph.input(name)
+    item = graph.find_input(name)
     if item is None or item.recipe.kind != "randint":
         return None
     return replace_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))

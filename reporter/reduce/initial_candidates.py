@@ -40,7 +40,7 @@ QUICKER: Mapping[Layer, Backend] = {
 }
 
 
-def with_cheaper_backend(check: ReproCheck, layer: Layer) -> ReproCheck | None:
+def choose_cheaper_backend(check: ReproCheck, layer: Layer) -> ReproCheck | None:
     """The check with the cheapest backend that has the fault, too; None where there is none, or the
     check has a backend of its own.
     """
@@ -136,7 +136,7 @@ def _variants(
         variants = (
             []
         )  # the user's own backend draws another stream: only the cheaper one can be compared
-    cheaper = with_cheaper_backend(check, layer)
+    cheaper = choose_cheaper_backend(check, layer)
     if cheaper is not None:
         variants.insert(0, cheaper)
     if check.backward == "randn":
@@ -200,7 +200,7 @@ def build_source_candidates(
 ) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
     checks = _with_backward(check)
-    cheaper = with_cheaper_backend(check, layer)
+    cheaper = choose_cheaper_backend(check, layer)
     if cheaper is not None:
         checks.insert(0, cheaper)
     if check.double:

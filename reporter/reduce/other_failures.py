@@ -41,7 +41,7 @@ class OtherFailure:
         """The entry of report.json, without the program."""
         return {
             "kind": str(self.signature.kind),
-            "signature": self.signature.text(),
+            "signature": self.signature.describe(),
             "lines": count_lines(self.text),
         }
 
@@ -84,15 +84,15 @@ class OtherFailures:
                 if len(text) < len(known.text):
                     self._found[key] = OtherFailure(known.signature, text)
                 return
-        self._found[signature.text()] = OtherFailure(signature, text)
+        self._found[signature.describe()] = OtherFailure(signature, text)
 
     def keep(self, signature: Signature, text: str) -> None:
         """A program that fails in the same way and is another fault, since the one that was asked
         about is there without it.
         """
-        self._found[f"{signature.text()} beside"] = OtherFailure(signature, text)
+        self._found[f"{signature.describe()} beside"] = OtherFailure(signature, text)
 
-    def all(self) -> tuple[OtherFailure, ...]:
+    def list_all(self) -> tuple[OtherFailure, ...]:
         """Everything noted, in the order of the first meeting."""
         return tuple(self._found.values())
 

@@ -26,11 +26,11 @@ from reporter.reduce.graph_cuts import (
     substitute,
     widen_range,
 )
-from reporter.reduce.pieces import Cutter
+from reporter.reduce.pieces import PieceExtractor
 from reporter.reduce.questions import Questions, require_graph
 
 
-class Calls:
+class CallPass:
     """The fewest successive calls, latest shapes last, that still show the failure."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
@@ -49,7 +49,7 @@ class Calls:
         return found
 
 
-class Window:
+class BisectionPass:
     """Bisection from both ends: the shortest failing prefix, then the latest start, so that time
     grows with the logarithm.
 
@@ -91,7 +91,7 @@ class Window:
         return best
 
 
-class Outputs:
+class OutputPass:
     """The fewest outputs, by delta debugging."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
@@ -114,7 +114,7 @@ class Outputs:
         return ask.minimise(graph.outputs, candidate, fewer)[1]
 
 
-class Delta:
+class DeltaDebuggingPass:
     """Delta debugging over the nodes: any of them may go, and what others read of them becomes an
     input.
 
@@ -126,10 +126,10 @@ class Delta:
         operations = [node.name for node in graph.nodes if node.counts]
         if len(operations) < 3:
             return candidate
-        cutter = Cutter(graph)
+        extractor = PieceExtractor(graph)
 
         def shorter(names: list[str], best: Candidate) -> Candidate | None:
-            part = cutter.cut(names) if names else None
+            part = extractor.extract(names) if names else None
             if part is None or part.statements >= require_graph(best).statements:
                 return None
             return candidate.with_graph(replace(part, runs=graph.runs))
@@ -137,7 +137,7 @@ class Delta:
         return ask.minimise(operations, candidate, shorter)[1]
 
 
-class Nodes:
+class NodePass:
     """Node by node, last first: bypass it by an argument of the same shape and dtype, make it an
     input, or drop its effect.
     """
@@ -157,14 +157,14 @@ class Nodes:
     ) -> Iterator[tuple[int, Candidate]]:
         graph = require_graph(candidate)
         for at, name in enumerate(names):
-            node = graph.node(name)
+            node = graph.find_node(name)
             for option in self._options(graph, node) if node is not None else ():
                 yield at, candidate.with_graph(option)
 
     def _options(self, graph: Graph, node: Node) -> Iterator[Graph]:
         size = len(graph.nodes)
         if node.op == "enter":
-            exits = [n.name for n in graph.nodes if n.op == "exit" and node.name in n.refs()]
+            exits = [n.name for n in graph.nodes if n.op == "exit" and node.name in n.list_refs()]
             yield prune(
                 replace(
                     graph,
@@ -180,7 +180,7 @@ class Nodes:
         users = graph.map_users().get(node.name, [])
         if is_impure(node) and not users and node.name not in {ref.name for ref in graph.outputs}:
             yield prune(replace(graph, nodes=rest))
-        for other in dict.fromkeys(node.refs()):
+        for other in dict.fromkeys(node.list_refs()):
             if are_alike(graph, other, node.name):
                 shorter = substitute(graph, node.name, other)
                 if shorter is not None and len(shorter.nodes) < size:

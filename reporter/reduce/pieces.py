@@ -34,7 +34,7 @@ _BLOCKS = 0.7
 _RUN = 10
 
 
-class Cutter:
+class PieceExtractor:
     """Cuts pieces out of one graph; each in time that depends on the piece, not on the graph."""
 
     def __init__(self, graph: Graph) -> None:
@@ -47,7 +47,7 @@ class Cutter:
         opened: list[str] = []
         for node in graph.nodes:
             if node.op == "exit":
-                closed = [name for name in node.refs() if name in opened]
+                closed = [name for name in node.list_refs() if name in opened]
                 self.exits.update(dict.fromkeys(closed, node.name))
                 opened = [name for name in opened if name not in closed]
             self.regions[node.name] = tuple(opened)
@@ -62,7 +62,7 @@ class Cutter:
                 found.setdefault(start, []).append(name)
         return list(found.values())
 
-    def cut(self, names: Iterable[str]) -> Graph | None:
+    def extract(self, names: Iterable[str]) -> Graph | None:
         """The named nodes as a program under generated names, equal for equal pieces; None if it
         would return nothing.
 
@@ -78,7 +78,7 @@ class Cutter:
         if not outputs:
             return None
         inputs: dict[str, Input] = {}
-        for ref in [name for node in nodes for name in node.refs()]:
+        for ref in [name for node in nodes for name in node.list_refs()]:
             if ref not in inside and ref not in inputs:
                 found = self._input(ref)
                 if found is None:
@@ -95,25 +95,25 @@ class Cutter:
         pending = list(names)
         while pending:
             name = pending.pop()
-            node = self.graph.node(name)
+            node = self.graph.find_node(name)
             if node is None or name in inside:
                 continue
             inside.add(name)
-            pending += [ref for ref in node.refs() if not self._is_tensor(ref)]
+            pending += [ref for ref in node.list_refs() if not self._is_tensor(ref)]
             pending += [
                 region
                 for start in self.regions[name]
                 for region in (start, self.exits.get(start, start))
             ]
             if isinstance(node.meta, tuple):
-                items = (self.graph.node(user) for user in self.users.get(name, ()))
+                items = (self.graph.find_node(user) for user in self.users.get(name, ()))
                 pending += [
                     item.name for item in items if item and item.target == "operator.getitem"
                 ]
         return inside
 
     def _is_tensor(self, name: str) -> bool:
-        return isinstance(self.graph.meta_of(name), TensorMeta)
+        return isinstance(self.graph.find_meta(name), TensorMeta)
 
     def _outputs(self, nodes: Sequence[Node], inside: Collection[str]) -> list[str]:
         tensors = [node.name for node in nodes if self._is_tensor(node.name)]
@@ -124,18 +124,18 @@ class Cutter:
         ]
         if read:
             return read
-        changed = [next(node.refs(), "") for node in nodes if is_impure(node)]
+        changed = [next(node.list_refs(), "") for node in nodes if is_impure(node)]
         return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
 
     def _input(self, name: str) -> list[tuple[str, Input]] | None:
         """What stands for a value from outside: an input as it is (with the one it is a view of),
         or a stand-in.
         """
-        item = self.graph.input(name)
+        item = self.graph.find_input(name)
         if item is not None:
-            owner = self.graph.input(item.alias.of) if item.alias else None
+            owner = self.graph.find_input(item.alias.of) if item.alias else None
             return [(each.name, each) for each in (owner, item) if each is not None]
-        meta = self.graph.meta_of(name)
+        meta = self.graph.find_meta(name)
         if not isinstance(meta, TensorMeta):
             return None
         return [(name, convert_to_input(self.graph, name, meta))]
@@ -199,35 +199,37 @@ def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[lis
     `named` are operators (the last part of their name): those come first, with ever more of what
     feeds them.
     """
-    cutter = Cutter(graph)
+    extractor = PieceExtractor(graph)
     seen: set[Graph] = set()
     operations = [node for node in graph.nodes if node.counts]
     suspects = [node for node in operations if node.plain_operator in named]
     for reach in range(1, _REACH + 1):
-        yield _distinct(cutter, (_cone(graph, node, reach) for node in suspects), seen)
-    yield _distinct(cutter, ([node.name] for node in operations), seen)  # no more than the graph
+        yield _distinct(extractor, (_cone(graph, node, reach) for node in suspects), seen)
+    yield _distinct(extractor, ([node.name] for node in operations), seen)  # no more than the graph
     for reach in range(2, _REACH + 1):
         cones = (_cone(graph, node, reach) for node in operations)
-        yield _affordable(graph, _distinct(cutter, cones, seen), _SHARES[reach])
+        yield _affordable(graph, _distinct(extractor, cones, seen), _SHARES[reach])
     for blocks in _blocks(graph):
-        yield _affordable(graph, _distinct(cutter, blocks, seen), _BLOCKS)
+        yield _affordable(graph, _distinct(extractor, blocks, seen), _BLOCKS)
 
 
 def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
     """Larger pieces one by one, each kind once: autocast regions, the model's blocks, the smallest
     first, runs of ten nodes.
     """
-    cutter = Cutter(graph)
+    extractor = PieceExtractor(graph)
     names = [node.name for node in graph.nodes]
     blocks = sorted((block for level in _blocks(graph) for block in level), key=len)
     runs = [names[start : start + _RUN] for start in range(0, len(names), _RUN)]
-    yield from _distinct(cutter, [*cutter.list_regions(), *blocks, *runs], set())
+    yield from _distinct(extractor, [*extractor.list_regions(), *blocks, *runs], set())
 
 
-def _distinct(cutter: Cutter, groups: Iterable[Collection[str]], seen: set[Graph]) -> list[Graph]:
+def _distinct(
+    extractor: PieceExtractor, groups: Iterable[Collection[str]], seen: set[Graph]
+) -> list[Graph]:
     found = []
     for group in groups:
-        piece = cutter.cut(group)
+        piece = extractor.extract(group)
         if piece is not None and piece.statements and piece not in seen:
             seen.add(piece)
             found.append(piece)
@@ -244,7 +246,7 @@ def _cone(graph: Graph, node: Node, reach: int) -> list[str]:
     """A node and what it is computed from, `reach` operations deep."""
     names, edge = [node.name], [node]
     for _ in range(reach - 1):
-        read = [graph.node(name) for one in edge for name in one.refs()]
+        read = [graph.find_node(name) for one in edge for name in one.list_refs()]
         edge = [one for one in read if one is not None and one.name not in names]
         names += [one.name for one in edge]
     return names

@@ -81,7 +81,7 @@ class Questions:
         if candidate is None:
             return None
         try:
-            return candidate.text()
+            return candidate.render()
         except NotPublicError:
             return None
         # a pass may take away what the writer needs; which errors those were is told
@@ -199,7 +199,7 @@ class Questions:
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         text = self._write(candidate)
-        answer = self.scheduler.answer(text, self._overrides) if text is not None else None
+        answer = self.scheduler.find_answer(text, self._overrides) if text is not None else None
         return answer is not None and answer.outcome == CandidateOutcome.PASSES
 
 
@@ -220,7 +220,7 @@ class Pass(Protocol):
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepPass:
     """A pass of single changes, of one or several kinds: each is tried once, and those of the next
     kind run ahead where a worker is idle.
     """

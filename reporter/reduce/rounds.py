@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
 from reporter.reduce import passes, shapes, simplify, simplify_all
-from reporter.reduce.questions import Changes, Pass, Questions, Sweep
+from reporter.reduce.questions import Changes, Pass, Questions, SweepPass
 
 #: What makes a program shorter, and then plainer.
 _Round = tuple[Sequence[Pass], Sequence[Pass]]
 #: Fewer operations and outputs.
-_SHORTER: Sequence[Pass] = (passes.Delta(), passes.Outputs(), passes.Nodes())
+_SHORTER: Sequence[Pass] = (passes.DeltaDebuggingPass(), passes.OutputPass(), passes.NodePass())
 #: Plainer text around the same operations, what saves most lines first.
 _PLAINER: Sequence[Changes] = (
     simplify.propose_backward,
@@ -26,19 +26,19 @@ _PLAINER: Sequence[Changes] = (
     shapes.propose_sizes,
 )
 _PLAINER_SIZES: Sequence[Pass] = (
-    shapes.CallSizes(),
-    shapes.Shapes(),
-    Sweep((shapes.propose_ranks, shapes.propose_dimensions, shapes.propose_literals)),
+    shapes.CallSizePass(),
+    shapes.ShapePass(),
+    SweepPass((shapes.propose_ranks, shapes.propose_dimensions, shapes.propose_literals)),
 )
 #: What the first round does, and what later ones leave out: bisection, since deleting single
 #: operations finds what has become possible, and the guess at a common end, which has been wrong.
 _FIRST: _Round = (
-    (passes.Calls(), passes.Window(), *_SHORTER),
-    (Sweep((simplify_all.propose_everything, *_PLAINER)), *_PLAINER_SIZES),
+    (passes.CallPass(), passes.BisectionPass(), *_SHORTER),
+    (SweepPass((simplify_all.propose_everything, *_PLAINER)), *_PLAINER_SIZES),
 )
-_LATER: _Round = ((passes.Calls(), *_SHORTER), (Sweep(_PLAINER), *_PLAINER_SIZES))
+_LATER: _Round = ((passes.CallPass(), *_SHORTER), (SweepPass(_PLAINER), *_PLAINER_SIZES))
 #: When all else is done.
-LAST = Sweep((functools.partial(simplify.propose_options, with_backend=True),))
+LAST = SweepPass((functools.partial(simplify.propose_options, with_backend=True),))
 _ROUNDS = 3
 #: Candidates that plainer text may cost, at least; else as many as the search took before.
 _FOR_PLAINER = 32
@@ -72,4 +72,4 @@ def describe_size(candidate: Candidate) -> str:
     if isinstance(candidate.content, Graph):
         count = candidate.content.statements
         return f"{count} operation{'s' if count != 1 else ''}"
-    return f"{len(candidate.text().splitlines())} lines"
+    return f"{len(candidate.render().splitlines())} lines"

@@ -41,8 +41,8 @@ class Pool(Protocol):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One interpreter's say: a candidate is interesting if every stage's judge agrees with its
+class InterpreterTest:
+    """One interpreter's say: a candidate is interesting if every test's judge agrees with its
     pool's answer.
 
     ``name`` tells the answers of different interpreters apart in the journal.
@@ -75,7 +75,7 @@ class SearchListener:
     """Who is told what of a search.
 
     ``on_other`` gets each settled candidate that fails in another way, ``on_refused`` each one that
-    the judge likes and a further stage does not, after the name of that stage.
+    the judge likes and a further test does not, after the name of that test.
     """
 
     progress: Callable[[Counts], None] | None = None
@@ -97,8 +97,8 @@ class SearchSettings:
 class Scheduler:
     """Asks a pool about candidates; see `find_first` and `ask`.
 
-    ``contrast`` holds further stages, asked only about candidates the judge likes
-    (``--differs-from``).  All stages together run no more than ``pool.jobs`` candidates at a time.
+    ``contrast`` holds further tests, asked only about candidates the judge likes
+    (``--differs-from``).  All tests together run no more than ``pool.jobs`` candidates at a time.
     `exhausted` says whether the limit was reached, `out_of_memory` counts settled candidates that
     ran out of it. Raises whatever the pool's futures raise.
     """
@@ -108,11 +108,11 @@ class Scheduler:
         pool: Pool,
         judge: Judge,
         journal: Journal | None = None,
-        contrast: Sequence[Stage] = (),
+        contrast: Sequence[InterpreterTest] = (),
         listener: SearchListener = SearchListener(),
         settings: SearchSettings = SearchSettings(),
     ) -> None:
-        self.stages = (Stage(pool, judge), *contrast)
+        self.tests = (InterpreterTest(pool, judge), *contrast)
         self.exhausted = False
         self.ran = 0
         self.interesting = 0
@@ -129,7 +129,7 @@ class Scheduler:
     @property
     def jobs(self) -> int:
         """How many candidates run side by side."""
-        return self.stages[0].pool.jobs
+        return self.tests[0].pool.jobs
 
     @property
     def counts(self) -> Counts:
@@ -174,8 +174,8 @@ class Scheduler:
             self._wait()
         return self._settle(wanted)
 
-    def answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
-        """What is known of a candidate from the first stage."""
+    def find_answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
+        """What is known of a candidate from the first test."""
         return self._look_up(self._trial(text, overrides).keys[0])
 
     def _verdicts(self, trials: Iterator[_Trial]) -> Generator[bool, None, None]:
@@ -234,7 +234,7 @@ class Scheduler:
         chosen: Overrides = overrides or {}
         content = json.dumps(chosen, sort_keys=True) + "\0" + text
         keys = tuple(
-            hashlib.sha256(f"{stage.name}\0{content}".encode()).hexdigest() for stage in self.stages
+            hashlib.sha256(f"{test.name}\0{content}".encode()).hexdigest() for test in self.tests
         )
         return _Trial(text, chosen, keys)
 
@@ -246,28 +246,28 @@ class Scheduler:
         return self._memo.get(key)
 
     def _verdict(self, trial: _Trial) -> bool | None:
-        """Whether the candidate is interesting; None while a stage has still to be asked."""
-        for stage, key in zip(self.stages, trial.keys, strict=True):
+        """Whether the candidate is interesting; None while a test has still to be asked."""
+        for test, key in zip(self.tests, trial.keys, strict=True):
             answer = self._look_up(key)
             if answer is None:
                 return None
-            if not stage.judge(answer):
+            if not test.judge(answer):
                 return False
         return True
 
     def _launch(self, trial: _Trial) -> None:
-        """Start the first stage that has not answered, unless it runs already."""
-        for stage, key in zip(self.stages, trial.keys, strict=True):
+        """Start the first test that has not answered, unless it runs already."""
+        for test, key in zip(self.tests, trial.keys, strict=True):
             if key in self._running:
                 return
             answer = self._look_up(key)
             if answer is None:
-                future = stage.pool.submit(trial.text, overrides=trial.overrides)
+                future = test.pool.submit(trial.text, overrides=trial.overrides)
                 self.ran += 1
                 self._running[key] = future
                 future.add_done_callback(functools.partial(self._note_end, key))
                 return
-            if not stage.judge(answer):
+            if not test.judge(answer):
                 return
 
     def _note_end(self, key: str, future: Future[Answer]) -> None:
@@ -306,7 +306,7 @@ class Scheduler:
             self.interesting += verdict
             answer = self._memo[trial.keys[0]]
             self.out_of_memory += answer.out_of_memory
-            liked = self.stages[0].judge(answer)
+            liked = self.tests[0].judge(answer)
             if self._listener.on_other is not None and answer.failed and not liked:
                 self._listener.on_other(trial.text, answer)
             if self._listener.on_refused is not None and liked and not verdict:
@@ -316,11 +316,11 @@ class Scheduler:
         return verdict
 
     def _refusal(self, trial: _Trial) -> tuple[str, str, Answer]:
-        """The first stage that does not like the candidate, with the candidate and its answer."""
-        for stage, key in zip(self.stages, trial.keys, strict=True):
-            if not stage.judge(self._memo[key]):
-                return stage.name, trial.text, self._memo[key]
-        raise AssertionError("every stage likes it")
+        """The first test that does not like the candidate, with the candidate and its answer."""
+        for test, key in zip(self.tests, trial.keys, strict=True):
+            if not test.judge(self._memo[key]):
+                return test.name, trial.text, self._memo[key]
+        raise AssertionError("every test likes it")
 
     def _is_over(self, trial: _Trial) -> bool:
         """Whether the limit forbids one more new candidate."""

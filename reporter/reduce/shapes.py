@@ -58,7 +58,7 @@ def limit_sizes(candidate: Candidate, size: int) -> Candidate:
     return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))
 
 
-class Shapes:
+class ShapePass:
     """Every size as small as the failure allows, largest first, constants included.
 
     A size that cannot be two is made a little smaller, and goes on down from there; one that cannot
@@ -111,7 +111,7 @@ def propose_dimensions(candidate: Candidate) -> Iterator[Change]:
 
 def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
     graph = require_graph(candidate)
-    item = graph.input(name)
+    item = graph.find_input(name)
     if item is None or item.alias is not None or dim >= len(item.meta.shape):
         return None
     size, most = item.meta.shape[dim], _STEPS[step]
@@ -193,7 +193,7 @@ def _flat(item: Input, rank: int) -> Input:
     return replace(item, meta=meta, symbols=())
 
 
-class CallSizes:
+class CallSizePass:
     """Small sizes in a sequence of calls, keeping which of them are equal and which is larger."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
@@ -321,7 +321,7 @@ def _without_argument(name: str, key: str | None, candidate: Candidate) -> Candi
     """Without one keyword argument, or (None) without the last argument if that is a plain number
     or None.
     """
-    node = require_graph(candidate).node(name)
+    node = require_graph(candidate).find_node(name)
     if node is None:
         return None
     if key is not None:
@@ -334,7 +334,7 @@ def _without_argument(name: str, key: str | None, candidate: Candidate) -> Candi
 
 
 def _with_plain_floats(name: str, plain: float, candidate: Candidate) -> Candidate | None:
-    node = require_graph(candidate).node(name)
+    node = require_graph(candidate).find_node(name)
     if node is None:
         return None
 

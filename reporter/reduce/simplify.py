@@ -172,7 +172,7 @@ def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
 
 def _change(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
     graph = require_graph(candidate)
-    item = graph.input(name)
+    item = graph.find_input(name)
     new = step(item) if item is not None else None
     return candidate.with_graph(replace_input(graph, item, new)) if item and new else None
 

@@ -21,8 +21,8 @@ from collectors.protocol import Property
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplify
-from reporter.reduce.passes import Calls
-from reporter.reduce.questions import Questions, Sweep
+from reporter.reduce.passes import CallPass
+from reporter.reduce.questions import Questions, SweepPass
 from reporter.reduce.rounds import LAST
 from reporter.report.captured_call import CapturedCall
 
@@ -33,7 +33,7 @@ class RewrittenProgram:
 
     program: SourceProgram
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
         program = rebuild.wrap(state.wrap(self.program))
         return ReproBody(
@@ -163,13 +163,13 @@ class _Control:
 
     expression: str
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         definitions = f"def repro(x):\n    return {self.expression}"
         return ReproBody(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
 
 
 #: A plainer check around the source.
-_CHECK = Sweep((simplify.propose_options, simplify.propose_backward))
+_CHECK = SweepPass((simplify.propose_options, simplify.propose_backward))
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 
 
@@ -228,7 +228,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     """The smallest rewritten source that shows the failure, then the plainest check around it."""
 
     assert isinstance(seed.content, RewrittenProgram)
-    best = _CHECK.run(Calls().run(seed, ask), ask)
+    best = _CHECK.run(CallPass().run(seed, ask), ask)
 
     def find_first(programs: Sequence[SourceProgram]) -> int | None:
         made = (Candidate(RewrittenProgram(item), best.check) for item in programs)

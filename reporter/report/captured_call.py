@@ -128,7 +128,7 @@ class Surroundings:
     internals: tuple[str, ...] = ()
     differs_from: tuple[str, ...] = ()
 
-    def public_words(self) -> frozenset[str]:
+    def collect_public_words(self) -> frozenset[str]:
         """torch's own words, and the values of settings that are choices torch offers."""
         configs = self.environment.get("configs") or {}
         chosen = (str(configs.get(name)) for name in self.environment.get("choices") or ())
@@ -168,7 +168,7 @@ class CapturedCall:
         text = json.dumps([graph for graph, _ in self.material.captures])
         return "cuda" if '"device": "cuda"' in text else "cpu"
 
-    def sizes(self) -> frozenset[int]:
+    def collect_sizes(self) -> frozenset[int]:
         """The sizes of the failing call's tensors, and the ends of the ranges of its whole
         numbers.
         """

@@ -52,7 +52,7 @@ class Fingerprint:
     def __bool__(self) -> bool:
         return bool(self.parts)
 
-    def section(self) -> FingerprintSection:
+    def to_section(self) -> FingerprintSection:
         """The entry of report.json."""
         return FingerprintSection(value=self.value, parts=self.parts)
 

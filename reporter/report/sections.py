@@ -505,7 +505,7 @@ class LintFinding(Section, frozen=True, kw_only=True):
     wants: str
     way_out: str
 
-    def sentence(self) -> str:
+    def describe(self) -> str:
         """For people: place, rule, what is wrong and what to do."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.found} [{self.rule}]; {self.way_out}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import watch
 from reporter.sandbox.limits import MIB, Limits
-from reporter.sandbox.view import View, view_system
+from reporter.sandbox.view import View, build_system_view
 
 HOME = "/tmp/home"
 WORK = "/tmp/work"
@@ -112,7 +112,7 @@ def build_arguments(
     for folder in (HOME, WORK, CACHE):
         words += ["--perms", "0777", "--dir", folder]
     words += ["--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
-    words += _show(view_system() + view)
+    words += _show(build_system_view() + view)
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--perms", "1777", "--size", str(min(limits.disk, 256 * MIB)), "--tmpfs", "/dev/shm"]
     for name, path in files.items():
@@ -121,7 +121,15 @@ def build_arguments(
         words += ["--ro-bind", str(path), inside]
     # what bubblewrap builds these two from is memory without a limit
     words += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    words += ["--chdir", WORK, "--", "prlimit", *limits.kernel(), f"--nproc={_tasks(limits)}", "--"]
+    words += [
+        "--chdir",
+        WORK,
+        "--",
+        "prlimit",
+        *limits.list_prlimit_options(),
+        f"--nproc={_tasks(limits)}",
+        "--",
+    ]
     return [*words, *(_nobody() if _is_root() else ())]
 
 

@@ -43,7 +43,7 @@ class Limits:
     output: int = 256 * 1024
     flood: int = 64 * MIB
 
-    def kernel(self) -> list[str]:
+    def list_prlimit_options(self) -> list[str]:
         """The options of `prlimit` for one process."""
         return [
             f"--data={self.memory}",

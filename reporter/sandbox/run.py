@@ -25,7 +25,7 @@ from reporter.core.signals import name_signal
 from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
-from reporter.sandbox.view import View, view_interpreter, view_tool
+from reporter.sandbox.view import View, build_interpreter_view, build_tool_view
 
 Ending = Literal["exited", "signal", "timeout", "memory", "tasks", "disk", "cpu", "flood"]
 _INTERVAL = 0.05
@@ -181,7 +181,7 @@ class Sandbox:
             }
             known = {**bubblewrap.ENVIRONMENT, **self.environment}
             prlimit = shutil.which("prlimit")
-            limits = [prlimit, *self.limits.kernel(), "--"] if prlimit else []
+            limits = [prlimit, *self.limits.list_prlimit_options(), "--"] if prlimit else []
             process = subprocess.Popen(
                 [*limits, *(_outside(word, paths) for word in self.command)],
                 cwd=folder / "work",
@@ -229,8 +229,8 @@ class Sandbox:
             ending=ending,
             exit=None if limited else code,
             signal=name_signal(number) if ending == "signal" else None,
-            stdout=streams[0].text(),
-            stderr=streams[1].text(),
+            stdout=streams[0].decode(),
+            stderr=streams[1].decode(),
             seconds=seconds,
             detail=_WORDS[ending].format(self.limits) if limited else "",
             contained=contained,
@@ -298,7 +298,7 @@ class _Stream:
         if not self._thread.is_alive():
             self._pipe.close()
 
-    def text(self) -> str:
+    def decode(self) -> str:
         tail = bytes(self._tail[-self._half :])
         lost = self.count - len(self._head) - len(tail)
         note = f"\n[... {lost} bytes left out ...]\n".encode() if lost > 0 else b""
@@ -352,9 +352,9 @@ def make_sandbox(
     """
     if not trust:
         bubblewrap.find_bwrap()
-    view = view_tool() if with_tool else View()
+    view = build_tool_view() if with_tool else View()
     for path in [python] if isinstance(python, Path) else python:
-        view = view + view_interpreter(path)
+        view = view + build_interpreter_view(path)
     more = {"PYTHONPATH": ":".join(view.search)} if view.search else {}
     return Sandbox(
         command,

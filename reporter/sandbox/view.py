@@ -65,7 +65,7 @@ class View:
         )
 
 
-def view_system() -> View:
+def build_system_view() -> View:
     """The programs and libraries of the operating system: no home, no configuration, no sockets."""
     shown, links = [path for path in _SYSTEM if os.path.exists(path)], []
     for name in _SYSTEM_LINKS:
@@ -78,7 +78,7 @@ def view_system() -> View:
 
 
 @functools.lru_cache(maxsize=64)
-def view_interpreter(python: Path) -> View:
+def build_interpreter_view(python: Path) -> View:
     """What `python` needs to start and to import torch.
 
     Raises:
@@ -96,7 +96,7 @@ def view_interpreter(python: Path) -> View:
     return View(_apart(paths), _links(python, paths), tuple(hidden))
 
 
-def view_tool() -> View:
+def build_tool_view() -> View:
     """The tool itself with its interpreter, for those measurements that need all of it next to the
     foreign code.
 
@@ -105,7 +105,7 @@ def view_tool() -> View:
     """
     root = Path(__file__).resolve().parents[2]
     parts = [str(root / name) for name in ("reporter", "anonymizer", "templates", "collectors")]
-    return view_interpreter(Path(sys.executable)) + View(tuple(parts))
+    return build_interpreter_view(Path(sys.executable)) + View(tuple(parts))
 
 
 def _parts(prefix: str) -> list[str]:

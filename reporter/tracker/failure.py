@@ -22,7 +22,7 @@ class FailureFacts:
     parts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, report: Report) -> FailureFacts:
+    def from_report(cls, report: Report) -> FailureFacts:
         """What a report says."""
         return cls(
             report.verdict.exception or "",

@@ -121,7 +121,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
         return open_web_form(wanted.repository, draft, user, notes)
     save_report(draft.stored)
     with TrackerSession(wanted.repository.host) as session:
-        project = session.repository(wanted.repository)
+        project = session.read_repository(wanted.repository)
         filer = _Filer(wanted, user, session, project, _canonical(wanted.repository, project))
         return filer.file(draft, notes)
 
@@ -260,7 +260,7 @@ class _Filer:
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
-        seen = draft.recognisable.lines() if draft.recognisable else ()
+        seen = draft.recognisable.render_lines() if draft.recognisable else ()
         for line in (head, *text.split("\n"), "── end of what leaves ──", *seen):
             self.user.show(line)
         question = f"Comment on {self.repository}#{number}?"
@@ -392,7 +392,7 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
 
 
 def _recheck(draft: Submission, options: IssueOptions) -> RecheckResult:
-    return _recheck_texts(draft, draft.texts(), options)
+    return _recheck_texts(draft, draft.collect_texts(), options)
 
 
 def _recheck_texts(

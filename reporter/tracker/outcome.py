@@ -82,7 +82,7 @@ class FilingResult:
             "notes": [*self.notes, *self.duplicates.trouble],
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads at the end; the address stands first, for scripts that take the first
         line.
         """
@@ -137,7 +137,7 @@ class PreviewResult:
             document["would_send"] = self.would_send
         return {**document, "notes": list(self.notes)}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads at the end."""
         return [*self.lines, *(f"note: {note}" for note in self.notes)]
 
@@ -168,7 +168,7 @@ def render_submission(
             *draft.text.log.rstrip().split("\n"),
         ]
     lines.append("── end of what leaves ──")
-    return [*lines, *(draft.recognisable.lines() if draft.recognisable else ())]
+    return [*lines, *(draft.recognisable.render_lines() if draft.recognisable else ())]
 
 
 def render_duplicates(found: Duplicates) -> list[str]:

@@ -137,7 +137,7 @@ class Listing:
             document.update(changes=list(self.changes), trouble=list(self.trouble))
         return document
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """A table for people."""
         if not self.known:
             return ["there is no report yet; `bugreport create SCRIPT` writes one"]
@@ -160,7 +160,7 @@ class ReportDetails:
         entry = self.known.to_json()
         return {"schema_version": SCHEMA_VERSION, **entry, "history": steps, "alike": same}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """One fact a line."""
         report = self.known.report
         gone = "" if self.known.is_there else "  (no longer there)"

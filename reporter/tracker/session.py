@@ -63,7 +63,7 @@ class RequestTimeouts:
         return self.timeout / 30
 
     @classmethod
-    def of_environment(cls) -> RequestTimeouts:
+    def from_environment(cls) -> RequestTimeouts:
         """The timeouts that BUGREPORT_GITHUB_TIMEOUT asks for.
 
         Raises:
@@ -161,7 +161,7 @@ class TrackerSession:
             UsageError: a variable holds something that cannot be used.
         """
         self.host = host
-        self.timeouts = timeouts or RequestTimeouts.of_environment()
+        self.timeouts = timeouts or RequestTimeouts.from_environment()
         self.token: Token | None = need_token(host) if token_needed else find_token(host)
         self._api = build_api_url(host)
         self.github = github.Github(
@@ -214,7 +214,7 @@ class TrackerSession:
                 self.host, doing, error, self.timeouts.timeout, writes=writes
             ) from None
 
-    def repository(self, wanted: Repository) -> github.Repository.Repository:
+    def read_repository(self, wanted: Repository) -> github.Repository.Repository:
         """The project under the name that it has today: requests to a former name are redirected,
         and writes get lost.
 

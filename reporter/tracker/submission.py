@@ -71,7 +71,7 @@ class Submission:
         """The report's key in the local store, 16 hexadecimal digits."""
         return self.stored.key
 
-    def texts(self) -> dict[str, str]:
+    def collect_texts(self) -> dict[str, str]:
         """Everything that leaves, by name; the names are those that a finding of the leak check
         gives.
         """
@@ -115,7 +115,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         folder=folder,
         text=IssueText(title, body, _text(folder, ERROR_LOG) if log_file.is_file() else ""),
         words="",
-        failure=ReportedFailure(FailureFacts.of(report), report.labels, stored),
+        failure=ReportedFailure(FailureFacts.from_report(report), report.labels, stored),
         report=report,
         notes=notes,
     )

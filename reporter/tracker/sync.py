@@ -36,7 +36,7 @@ def refresh(item: Filing) -> list[str]:
         return []
     repository = parse_repository(name_repository(item.address))
     with TrackerSession(repository.host) as session:
-        project = session.repository(repository)
+        project = session.read_repository(repository)
         if item.number is not None:
             return _state(session, project, repository, item.number)
         if "#" in item.address:

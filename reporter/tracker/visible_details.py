@@ -48,7 +48,7 @@ class VisibleDetails:
             },
         }
 
-    def lines(self) -> list[str]:
+    def render_lines(self) -> list[str]:
         """One screen for people."""
         return [
             "── what a reader could recognise ──",

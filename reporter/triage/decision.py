@@ -83,7 +83,7 @@ def _by_verdict(
     return (
         Status.DIFFERENT,
         (
-            f"The issue states: {says.text()}. {with_torch} the tool finds {finds} instead:"
+            f"The issue states: {says.describe()}. {with_torch} the tool finds {finds} instead:"
             f" {verdict.summary}"
         ),
     )
@@ -109,7 +109,7 @@ def _by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
             fails = f"{with_torch} it fails with {shown.failure}"
             if shown.match == Match.UNCLEAR:
                 return Status.REPRODUCES, f"{fails}; the issue does not say enough to compare."
-            return Status.DIFFERENT, f"The issue states: {says.text()}. {fails} instead."
+            return Status.DIFFERENT, f"The issue states: {says.describe()}. {fails} instead."
     assert_never(shown.outcome)
 
 

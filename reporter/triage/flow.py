@@ -30,7 +30,7 @@ from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
 from reporter.triage.reading.thread import Thread
-from reporter.triage.result import Minimal, Status, Triage
+from reporter.triage.result import MinimalRepro, Status, Triage
 from reporter.triage.similar_issues import add_duplicates
 from reporter.triage.suggestions import render_comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, judge
@@ -228,7 +228,9 @@ def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: MessageSink) -> Minimal | None:
+def _minimal(
+    judged: CommandVerdict, wanted: TriageRequest, user: MessageSink
+) -> MinimalRepro | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
@@ -248,7 +250,7 @@ def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: MessageSink) -
             seen[info.torch] = AttemptOutcome.CANNOT_JUDGE
     if AttemptOutcome.FAILS not in seen.values():
         return None
-    return Minimal(judged.repro, judged.statements, judged.operators, seen)
+    return MinimalRepro(judged.repro, judged.statements, judged.operators, seen)
 
 
 def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
     key = compute_mark(result)
     comment = CommentPost(
         session,
-        session.repository(address.repository),
+        session.read_repository(address.repository),
         str(address),
         address.number,
         f"<!-- bugreport-triage: {key} -->",

@@ -40,7 +40,7 @@ WORDS: Mapping[Status, str] = {
 
 
 @dataclass(frozen=True)
-class Minimal:
+class MinimalRepro:
     """The reduced program and what fresh processes showed of it: by torch version, `fails`,
     `passes` or `cannot_judge`.
     """
@@ -67,7 +67,7 @@ class Triage:
     refusal: Refusal | None = None
     runs: tuple[Attempts, ...] = ()
     judged: CommandVerdict | None = None
-    minimal: Minimal | None = None
+    minimal: MinimalRepro | None = None
     duplicates: tuple[PossibleDuplicate, ...] = ()
     labels: tuple[str, ...] = ()
     comment: str = ""
@@ -98,7 +98,7 @@ class Triage:
             "refusal": asdict(self.refusal) if self.refusal is not None else None,
             "stated": {
                 "sort": self.stated.sort,
-                "text": self.stated.text(),
+                "text": self.stated.describe(),
                 "torch": self.stated.torch,
             },
             "repro": repro,
@@ -114,13 +114,13 @@ class Triage:
             "notes": list(self.notes),
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """What a person reads: every text of a stranger on one clean line, but for programs, whose
         lines stay.
         """
         lines = [f"{self.thread.name}: {WORDS[self.status]}", self.sentence, ""]
         lines.append(
-            f"stated:  {clean_line(self.stated.text(), 160)}"
+            f"stated:  {clean_line(self.stated.describe(), 160)}"
             + (f" (torch {self.stated.torch})" if self.stated.torch else "")
         )
         if self.repro is not None:

@@ -45,7 +45,7 @@ class TriagedSearch:
             "results": [dict(document) for document in self.documents],
         }
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """A table, and how many there are of each status."""
         rows = [_row(document) for document in self.documents]
         widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]

@@ -55,7 +55,7 @@ class ColdRuns:
         more = f"; eager raises {raised.group(1)}." if raised else "."
         return summary.rstrip(".") + more, find_last_words(tidy_log(said.stderr)) or None
 
-    def stacks(self) -> str:
+    def find_stacks(self) -> str:
         """What a process wrote before it ended, and Python's stacks at that moment."""
         for answer in self.answers:
             if answer.detail:

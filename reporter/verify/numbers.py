@@ -30,8 +30,8 @@ def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
     """The numbers that the program would be recognised by, wherever it has them from: constants of
     its text, sizes of its tensors, arguments of the operators that it calls.
     """
-    words = captured.surroundings.public_words()
-    own = collect_private_terms(captured.material.sources, words, sizes=captured.sizes())
+    words = captured.surroundings.collect_public_words()
+    own = collect_private_terms(captured.material.sources, words, sizes=captured.collect_sizes())
     arguments = collect_private_terms({}, words)
     for graph, _ in captured.material.captures:
         read = collect_private_terms(

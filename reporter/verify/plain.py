@@ -17,10 +17,10 @@ from typing import TypeVar
 from anonymizer.edits.reduce import drop_one_operation
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness, render_tolerance
+from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.function import return_one_field
-from anonymizer.plain.makers import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 from reporter.core.answer import Answer

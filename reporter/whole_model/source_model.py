@@ -69,7 +69,7 @@ def build_request(content: RewrittenProgram, file: str) -> SourceEquivalenceRequ
     """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a
     path for its own use.
     """
-    body = content.body()
+    body = content.build_body()
     inputs = ["def inputs():", *indent(body.inputs), ""]
     return {
         "op": "source_equivalence",
@@ -148,7 +148,7 @@ def find_difference(candidate: Candidate, ask: Questions, skeleton: str) -> Diff
     """What of Python the failure needs, told of the smallest program that the source reduces to."""
     settled = ask.scheduler.counts.settled
     smallest = source_candidates.reduce_source(candidate, ask)
-    words = list_python_words(smallest.text())
+    words = list_python_words(smallest.render())
     needed = tuple(f"Python's `{word}`" for word in words)
     needed = needed or ("the Python around its layers",)
     return Difference(needed, skeleton, ask.scheduler.counts.settled - settled)

@@ -29,7 +29,7 @@ from reporter.core.json_values import Json
 from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
-from reporter.reduce.initial_candidates import with_cheaper_backend
+from reporter.reduce.initial_candidates import choose_cheaper_backend
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
@@ -62,7 +62,7 @@ class TracedModel:
         """
         return model.write(self.program, self.weights, self.registered)
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         """The model as the body of a repro."""
         return self.written.body
 
@@ -251,7 +251,7 @@ def _trace_candidates(
 ) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
-    cheaper = with_cheaper_backend(check, captured.verdict.layer)
+    cheaper = choose_cheaper_backend(check, captured.verdict.layer)
     if cheaper is not None:
         checks.append(cheaper)
     if check.double:  # what casts to float32 itself cannot run in float64

@@ -70,7 +70,7 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     assert isinstance(first, TriagedSearch) and first.exit_code == 0
     kinds = [document["refusal"]["kind"] for document in first.documents]
     assert kinds == ["no_code", "not_self_contained", "no_bug_report"]
-    assert first.summary_lines()[-1] == "3 issues: 3 not_actionable"
+    assert first.summarize()[-1] == "3 issues: 3 not_actionable"
     read = tracker.count("issues/get")
     second = serve(*given, RecordedPrompt())
     assert isinstance(second, TriagedSearch) and second.documents == first.documents

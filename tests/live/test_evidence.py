@@ -18,7 +18,7 @@ from tests.support.watched import watch
 
 def test_every_tool_says_something_of_a_repro(tmp_path: Path) -> None:
     found = of_breaks(interpreter.WARM, "aot_eager", tmp_path / "kept")
-    document = found.section().to_json()
+    document = found.to_section().to_json()
     assert document["graphs"] == 4 and document["operations"] == [1, 1, 1, 1]
     assert [item["count"] for item in document["graph_breaks"]] == [2]
     assert document["graph_breaks"][0]["reason"]

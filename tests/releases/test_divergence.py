@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.details.divergence import Effort, PrefixSettings, find_divergence
+from reporter.diagnose.details.divergence import DivergenceBudget, PrefixSettings, find_divergence
 from tests.support.recorded import record
 
 
@@ -21,7 +21,10 @@ def test_the_faulty_operation_is_found_on_every_release(
     try:
         assert recording.findings, recording.script.output
         found = find_divergence(
-            recording.findings[0], PrefixSettings(), Effort(1200, 120, jobs=2), lambda _: None
+            recording.findings[0],
+            PrefixSettings(),
+            DivergenceBudget(1200, 120, jobs=2),
+            lambda _: None,
         )
     finally:
         recording.close()

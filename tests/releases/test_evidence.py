@@ -29,7 +29,7 @@ def test_every_tool_on_every_release(
     assert len(graphs) >= 2
     for name in ("fx_graph_readable.py", "ir_pre_fusion.txt", "ir_post_fusion.txt"):
         assert all((graph / name).exists() for graph in graphs)
-    section = found.section()
+    section = found.to_section()
     assert section.vector_isa and section.recompiles >= 1 and section.graph_breaks
     assert section.compile_seconds["inductor" if not old else "dynamo"] > 0
     assert "kernels, and nothing says" in found.no_excerpt  # one for each half, and no suspect

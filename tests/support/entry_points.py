@@ -48,7 +48,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
         way.cwd,
         folder / "cache",
         build_program_start(way),
-        way.variables(),
+        way.build_variables(),
     )
     session = RecordingSession(program, Watching(timeout))
     recording = session.run()

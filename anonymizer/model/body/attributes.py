@@ -21,14 +21,14 @@ class Attributes:
         self.order: list[str] = []
         self._counts: dict[str, int] = {}
 
-    def fresh(self, base: str) -> str:
+    def take_name(self, base: str) -> str:
         """`linear1`, `linear2`, …"""
         self._counts[base] = self._counts.get(base, 0) + 1
         name = f"{base}{self._counts[base]}"
         self.order.append(name)
         return name
 
-    def path(self, module: int) -> str | None:
+    def find_path(self, module: int) -> str | None:
         """The attribute of a module, `linear1` or `blocks1.0`, if it has one."""
         if module in self.alone:
             return self.alone[module]
@@ -37,9 +37,9 @@ class Attributes:
                 return f"{name}.{members.index(module)}"
         return None
 
-    def free(self, modules: tuple[int, ...]) -> bool:
+    def are_free(self, modules: tuple[int, ...]) -> bool:
         """Whether none of the modules has an attribute yet."""
-        return all(self.path(module) is None for module in modules)
+        return all(self.find_path(module) is None for module in modules)
 
 
 class ModelNames(Protocol):
@@ -60,8 +60,8 @@ class ModelNames(Protocol):
     def choose_attribute_name(self, module: int) -> str:
         """What the attribute of a module is called, without its number."""
 
-    def path(self, block: int, module: int) -> str | None:
+    def find_path(self, block: int, module: int) -> str | None:
         """The attribute path from a block to a module inside it."""
 
-    def attributes_of(self, block: int) -> Attributes:
+    def get_attributes(self, block: int) -> Attributes:
         """The attributes of a block that has been written."""

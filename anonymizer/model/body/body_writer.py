@@ -72,7 +72,7 @@ class BodyWriter:
     def __init__(self, context: BlockContext, counts: Mapping[str, int] | None = None) -> None:
         self._context = context
         self._life = Lifetimes(context.program, context.ownership, context.call)
-        self.variables = Variables(self._life, context.program.meta_of, counts)
+        self.variables = Variables(self._life, context.program.find_meta, counts)
         self._references = References(context, self.variables)
         self._lines = IndentedLines(context.program.states, context.call.state)
         self._statements = StatementWriter(
@@ -111,17 +111,17 @@ class BodyWriter:
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        stretches = divide(self._context, self._life)
+        ranges = divide(self._context, self._life)
         breaks: set[int] = set()  # where a loop begins or ends
-        for stretch in stretches:
-            breaks |= {stretch.start, stretch.end}
-            breaks |= {stretch.start + stretch.loop.length} if stretch.loop is not None else set()
+        for part in ranges:
+            breaks |= {part.start, part.end}
+            breaks |= {part.start + part.loop.length} if part.loop is not None else set()
         self._life.settle(breaks)
-        for stretch in stretches:
-            if stretch.loop is None:
-                self._statements.write(stretch.start, stretch.end)
+        for part in ranges:
+            if part.loop is None:
+                self._statements.write(part.start, part.end)
             else:
-                self._loops.write(stretch.loop)
+                self._loops.write(part.loop)
         self._lines.close_region()
 
     def write_return(self) -> None:

@@ -51,7 +51,7 @@ class Lifetimes:
         names = (
             self.ownership.list_arguments(item)
             if isinstance(item, ModuleCall)
-            else tuple(item.refs())
+            else tuple(item.list_refs())
         )
         return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
 
@@ -80,7 +80,7 @@ class Lifetimes:
 
     def _of_tuple(self, node: Node) -> bool:
         of = node.args[0]
-        return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
+        return isinstance(of, Ref) and isinstance(self.program.find_meta(of.name), tuple)
 
     def _find_chains(self) -> dict[str, int]:
         """Values that only the very next statement reads, and it once: they may be written inside
@@ -104,7 +104,7 @@ class Lifetimes:
             if isinstance(reader, Step) and reader.same:
                 continue
             single = counts.get(outs[0]) == 1 and outs[0] not in self.results
-            if single and outs[0] in self.reads[after] and self.program.meta_of(outs[0]) != "int":
+            if single and outs[0] in self.reads[after] and self.program.find_meta(outs[0]) != "int":
                 found[outs[0]] = after
         return found
 

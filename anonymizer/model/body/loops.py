@@ -110,7 +110,7 @@ def _worth(loop: Loop) -> bool:
 
 def _loop(statements: Sequence[Statement], start: int, length: int, times: int) -> Loop | int:
     """The loop, or for how many windows it may hold at most."""
-    makers = {
+    producers = {
         name: (index - start) // length * length + (index - start) % length
         for index in range(start, start + length * times)
         for name in statements[index].makes
@@ -136,7 +136,7 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
             modules[offset] = row
         for position in range(len(column[0].reads)):
             names = [statement.reads[position] for statement in column]
-            good = _consistent(names, makers, spots, length, carried)
+            good = _consistent(names, producers, spots, length, carried)
             if good < times:
                 return good
     return Loop(start, length, times, carried, modules)
@@ -151,17 +151,17 @@ def _first_repeat(numbers: list[int]) -> int:
 
 def _consistent(
     names: list[str],
-    makers: Mapping[str, int],
+    producers: Mapping[str, int],
     spots: Mapping[str, tuple[int, int]],
     length: int,
     carried: dict[str, str],
 ) -> int:
     """For how many windows what stands at one place of the window is read alike."""
     first, second = names[0], names[1]
-    inside = first in makers and makers[first] < length
+    inside = first in producers and producers[first] < length
     for k in range(1, len(names)):
         name = names[k]
-        window = makers[name] // length if name in makers else None
+        window = producers[name] // length if name in producers else None
         if inside:
             good = window == k and spots[name] == spots[first]
         elif name == first:

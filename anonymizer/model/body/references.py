@@ -38,11 +38,13 @@ class References:
         context, attributes = self._context, self._context.attributes
         parent = context.ownership.find_parent(module)
         if parent != context.call.module:
-            path = context.model.path(parent, module)
+            path = context.model.find_path(parent, module)
             return f"{self.read_module(parent)}.{write_attribute_path(path or '')}"
-        if attributes.path(module) is None:
-            attributes.alone[module] = attributes.fresh(context.model.choose_attribute_name(module))
-        return "self." + write_attribute_path(attributes.path(module) or "")
+        if attributes.find_path(module) is None:
+            attributes.alone[module] = attributes.take_name(
+                context.model.choose_attribute_name(module)
+            )
+        return "self." + write_attribute_path(attributes.find_path(module) or "")
 
     def enter_loop(self, modules: Iterable[int], variable: str) -> None:
         """Until `leave_loop`, a loop's variable stands for each of these modules."""
@@ -62,7 +64,7 @@ class References:
         if block == context.call.module:
             if name not in attributes.tensors:
                 kind = "weight" if context.program.given[name].kind == "param" else "buffer"
-                attributes.tensors[name] = attributes.fresh(kind)
+                attributes.tensors[name] = attributes.take_name(kind)
             return f"self.{attributes.tensors[name]}"
-        inner = context.model.attributes_of(block).tensors[name]
+        inner = context.model.get_attributes(block).tensors[name]
         return f"{self.read_module(block)}.{write_attribute_path(inner)}"

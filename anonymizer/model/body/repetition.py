@@ -15,7 +15,7 @@ from anonymizer.trace.tree import ModuleCall, Step
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StatementRange:
     """The statements from `start` up to but not `end`; with `loop`, all of its windows."""
 
     loop: Loop | None
@@ -23,7 +23,7 @@ class Stretch:
     end: int
 
 
-def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
+def divide(context: BlockContext, life: Lifetimes) -> list[StatementRange]:
     """All statements of a body, in order.
 
     The lists of modules that its loops run over become attributes of the block.
@@ -35,14 +35,14 @@ def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
         _statement(context, life.reads[index], item) for index, item in enumerate(life.items)
     ]
     after = {name: int(min(use, len(life.items))) for name, use in life.last.items()}
-    stretches: list[Stretch] = []
+    ranges: list[StatementRange] = []
     at = 0
     for loop in find(statements, after):
         if not _make_lists(context, loop):
             continue
-        stretches += [Stretch(None, at, loop.start), Stretch(loop, loop.start, loop.end)]
+        ranges += [StatementRange(None, at, loop.start), StatementRange(loop, loop.start, loop.end)]
         at = loop.end
-    return [*stretches, Stretch(None, at, len(life.items))]
+    return [*ranges, StatementRange(None, at, len(life.items))]
 
 
 def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall) -> Statement:
@@ -75,7 +75,9 @@ def _make_lists(context: BlockContext, loop: Loop) -> bool:
     """
     attributes = context.attributes
     fits = [
-        len(set(modules)) == 1 or attributes.free(modules) or modules in attributes.lists.values()
+        len(set(modules)) == 1
+        or attributes.are_free(modules)
+        or modules in attributes.lists.values()
         for modules in loop.modules.values()
     ]
     if not all(fits):
@@ -83,5 +85,5 @@ def _make_lists(context: BlockContext, loop: Loop) -> bool:
     for modules in loop.modules.values():
         if len(set(modules)) > 1 and modules not in attributes.lists.values():
             one = context.model.choose_attribute_name(modules[0])
-            attributes.lists[attributes.fresh(one.rstrip("s") + "s")] = modules
+            attributes.lists[attributes.take_name(one.rstrip("s") + "s")] = modules
     return True

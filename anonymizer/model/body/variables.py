@@ -15,19 +15,19 @@ from anonymizer.trace.flow import flatten_names
 class Variables:
     """Which expression stands for each value, and which value each variable holds.
 
-    Values go by their names in the trace. `meta_of` gives a value's metadata, as in the graph IR.
+    Values go by their names in the trace. `find_meta` gives a value's metadata, as in the graph IR.
     `counts` says how many names of each kind are taken: `v` for values, `n` for whole numbers.
     """
 
     def __init__(
         self,
         life: Lifetimes,
-        meta_of: Callable[[str], Any],
+        find_meta: Callable[[str], Any],
         counts: Mapping[str, int] | None = None,
     ) -> None:
         self.counts = dict(counts or {"v": 0, "n": 0})
         self._life = life
-        self._meta_of = meta_of
+        self._find_meta = find_meta
         self._text: dict[str, str] = {}
         self._held: dict[str, str] = {}  # variable -> the value that it holds
         self._preferred: dict[str, str] = {}
@@ -70,11 +70,11 @@ class Variables:
         preferred = self._preferred.get(value)
         if preferred is not None and self._is_free(preferred, index):
             return self.hold(preferred, value)
-        number = self._meta_of(value) == "int"
+        number = self._find_meta(value) == "int"
         for name in () if number else self._deep_reads(index):
             text = self._text.get(name, "")
             if self.holds(text, name) and self._is_free(text, index):
-                if isinstance(self._meta_of(name), TensorMeta):
+                if isinstance(self._find_meta(name), TensorMeta):
                     return self.hold(text, value)
         return self.hold(self.make("n" if number else "v"), value)
 

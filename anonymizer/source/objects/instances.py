@@ -123,8 +123,8 @@ class InstanceWriter:
 
     def _bare(self, name: str, record: InstanceRecord, frozen: bool) -> ast.expr:
         """An object whose class keeps its own `__init__`, because gathered code calls it."""
-        maker = self._context.names.take_unused("make")
-        lines = [f"def {maker}():", f"    made = {name}.__new__({name})"]
+        constructor = self._context.names.take_unused("make")
+        lines = [f"def {constructor}():", f"    made = {name}.__new__({name})"]
         if record["module"]:
             lines.append("    nn.Module.__init__(made)")
         for each, value in record["state"].items():
@@ -137,5 +137,5 @@ class InstanceWriter:
             )
             lines.append("    " + setting)
         made = ast.parse("\n".join([*lines, "    return made"])).body
-        self._context.definitions.statements[maker] = [*made]
-        return ast.Call(ast.Name(maker, ast.Load()), [], [])
+        self._context.definitions.statements[constructor] = [*made]
+        return ast.Call(ast.Name(constructor, ast.Load()), [], [])

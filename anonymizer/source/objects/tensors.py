@@ -103,7 +103,7 @@ def _normal(spec: TensorSpec) -> bool:
 
 
 def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
-    """The expression, and whether it is one factory call, to which `requires_grad=True` can be
+    """The expression, and whether it is one creation call, to which `requires_grad=True` can be
     given.
     """
     if _normal(spec):

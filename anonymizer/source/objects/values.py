@@ -207,7 +207,7 @@ class ValueWriter:
 
     def _build_list(self, ref: SequenceReference) -> ast.expr:
         made = ast.List([self.build(each) for each in ref["items"]], ast.Load())
-        return self.as_type(ref, made)
+        return self.wrap_in_type(ref, made)
 
     def _build_tuple(self, ref: SequenceReference) -> ast.expr:
         return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
@@ -224,9 +224,9 @@ class ValueWriter:
             [self.build(each[0]) for each in ref["items"]],
             [self.build(each[1]) for each in ref["items"]],
         )
-        return self.as_type(ref, made)
+        return self.wrap_in_type(ref, made)
 
-    def as_type(self, ref: SequenceReference | DictReference, display: ast.expr) -> ast.expr:
+    def wrap_in_type(self, ref: SequenceReference | DictReference, display: ast.expr) -> ast.expr:
         """A gathered container, whose items are written as a display, as the type that it is of."""
         name = ref.get("type")
         if name not in _COLLECTIONS:

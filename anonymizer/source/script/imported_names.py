@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from anonymizer.graph.factory import walk_scope
+from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import SourceError
 

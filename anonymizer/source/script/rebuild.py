@@ -12,8 +12,8 @@ import copy
 from collections.abc import Collection
 from dataclasses import replace
 
-from anonymizer.graph.factory import wrap_script
-from anonymizer.graph.repro import FACTORY
+from anonymizer.graph.program_factory import wrap_script
+from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.script.allowed import refuse_private
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
@@ -54,7 +54,7 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
         ast.fix_missing_locations(module),
         f"({PUBLIC[RESULT]}, ({given.strip()}))",
         ast.Module([ast.Return(ast.Tuple([], ast.Load()))], []),
-        mapping=names.mapping(),
+        mapping=names.build_mapping(),
         reverse=names.reverse(),
         is_script=True,
     )
@@ -68,4 +68,6 @@ def wrap(program: SourceProgram) -> SourceProgram:
         return program
     statements = copy.deepcopy(program.definitions.body)
     factory = wrap_script(statements, program.callable_expression)
-    return replace(program, definitions=ast.Module([factory], []), callable_expression=FACTORY)
+    return replace(
+        program, definitions=ast.Module([factory], []), callable_expression=PROGRAM_FACTORY
+    )

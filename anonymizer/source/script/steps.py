@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.factory import walk_scope
+from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.

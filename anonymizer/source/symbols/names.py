@@ -115,7 +115,7 @@ class PublicNames:
             known[private] = self.take_unused(prefix)
         return known[private]
 
-    def mapping(self) -> dict[str, str]:
+    def build_mapping(self) -> dict[str, str]:
         """Private word → public word; where a word has several roles, the definition comes before
         the attribute.
         """

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
 from ...protocol import OperatorError, OperatorFacts
-from ..probe import EMPTY, Watch, shorten_name
+from ..probe import EMPTY, EagerFactsMode, shorten_name
 from .derivatives import DerivativeCheck
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
@@ -38,13 +38,13 @@ _PRODUCTS = frozenset("square square_ prod cumprod".split())
 #: Tensors with more elements are not looked at, nor is anything after so many seconds.
 _MOST_ELEMENTS, _MOST_SECONDS = 1 << 20, 60.0
 #: What makes random numbers on its own; what takes a tensor and draws makes a program random.
-_FACTORIES = frozenset(
+_RANDOM_FUNCTIONS = frozenset(
     "rand randn randint randperm rand_like randn_like randint_like normal normal_ uniform_"
     " random_ exponential_".split()
 )
 
 
-class OperatorCheck(Watch):
+class OperatorCheck(EagerFactsMode):
     """Notes what is found in the file `path`, as JSON; `number` is asked for the number of the
     function that the program has called.
     """
@@ -85,7 +85,7 @@ class OperatorCheck(Watch):
             return None
         if time.monotonic() - self.started > _MOST_SECONDS:
             return None
-        return _Wide.of(func, args, named)
+        return _Wide.build(func, args, named)
 
     def _hold(self, wide: _Wide, result: Any) -> None:
         own = [leaf for leaf in tree_flatten(result)[0] if _is_narrow(leaf)]
@@ -112,9 +112,9 @@ class OperatorCheck(Watch):
             )
         self.save()
 
-    def facts(self) -> OperatorFacts:
+    def collect_facts(self) -> OperatorFacts:
         """What was found so far."""
-        draws = sorted({name for name in self.random if name not in _FACTORIES})
+        draws = sorted({name for name in self.random if name not in _RANDOM_FUNCTIONS})
         return {
             "wrong": self.found["wrong"],
             "ill": self.found["ill"],
@@ -122,12 +122,12 @@ class OperatorCheck(Watch):
             "undefined_casts": self.undefined_casts[:20],
             "uninitialized": sorted(set(self.uninitialized)),
             "random": draws,
-            "derivatives": self.derivatives.wrong(),
+            "derivatives": self.derivatives.list_wrong(),
         }
 
     def save(self) -> None:
         """Writes the facts, whole or not at all."""
-        write_json(self.path, self.facts())
+        write_json(self.path, self.collect_facts())
 
 
 class _Wide:
@@ -145,7 +145,7 @@ class _Wide:
         self.is_function = len(leaves) == 1 and shorten_name(func) not in _PRODUCTS
 
     @classmethod
-    def of(cls, func: Any, args: Any, named: Any) -> Optional[_Wide]:
+    def build(cls, func: Any, args: Any, named: Any) -> Optional[_Wide]:
         """None where the operator has no kernel for float64, wants another dtype, or draws."""
         state = torch.get_rng_state()
         try:

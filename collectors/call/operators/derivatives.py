@@ -127,7 +127,7 @@ class DerivativeCheck:
                     self.found.append({"function": number, "name": name, "kind": kind})
                     return
 
-    def wrong(self) -> List[DerivativeError]:
+    def list_wrong(self) -> List[DerivativeError]:
         """What is wrong, of the derivatives that the program asks for."""
         return [each for each in self.found if each["kind"] in self.asks]
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterator
 import torch
 
 
-def to_double(tensors: Dict[str, torch.Tensor]) -> None:
+def convert_to_double(tensors: Dict[str, torch.Tensor]) -> None:
     """Turns every reachable floating-point tensor into float64 in place, and every complex one into
     complex128, keeping views of one storage views of one.
     """

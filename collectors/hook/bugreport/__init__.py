@@ -92,7 +92,7 @@ class capture:
         if must_stand_aside():
             return self  # an outer block, or the command itself, sees these calls
         options, self._folder = _with_output(self._verb, self._options)
-        self._run = _attach.WatchedStretch(
+        self._run = _attach.WatchedRegion(
             _attach.Host(self._verb, options), "capture", check_first=64
         )
         self._run.start()
@@ -115,7 +115,7 @@ class capture:
             )
         try:
             self.exit_code = run.host.wait(_say)
-            document = run.host.result()
+            document = run.host.read_result()
             self.verdict = document.get("verdict")
             if self.exit_code == 0 and self._folder is not None:
                 self.report = self._folder

@@ -64,7 +64,7 @@ class _Lazy:
     def call(self, watched: Any, compiled: Any, args: Any, kwargs: Any) -> Any:
         """The first compiled call; all others go to the recorder that takes over."""
         try:
-            self.run = _attach.WatchedStretch(_attach.Host(self.verb, self.options), "test")
+            self.run = _attach.WatchedRegion(_attach.Host(self.verb, self.options), "test")
             self.run.start()
         except Exception as error:  # the test must not fail by being watched
             _attach.ensure_switch().active = None
@@ -103,7 +103,7 @@ def _settle(item: Any, lazy: _Lazy, folder: str) -> str:
         run.end()
         said: List[str] = []
         code = run.host.wait(said.append)
-        verdict: Dict[str, Any] = run.host.result().get("verdict") or {}
+        verdict: Dict[str, Any] = run.host.read_result().get("verdict") or {}
         if code == 0:
             where = ", report: {}".format(folder) if lazy.verb == "create" else ""
             return "{}: {} in {}{}".format(item.nodeid, verdict["kind"], verdict["layer"], where)

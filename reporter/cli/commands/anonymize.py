@@ -11,7 +11,7 @@ from reporter.core.settings import Options, list_settings
 @declare_options(
     *(name for name in list_settings() if name not in ("rungs", "function")), script=True
 )
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Rewrite the whole failing model as public code, and prove that it is the same model.
 
     Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, and rewrites all

@@ -9,7 +9,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("json", "jobs", "timeout", "memory", "no_input", "verbose", own=BisectArguments)
-def command(options: Options, asked: BisectArguments) -> int:
+def run_command(options: Options, asked: BisectArguments) -> int:
     """Find the first release that broke a repro, or with --find-fix the first one that fixed it.
 
     Installs the releases that it asks, verifies both ends first, and prints the two neighbouring

@@ -11,7 +11,7 @@ from reporter.core.settings import Options
 @declare_options(
     "json", "jobs", "timeout", "memory", "workers", "no_input", "verbose", own=CheckArguments
 )
-def command(options: Options, asked: CheckArguments) -> int:
+def run_command(options: Options, asked: CheckArguments) -> int:
     """Check whether repros still fail, on releases that are installed for it or in interpreters at
     hand.
 
@@ -21,9 +21,9 @@ def command(options: Options, asked: CheckArguments) -> int:
     """
 
     def work() -> shell.CommandResult:
-        from reporter.check.command import run
+        from reporter.check.service import serve
         from reporter.cli.prompt import Terminal
 
-        return run(asked, usual=options, processes=options, talk=options, user=Terminal(options))
+        return serve(asked, usual=options, processes=options, talk=options, user=Terminal(options))
 
     return shell.finish(options, work)

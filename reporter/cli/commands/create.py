@@ -11,7 +11,7 @@ from reporter.core.settings import Options, list_settings
 @declare_options(
     *(name for name in list_settings() if name not in ("rungs", "function")), script=True
 )
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Turn a failing script into a minimal, verified, anonymised report folder.
 
     Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, rebuilds it from
@@ -20,8 +20,8 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.CommandResult:
-        from reporter.bisect.of_report import name_releases_of_change
-        from reporter.check.releases import list_installed_ahead, try_releases
+        from reporter.bisect.report_releases import name_releases_of_change
+        from reporter.check.report_releases import list_installed_ahead, try_releases
         from reporter.environments.background_install import install_in_background
         from reporter.pipeline.create import create
 

@@ -24,7 +24,7 @@ from reporter.core.settings import Options
     "attach",
     script=True,
 )
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Say what is wrong with a script under torch.compile; writes nothing.
 
     Runs SCRIPT as `python SCRIPT ARGS` would, runs the compiled call that fails once more with each

@@ -8,7 +8,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("python", "json")
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Print the Versions block of an issue for an interpreter.
 
     Every line comes from a fixed list of facts: no paths, host or user names, and of the installed

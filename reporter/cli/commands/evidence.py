@@ -10,7 +10,7 @@ from reporter.core.settings import Options
 @declare_options(
     "module", "python", "output", "json", "timeout", "function", "no_input", "verbose", script=True
 )
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Run torch's own debugging tools on a script's failing compiled call, or on its last one.
 
     Writes logs with all artifacts, the structured trace, inductor's debug folder, compile times,

@@ -25,7 +25,7 @@ from reporter.core.settings import Options
     "keep_source",
     "json",
 )
-def command(
+def run_command(
     options: Options,
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
     comment_on: Annotated[

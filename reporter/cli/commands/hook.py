@@ -21,13 +21,13 @@ class Hook:
         """The JSON document."""
         return {"schema_version": shell.SCHEMA_VERSION, "path": self.path}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         """The path alone, for use in a shell."""
         return [self.path]
 
 
 @declare_options("json")
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.
 
     It holds one package of that name and nothing else: PYTHONPATH="$(bugreport hook)" python

@@ -13,7 +13,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("template", "json")
-def command(
+def run_command(
     options: Options,
     report: Annotated[
         Path, typer.Argument(metavar="REPORT", help="A report folder, an issue.md or a repro.py.")

@@ -8,7 +8,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("json")
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """List the reports of this machine, the newest first, with their issues and the last check."""
 
     def work() -> shell.CommandResult:

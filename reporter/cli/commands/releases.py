@@ -9,7 +9,7 @@ from reporter.environments.arguments import ReleasesArguments
 
 
 @declare_options("json", "no_input", "verbose", own=ReleasesArguments)
-def command(options: Options, asked: ReleasesArguments) -> int:
+def run_command(options: Options, asked: ReleasesArguments) -> int:
     """List the environments of torch releases that `check` and `bisect` have made; add some, or
     remove the longest unused.
 

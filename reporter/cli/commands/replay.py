@@ -13,7 +13,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("python", "timeout", "json")
-def command(
+def run_command(
     options: Options,
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
 ) -> int:

@@ -12,7 +12,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("json")
-def command(
+def run_command(
     options: Options,
     report: Annotated[
         str,

@@ -8,7 +8,7 @@ from reporter.core.settings import Options
 
 
 @declare_options("json")
-def command(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Ask the tracker what has become of the filed reports.
 
     Reads each issue (open or closed, labels), and looks for reports of which it is not known

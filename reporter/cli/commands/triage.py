@@ -9,7 +9,7 @@ from reporter.triage.arguments import TriageArguments
 
 
 @declare_options("repo", "json", "jobs", "timeout", "memory", "no_input", own=TriageArguments)
-def command(options: Options, asked: TriageArguments) -> int:
+def run_command(options: Options, asked: TriageArguments) -> int:
     """Judge an issue that somebody else wrote, and suggest an answer.
 
     Finds the repro in the issue and its comments, runs it in a sandbox (bubblewrap, no network),

@@ -106,12 +106,12 @@ class PrefixSettings:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What a profile may cost: `budget_seconds` for everything, `timeout` seconds for one fork, of
+class DivergenceBudget:
+    """What a profile may cost: `seconds` for everything, `timeout` seconds for one fork, of
     which `jobs` run side by side.
     """
 
-    budget_seconds: float
+    seconds: float
     timeout: float
     jobs: int
 
@@ -119,24 +119,24 @@ class Effort:
 def find_divergence(
     source: Finding | CallSession,
     settings: PrefixSettings,
-    effort: Effort,
+    budget: DivergenceBudget,
     say: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> DivergenceSection | None:
     """Where eager and compiled first part, in public words and with numbers as they are; None if
     there is no graph to look at.
 
-    `clock` gives seconds; the effort's budget is of that clock.
+    `clock` gives seconds; the budget is of that clock.
     """
     call_session, replay = (
         (source.call_session, source.replay) if isinstance(source, Finding) else (source, False)
     )
-    deadline = clock() + effort.budget_seconds
+    deadline = clock() + budget.seconds
     runs = PrefixRuns(call_session, replay, settings)
     nodes = questions.measure_divergence(
         {"op": "divergence", "ask": "nodes", "replay": replay, "config": dict(settings.config)}
     )
-    answer = call_session.request(nodes, min(effort.timeout, effort.budget_seconds))
+    answer = call_session.request(nodes, min(budget.timeout, budget.seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
@@ -144,7 +144,7 @@ def find_divergence(
     def time_left() -> float:
         return deadline - clock()
 
-    searches = [_GraphSearch(runs, graph, effort, time_left, say) for graph in graphs[:_GRAPHS]]
+    searches = [_GraphSearch(runs, graph, budget, time_left, say) for graph in graphs[:_GRAPHS]]
     return _choose_first_to_differ(searches).search()
 
 
@@ -176,13 +176,13 @@ class _GraphSearch:
         self,
         runs: PrefixRuns,
         graph: NumberedGraph,
-        effort: Effort,
+        budget: DivergenceBudget,
         time_left: Callable[[], float],
         say: Callable[[str], None],
     ) -> None:
         self.runs = runs
         self.graph = graph
-        self.effort = effort
+        self.budget = budget
         self.time_left = time_left
         self.say = say
         self.points: dict[int, DivergencePoint] = {}
@@ -197,7 +197,7 @@ class _GraphSearch:
         """Spaced positions first, then ever closer to where the difference begins."""
         self.measure(self._choose_spread())
         while (near := self._find_suspects() - self.tried) and self.time_left() > 0:
-            self.measure(_space_evenly(sorted(near), self.effort.jobs))
+            self.measure(_space_evenly(sorted(near), self.budget.jobs))
         first = self._find_first()
         if first is None:
             self.measure([None])
@@ -257,16 +257,16 @@ class _GraphSearch:
         # what ran before a later graph, or an earlier call, has left its traces: one fork for each
         # position then
         alone = self.graph["graph"] > 0 or self.runs.replay
-        count = len(todo) if alone else min(self.effort.jobs, len(todo))
+        count = len(todo) if alone else min(self.budget.jobs, len(todo))
         chunks = [todo[i::count] for i in range(count)]
         while chunks and self.time_left() > 0:
-            now, chunks = chunks[: self.effort.jobs], chunks[self.effort.jobs :]
+            now, chunks = chunks[: self.budget.jobs], chunks[self.budget.jobs :]
             for rest in self._measure_round(now):
                 chunks.append(rest)
 
     def _measure_round(self, chunks: Sequence[list[int | None]]) -> list[list[int | None]]:
         """Runs chunks side by side. Returns what forks that ended early had still to do."""
-        limit = max(1.0, min(self.effort.timeout * max(map(len, chunks)), self.time_left()))
+        limit = max(1.0, min(self.budget.timeout * max(map(len, chunks)), self.time_left()))
         coarse = ("torch.float16", "torch.bfloat16")
         since = next((i for i, node in enumerate(self.nodes) if node["dtype"] in coarse), None)
         running = []

@@ -139,8 +139,10 @@ class _Gatherer:
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
-        effort = divergence.Effort(self.limit_seconds(_MOST_OF_DIVERGENCE), self.timeout, self.jobs)
-        found = divergence.find_divergence(finding, settings, effort, self.say)
+        budget = divergence.DivergenceBudget(
+            self.limit_seconds(_MOST_OF_DIVERGENCE), self.timeout, self.jobs
+        )
+        found = divergence.find_divergence(finding, settings, budget, self.say)
         if found is None:
             return None
         self.lines.append(divergence.describe(found))

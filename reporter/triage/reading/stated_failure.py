@@ -130,7 +130,7 @@ class StatedFailure:
     torch: str | None = None
     accepts: bool = False
 
-    def text(self) -> str:
+    def describe(self) -> str:
         """For people, on one line."""
         match self.sort:
             case StatedSymptom.RAISES:

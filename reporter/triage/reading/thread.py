@@ -63,7 +63,7 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
     Raises:
         AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures` does.
     """
-    project = session.repository(address.repository)
+    project = session.read_repository(address.repository)
     with session.explain_failures(f"read {address}"):
         issue = project.get_issue(address.number)
         posts = [Post(_login(issue.user), issue.body or "")]

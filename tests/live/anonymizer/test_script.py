@@ -104,9 +104,9 @@ def test_a_rewritten_script_fails_as_the_script_does(
 ) -> None:
     made = Candidate(rebuild(text, inside=inside), check)
     shows = make_matcher(Signature(check.kind, property=check.property))
-    assert shows(pool.submit(made.text()).result())
-    control = pool.submit(made.text(), overrides=WITHOUT_COMPILER).result()
+    assert shows(pool.submit(made.render()).result())
+    control = pool.submit(made.render(), overrides=WITHOUT_COMPILER).result()
     assert control.outcome == CandidateOutcome.PASSES
-    plain = PlainSearch(pool, shows).find(made.parts(), made.draws)
+    plain = PlainSearch(pool, shows).find(made.build_parts(), made.draws)
     assert plain is not None and compared.split("(")[0] in plain.text
     assert "def program" not in plain.text and "def run" not in plain.text

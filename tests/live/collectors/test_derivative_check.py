@@ -60,7 +60,7 @@ def looked(program: Program) -> list[tuple[str, str]]:
     torch.manual_seed(0)
     with Looking() as mode:
         program()
-    return [(each["name"], each["kind"]) for each in mode.check.wrong()]
+    return [(each["name"], each["kind"]) for each in mode.check.list_wrong()]
 
 
 RIGHT: dict[str, Program] = {

@@ -10,7 +10,7 @@ from collectors.call.variations import precision
 def test_complex_numbers_become_complex128_and_views_stay_views() -> None:
     whole = torch.full((4,), 1 + 2j)
     part = whole[1:]
-    precision.to_double({"whole": whole, "part": part})
+    precision.convert_to_double({"whole": whole, "part": part})
     assert whole.dtype == part.dtype == torch.complex128
     whole[1] = 5
     assert part[0] == 5

@@ -63,14 +63,14 @@ def checked(program: Program, tmp_path: Path) -> OperatorCheck:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_an_operator_may_do_is_not_wrong(name: str, tmp_path: Path) -> None:
-    facts = checked(RIGHT[name], tmp_path).facts()
+    facts = checked(RIGHT[name], tmp_path).collect_facts()
     assert facts["wrong"] == [] and facts["ill"] == []
 
 
 def test_a_wrong_operator_is_told_with_its_error_and_the_call_that_it_belongs_to(
     tmp_path: Path,
 ) -> None:
-    (found,) = checked(counted_in_bfloat16, tmp_path).facts()["wrong"]
+    (found,) = checked(counted_in_bfloat16, tmp_path).collect_facts()["wrong"]
     assert found["operator"] == "aten.index_reduce.default" and found["function"] == 5
     assert found["error"] > 0.4 and found["sensitivity"] < 0.01
     saved = json.loads((tmp_path / "facts.json").read_text())
@@ -98,12 +98,16 @@ def overflowing_exponential() -> Iterator[Callable[[torch.Tensor], torch.Tensor]
 def test_each_part_of_a_complex_number_counts_where_the_other_one_overflows(
     overflowing_exponential: Callable[[torch.Tensor], torch.Tensor], tmp_path: Path
 ) -> None:
-    facts = checked(lambda: overflowing_exponential(torch.tensor(501.0 + 0j)), tmp_path).facts()
+    facts = checked(
+        lambda: overflowing_exponential(torch.tensor(501.0 + 0j)), tmp_path
+    ).collect_facts()
     assert [item["error"] for item in facts["wrong"]] == [float("inf")]
 
 
 def test_an_operator_that_magnifies_rounding_is_ill_conditioned(tmp_path: Path) -> None:
-    facts = checked(lambda: torch.linalg.solve(hilbert(10), torch.ones(10)), tmp_path).facts()
+    facts = checked(
+        lambda: torch.linalg.solve(hilbert(10), torch.ones(10)), tmp_path
+    ).collect_facts()
     assert facts["wrong"] == []
     assert facts["ill"][0]["operator"] == "aten._linalg_solve_ex.default"
 

@@ -98,7 +98,7 @@ def test_a_write_that_the_schema_does_not_name_is_seen_and_can_be_left_out(
     def program(y: torch.Tensor) -> torch.Tensor:
         return operator(y, by=2.0) + y.sum(-1)
 
-    watch = probe.Watch()
+    watch = probe.EagerFactsMode()
     with watch:
         written = program(torch.ones(2, 3))
     assert watch.undeclared_writes == undeclared

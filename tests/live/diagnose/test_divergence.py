@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from reporter.core.kinds import Backend
-from reporter.diagnose.details.divergence import Effort, PrefixSettings, describe, find_divergence
+from reporter.diagnose.details.divergence import (
+    DivergenceBudget,
+    PrefixSettings,
+    describe,
+    find_divergence,
+)
 from reporter.recording.findings import Finding, Recording
 from reporter.report.sections import DivergenceSection
 from tests.support.recorded import record, recorded
@@ -34,7 +39,7 @@ def measured(
         return bool(finding.grads) == settings.grads
 
     finding = next(filter(wanted, recording.findings))
-    return find_divergence(finding, settings, Effort(1200, 120, jobs=2), say, clock)
+    return find_divergence(finding, settings, DivergenceBudget(1200, 120, jobs=2), say, clock)
 
 
 @pytest.fixture(scope="module")

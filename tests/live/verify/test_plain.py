@@ -31,7 +31,7 @@ class Program:
 
     written: ReproBody
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         return self.written
 
 
@@ -49,7 +49,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 
 def find(pool: WorkerPool, made: Candidate, wanted: Signature) -> str | None:
-    found = PlainSearch(pool, make_matcher(wanted)).find(made.parts(), made.draws)
+    found = PlainSearch(pool, make_matcher(wanted)).find(made.build_parts(), made.draws)
     return found.text.partition("return lambda")[2].partition("\n\n\n")[2] if found else None
 
 
@@ -119,9 +119,9 @@ def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) 
     check = ReproCheck("crash", BACKEND, prelude=RAISES)
     made = candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", check)
     python = Path(interpreter.WARM)
-    wanted = find_failure(run_cold(python, format_program(made.text()), 120, describe=True))
+    wanted = find_failure(run_cold(python, format_program(made.render()), 120, describe=True))
     assert wanted is not None
-    found = PlainSearch(pool, make_matcher(wanted)).find(made.parts(), made.draws)
+    found = PlainSearch(pool, make_matcher(wanted)).find(made.build_parts(), made.draws)
     assert found is not None and found.text.endswith(
         "torch.compile(fn, backend=custom_backend)(torch.ones(1))\n"
     )

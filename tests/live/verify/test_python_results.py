@@ -25,7 +25,7 @@ class _Function:
 
     returned: str
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         definitions = f"def repro(x):\n    return {self.returned}"
         return ReproBody(definitions, "repro", ("return (torch.randn(4, 8),)",), is_module=False)
 

@@ -26,7 +26,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
 
     waits = Waits()
     timeouts = RequestTimeouts(PATIENCE, pause=0, clock=waits.clock, sleep=waits.sleep)
-    monkeypatch.setattr(RequestTimeouts, "of_environment", classmethod(lambda _: timeouts))
+    monkeypatch.setattr(RequestTimeouts, "from_environment", classmethod(lambda _: timeouts))
     return waits
 
 

@@ -34,7 +34,7 @@ NAMES = NameMapping(
     ],
 )
 def test_public_names_in_a_sentence_become_the_private_ones(public: str, private: str) -> None:
-    assert NAMES.private(public) == private
+    assert NAMES.restore(public) == private
 
 
 def test_a_patch_is_read_in_its_class() -> None:
@@ -47,7 +47,7 @@ def test_a_patch_is_read_in_its_class() -> None:
  class Block3(nn.Module):
 +        return self.linear1(x)
 """
-    translated = NAMES.private(patch).splitlines()
+    translated = NAMES.restore(patch).splitlines()
     assert translated[2].endswith("class Gate(nn.Module):")
     assert translated[4] == "+        v1 = self.up(x.float()) * self.tau"
     assert translated[6] == "+        return self.linear1(x)"  # left or right: not for us to say

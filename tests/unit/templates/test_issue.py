@@ -189,7 +189,7 @@ def test_what_eager_says_of_a_program_is_what_is_expected(kind: Kind) -> None:
 
 
 def test_of_an_older_report_the_signature_says_what_eager_raises() -> None:
-    signature = Signature(Kind.ACCEPTS_INVALID, Layer.INDUCTOR, exception="IndexError").text()
+    signature = Signature(Kind.ACCEPTS_INVALID, Layer.INDUCTOR, exception="IndexError").describe()
     text = issue(crash_with(kind=Kind.ACCEPTS_INVALID, signature=signature))
     assert "- **Expected**: the `IndexError` that eager mode raises\n" in text
 
@@ -204,7 +204,7 @@ def test_of_an_older_report_the_signature_says_what_eager_raises() -> None:
     ],
 )
 def test_a_title_names_what_differs(differs: str, title: str) -> None:
-    signature = Signature(Kind.WRONG_METADATA, Layer.INDUCTOR, property=differs).text()
+    signature = Signature(Kind.WRONG_METADATA, Layer.INDUCTOR, property=differs).describe()
     text = issue(crash_with(kind=Kind.WRONG_METADATA, signature=signature))
     assert text.startswith(f"[inductor] torch.compile: {title} ")
     assert ("the same state as eager mode leaves" in text) == (differs == Property.SIDE_EFFECT)

@@ -221,7 +221,7 @@ def test_each_sort_of_credential_is_looked_for(line: str, kind: str) -> None:
 def test_this_machine_has_a_home_and_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/zorblax")
     monkeypatch.setenv("LOGNAME", "zorblax")
-    who = Identity.of_this_machine()
+    who = Identity.from_this_machine()
     assert (who.home, who.user) == ("/home/zorblax", "zorblax") and who.host
 
 

@@ -389,7 +389,7 @@ def test_terms_are_counted_by_all_their_kinds() -> None:
     ],
 )
 def test_a_term_that_the_house_says_itself_is_no_evidence(said: str, gone: str | None) -> None:
-    kept = TERMS.without(said)
+    kept = TERMS.without_text(said)
     for name in Terms.__dataclass_fields__:
         assert bool(getattr(kept, name)) is (name != gone), name
     assert len(kept) == (9 if gone is None else 8)

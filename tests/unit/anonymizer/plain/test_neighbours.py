@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.plain.makers import list_sizes, replace_size
+from anonymizer.plain.creation_calls import list_sizes, replace_size
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
 
 MIN = ReproBody(

@@ -75,7 +75,7 @@ def test_the_first_bad_release_is_named_with_the_commits_to_compare(search: Sear
     assert engine.asked[:2] == ["2.0.0", "2.19.0"]  # the ends first; the oldest is good
     assert len(engine.asked) == len(set(engine.asked)) <= 2 + 5
     assert found.compare and found.compare.endswith("/git-of-2.12.0...git-of-2.13.0")
-    said = found.summary_lines()
+    said = found.summarize()
     assert "last good:  torch 2.12.0 (git-of-2.12.0)" in said
     assert "first bad: torch 2.13.0 (git-of-2.13.0)" in said
     assert said[-1].endswith("--good 2.0.0 --bad 2.19.0")
@@ -92,7 +92,7 @@ def test_the_first_release_with_the_fix_is_looked_for_in_the_other_direction(
     document = found.to_json()
     assert (document["what"], document["found"]) == ("fixed", True)
     assert [document[end]["release"] for end in ("before", "after")] == ["2.6.0", "2.7.0"]
-    assert any(line.startswith("first fixed: torch 2.7.0") for line in found.summary_lines())
+    assert any(line.startswith("first fixed: torch 2.7.0") for line in found.summarize())
     assert "--good 2.19.0 --bad 2.2.0 --find-fix" in document["command"]
 
 
@@ -115,7 +115,7 @@ def test_ends_without_a_change_between_them_are_told_and_nothing_is_searched(
     found = search(engine, bad="2.19.0")
     assert found.exit_code == 1 and found.reason.startswith(says)
     assert found.compare is None and found.to_json()["before"] is None
-    assert engine.asked == ["2.0.0", "2.19.0"] and found.reason in found.summary_lines()
+    assert engine.asked == ["2.0.0", "2.19.0"] and found.reason in found.summarize()
 
 
 def test_an_end_that_cannot_be_judged_is_refused(search: Search) -> None:
@@ -131,7 +131,7 @@ def test_releases_that_cannot_be_judged_are_named_between_the_neighbours(search:
     assert found.before and found.after
     assert (found.before.release, found.after.release) == ("2.8.0", "2.11.0")
     assert found.to_json()["between"] == list(unknown)
-    assert any("could not be judged: 2.9.0, 2.10.0" in line for line in found.summary_lines())
+    assert any("could not be judged: 2.9.0, 2.10.0" in line for line in found.summarize())
 
 
 def test_a_failure_that_came_and_went_is_told_as_the_last_change(search: Search) -> None:

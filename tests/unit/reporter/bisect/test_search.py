@@ -10,13 +10,19 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.bisect.search import Mark, choose_probes, find_bracket, find_turns, list_unjudged
+from reporter.bisect.search import (
+    PointState,
+    choose_probes,
+    find_bracket,
+    find_turns,
+    list_unjudged,
+)
 
-B, A, U = Mark.BEFORE, Mark.AFTER, Mark.UNKNOWN
-Oracle = Callable[[int], Mark]
+B, A, U = PointState.BEFORE, PointState.AFTER, PointState.UNKNOWN
+Oracle = Callable[[int], PointState]
 
 
-def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, Mark], int]:
+def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, PointState], int]:
     """Everything that was learnt, and how many rounds of questions it took; each point is asked
     once.
     """
@@ -44,7 +50,9 @@ def test_one_change_is_found_in_logarithmically_many_rounds(
 
 
 @given(st.lists(st.sampled_from([B, A, U]), max_size=60), st.integers(1, 5))
-def test_any_answers_give_neighbours_that_were_answered_so(middle: list[Mark], width: int) -> None:
+def test_any_answers_give_neighbours_that_were_answered_so(
+    middle: list[PointState], width: int
+) -> None:
     truth = [B, *middle, A]
     known, _ = search(len(truth), truth.__getitem__, width)
     found = find_bracket(known)
@@ -54,7 +62,7 @@ def test_any_answers_give_neighbours_that_were_answered_so(middle: list[Mark], w
     inside = list(range(found.before + 1, found.after))
     assert list_unjudged(known) == inside and all(truth[point] is U for point in inside)
     # after the change nothing that was asked is like before it
-    assert all(mark is not B for point, mark in known.items() if point > found.before)
+    assert all(state is not B for point, state in known.items() if point > found.before)
 
 
 @given(st.integers(3, 80), st.data(), st.integers(1, 4))
@@ -74,7 +82,7 @@ def test_unknown_points_hide_no_more_than_they_must(
 
 @given(st.integers(2, 60), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_answers_by_chance_end_the_search_too(size: int, random: object, width: int) -> None:
-    def chance(_: int) -> Mark:
+    def chance(_: int) -> PointState:
         return random.choice([B, A, U])  # type: ignore[attr-defined, no-any-return]
 
     known, _ = search(size, chance, width)
@@ -86,7 +94,7 @@ def test_answers_by_chance_end_the_search_too(size: int, random: object, width: 
 def test_a_search_goes_on_from_what_is_known(size: int, data: st.DataObject) -> None:
     first = data.draw(st.integers(1, size - 1))
 
-    def truth(point: int) -> Mark:
+    def truth(point: int) -> PointState:
         return A if point >= first else B
 
     whole, _ = search(size, truth, 1)

@@ -10,7 +10,7 @@ from reporter.check.result_sink import ResultSink, StoredResultSink
 from reporter.store.database import open_store
 from tests.support.checking import plan, result
 
-TASKS = plan(2).tasks({})
+TASKS = plan(2).list_tasks({})
 ONE = replace(result(TASKS[0], "fixed"), build="2.6.0+cpu", git="abc", time="2026-01-01")
 AGAIN = replace(ONE, outcome="reproduces", detail="again")
 

@@ -28,7 +28,7 @@ class PublicModel:
     def to_json(self) -> dict[str, object]:
         return {"schema_version": 1, "verdict": {"kind": "crash"}}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         return ["report: written"]
 
 
@@ -42,7 +42,9 @@ def created(monkeypatch: pytest.MonkeyPatch, report: Path) -> list[Options]:
 
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=create)
-    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, *_, **__: result)
+    monkeypatch.setattr(
+        "reporter.check.report_releases.try_releases", lambda result, *_, **__: result
+    )
     monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return seen
 

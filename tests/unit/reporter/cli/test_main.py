@@ -38,7 +38,7 @@ class FakeWork:
     def to_json(self) -> dict[str, object]:
         return {"schema_version": 1, "verdict": {"summary": SUMMARY}}
 
-    def summary_lines(self) -> list[str]:
+    def summarize(self) -> list[str]:
         return [SUMMARY]
 
 
@@ -47,7 +47,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     fake = FakeWork()
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=fake.create, diagnose=fake.create)
-    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, *_, **__: result)
+    monkeypatch.setattr(
+        "reporter.check.report_releases.try_releases", lambda result, *_, **__: result
+    )
     monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return fake
 
@@ -121,7 +123,7 @@ def test_the_releases_of_the_change_are_looked_for_where_that_was_asked_for(
         asked.append(result)
         return result
 
-    monkeypatch.setattr("reporter.bisect.of_report.name_releases_of_change", note)
+    monkeypatch.setattr("reporter.bisect.report_releases.name_releases_of_change", note)
     run(["create", "train.py"])
     assert asked == []
     run(["create", "--bisect", "train.py"])

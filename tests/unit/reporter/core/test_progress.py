@@ -22,12 +22,12 @@ class Clock:
 def test_plain_lines_come_at_a_stage_and_then_at_most_every_five_seconds() -> None:
     clock, stream = Clock(), io.StringIO()
     with PlainProgress(stream, clock) as display:
-        display.stage("record", "train.py")
+        display.begin_stage("record", "train.py")
         for second in range(12):
             clock.now = 100.0 + second
             display.update(second, "9 operations")
         display.note("no C++ compiler")
-        display.stage("reduce")
+        display.begin_stage("reduce")
     assert stream.getvalue().splitlines() == [
         "[0:00] record: train.py",
         "[0:05] record: 5 candidates, 9 operations",
@@ -82,8 +82,8 @@ def test_the_live_display_leaves_a_line_per_stage(monkeypatch: pytest.MonkeyPatc
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     with LiveProgress() as display:
-        display.stage("record", "[train]")
-        display.stage("reduce")
+        display.begin_stage("record", "[train]")
+        display.begin_stage("reduce")
         display.update(3, "2 operations")
         display.note("[note]")
         display.close()

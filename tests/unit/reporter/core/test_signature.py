@@ -420,7 +420,7 @@ def test_a_signature_comes_back_from_its_document() -> None:
     ],
 )
 def test_one_line_says_what_it_is(signature: Signature, text: str) -> None:
-    assert signature.text() == text
+    assert signature.describe() == text
 
 
 def test_an_internal_assertion_is_torchs_own_whoever_called_the_operator() -> None:

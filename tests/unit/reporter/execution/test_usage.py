@@ -18,9 +18,9 @@ def test_each_second_belongs_to_one_stage() -> None:
         StageUsage(0, 0), StageUsage(2, 1), StageUsage(5, 7, 3, 2), StageUsage(6, 8, 3, 3)
     )
     progress = MeteredProgress(PlainProgress(), lambda: next(readings))
-    progress.stage("record")
-    progress.stage("diagnose")
-    assert progress.rows() == {
+    progress.begin_stage("record")
+    progress.begin_stage("diagnose")
+    assert progress.collect_rows() == {
         "start": StageRow(wall=2, cpu=1, compilations=0, processes=0),
         "record": StageRow(wall=3, cpu=6, compilations=3, processes=2),
         "diagnose": StageRow(wall=1, cpu=1, compilations=0, processes=1),
@@ -31,8 +31,8 @@ def test_a_stage_that_comes_again_goes_on_counting() -> None:
     readings = _readings(*(StageUsage(seconds) for seconds in (0, 1, 3, 6, 10)))
     progress = MeteredProgress(PlainProgress(), lambda: next(readings))
     for name in ("evidence", "reduce", "evidence"):
-        progress.stage(name)
-    assert {name: row.wall for name, row in progress.rows().items()} == {
+        progress.begin_stage(name)
+    assert {name: row.wall for name, row in progress.collect_rows().items()} == {
         "start": 1,
         "evidence": 2 + 4,
         "reduce": 3,

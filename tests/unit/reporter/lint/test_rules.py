@@ -33,7 +33,7 @@ def found(what: LintSubject) -> list[str]:
 def test_a_report_as_it_should_be_is_clean(kind: str) -> None:
     result = lint(subject(kind))
     assert result.findings == () and result.exit_code == 0
-    assert result.summary_lines() == [f"lint: clean, {len(RULES)} rules"]
+    assert result.summarize() == [f"lint: clean, {len(RULES)} rules"]
 
 
 def before_main(line: str) -> str:

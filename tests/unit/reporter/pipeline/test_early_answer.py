@@ -34,8 +34,8 @@ def test_the_smallest_program_so_far_is_kept_and_the_first_one_is_said(tmp_path:
     early, screen = answer(tmp_path)
     large, small = (Candidate(chain(n, 0), ReproCheck("crash")) for n in (9, 2))
     early.write_candidate(large, "9 operations")
-    assert (tmp_path / SMALLEST).read_text() == large.text()
+    assert (tmp_path / SMALLEST).read_text() == large.render()
     early.write_candidate(small, "2 operations")
-    assert (tmp_path / SMALLEST).read_text() == small.text()
+    assert (tmp_path / SMALLEST).read_text() == small.render()
     assert screen.getvalue().count("first program") == 1
     assert "9 operations" in screen.getvalue() and "2 operations" not in screen.getvalue()

@@ -30,14 +30,14 @@ def last_screen(**changes: object) -> Summary:
 def shown(width: int = 100, colour: bool = False) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, force_terminal=colour, highlight=False)
-    for table in last_screen().tables():
+    for table in last_screen().build_tables():
         console.print()
         console.print(table)
     return stream.getvalue()
 
 
 def test_the_last_lines_can_be_pasted() -> None:
-    lines = last_screen().lines()
+    lines = last_screen().render_lines()
     assert [line.removeprefix("next: ") for line in lines[-3:]] == [
         "/envs/t/bin/python '/tmp/some where/report/repro.py'",
         "bugreport file '/tmp/some where/report' -R pytorch/pytorch",
@@ -63,6 +63,6 @@ def test_colours_are_for_terminals_alone() -> None:
 
 
 def test_plain_lines_say_what_the_tables_say() -> None:
-    text = "\n".join(last_screen().lines())
+    text = "\n".join(last_screen().render_lines())
     for said in ("culprit: lowerings (take)", "workaround: with fullgraph=False it is right"):
         assert said in text

@@ -15,27 +15,27 @@ from reporter.recording.operators import OperatorWatch
 def test_the_last_call_is_the_one_that_was_under_way_or_that_raised(tmp_path: Path) -> None:
     (tmp_path / "operators").write_bytes(struct.pack("qq", 7, 3))
     watch = OperatorWatch(tmp_path)
-    assert watch.last(died=True) == 7
-    assert watch.last(died=False) == 3
+    assert watch.find_last_call(died=True) == 7
+    assert watch.find_last_call(died=False) == 3
 
 
 @pytest.mark.parametrize("content", [None, b"", b"1234", struct.pack("qq", 7, -1)])
 def test_a_run_in_which_no_call_raised_has_none(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "operators").write_bytes(content)
-    assert OperatorWatch(tmp_path).last(died=False) is None
+    assert OperatorWatch(tmp_path).find_last_call(died=False) is None
 
 
 @pytest.mark.parametrize("content", [None, "", '{"wrong": ['])
 def test_a_run_that_measured_nothing_has_no_facts(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "operators.json").write_text(content)
-    assert OperatorWatch(tmp_path, measured=True).facts() is None
+    assert OperatorWatch(tmp_path, measured=True).read_facts() is None
 
 
 def test_the_facts_are_those_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "operators.json").write_text(json.dumps({"rounded": 3}))
-    assert OperatorWatch(tmp_path, measured=True).facts() == {"rounded": 3}
+    assert OperatorWatch(tmp_path, measured=True).read_facts() == {"rounded": 3}
 
 
 def told(watch: OperatorWatch) -> RecorderSpec:

@@ -13,7 +13,7 @@ class Numbered:
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         return ReproBody(f"def repro(x):\n    return x + {self.number}", "repro", (), False)
 
 
@@ -35,11 +35,11 @@ def test_the_last_one_that_is_shown_is_found_with_few_questions(last: int) -> No
         asked.append(candidate)
         return candidates.index(candidate) <= last
 
-    assert kept.last_that(shows) == candidates[last]
+    assert kept.find_last(shows) == candidates[last]
     assert candidates[-1] not in asked  # which is known
     assert len(asked) <= 5
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_there_is_none_where_not_even_the_first_is_shown(count: int) -> None:
-    assert accepted(count)[0].last_that(lambda _: False) is None
+    assert accepted(count)[0].find_last(lambda _: False) is None

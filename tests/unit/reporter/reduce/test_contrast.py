@@ -52,18 +52,18 @@ SENTENCES: list[tuple[list[Answer], str]] = [
 def test_why_nothing_differs(answers: list[Answer], said: str) -> None:
     contrasts = [place("2.0.1"), place("2.6.0")]
     refusals = Refusals(contrasts, make_matcher(WANTED))
-    assert refusals.sentence() is None
+    assert refusals.explain() is None
     for answer in answers:
         refusals.add(contrasts[1].name, "text", answer)
-    sentence = refusals.sentence() or ""
+    sentence = refusals.explain() or ""
     assert said in sentence and "leave out --differs-from" in sentence
     assert "\n" not in sentence
 
 
 def test_only_a_pass_is_a_pass() -> None:
-    stage = place("2.6.0").stage
-    assert stage.judge(Answer("passes"))
-    assert not any(stage.judge(answer) for answer in (SAME, OTHER, UNKNOWN, DIED))
+    test = place("2.6.0").test
+    assert test.judge(Answer("passes"))
+    assert not any(test.judge(answer) for answer in (SAME, OTHER, UNKNOWN, DIED))
 
 
 def row(torch: str, python: str = "3.11.7") -> dict[str, str]:

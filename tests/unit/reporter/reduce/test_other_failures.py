@@ -44,14 +44,14 @@ def test_what_a_candidate_raises_is_news_and_what_the_repro_raises_is_not(
 ) -> None:
     others = OtherFailures(WANTED)
     others.note("text", answer)
-    assert bool(others.all()) == news
+    assert bool(others.list_all()) == news
 
 
 def test_each_is_kept_once_at_its_smallest() -> None:
     others = OtherFailures(WANTED)
     for text in ("longer text", "text", "a long text"):
         others.note(text, raised("KeyError", ("compile", True)))
-    assert [other.text for other in others.all()] == ["text"]
+    assert [other.text for other in others.list_all()] == ["text"]
     others.listening = False
     others.note("other", Answer("died", signal="SIGSEGV"))
-    assert len(others.all()) == 1
+    assert len(others.list_all()) == 1

@@ -7,7 +7,12 @@ from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMet
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate
-from reporter.reduce.pieces import Cutter, list_larger_pieces, list_piece_levels, merge_pieces
+from reporter.reduce.pieces import (
+    PieceExtractor,
+    list_larger_pieces,
+    list_piece_levels,
+    merge_pieces,
+)
 from tests.support.graphs import META, call, chain, tensor
 
 
@@ -38,27 +43,27 @@ def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
         call("w", "torch.sin", Ref("v")),
     )
     graph = Graph((tensor("x0"),), nodes, (Ref("w"),))
-    cutter = Cutter(graph)
-    alone = cutter.cut(["v"])
+    extractor = PieceExtractor(graph)
+    alone = extractor.extract(["v"])
     assert alone is not None
     assert [node.op for node in alone.nodes] == ["enter", "method", "function", "exit"]
     assert len(alone.inputs) == 2  # what it multiplies, and the tensor whose size it takes
-    text = Candidate(alone, ReproCheck("crash")).text()
+    text = Candidate(alone, ReproCheck("crash")).render()
     assert "with torch.autocast" in text and ".size(1)" in text
-    chunk = cutter.cut(["t"])
+    chunk = extractor.extract(["t"])
     assert chunk is not None and [node.target for node in chunk.nodes][1:3] == [
         "torch.chunk",
         "operator.getitem",
     ]
-    assert cutter.cut(["w"]) is not None and "autocast" not in str(cutter.cut(["w"]))
+    assert extractor.extract(["w"]) is not None and "autocast" not in str(extractor.extract(["w"]))
 
 
 def test_equal_pieces_are_equal_wherever_they_stand() -> None:
     graph = deep(20, "torch.sinh", 4)
     first = next(list_piece_levels(graph, ()))
     assert first == []  # nothing is named
-    cutter = Cutter(graph)
-    assert cutter.cut(["n7"]) == cutter.cut(["n13"])
+    extractor = PieceExtractor(graph)
+    assert extractor.extract(["n7"]) == extractor.extract(["n13"])
     kinds = [len(level) for level in list_piece_levels(graph)]
     assert kinds[3] == 7  # six operations and the culprit
 

@@ -18,7 +18,7 @@ class Unwritten:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def body(self) -> ReproBody:
+    def build_body(self) -> ReproBody:
         raise self.error
 
 

@@ -18,7 +18,7 @@ from anonymizer.graph.repro import ReproCheck
 from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
-from reporter.reduce.questions import Questions, Sweep, require_graph
+from reporter.reduce.questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler, SearchSettings
 from tests.support.graphs import TextPool, call, chain, failing, tensor
 
@@ -91,7 +91,7 @@ def test_regions_become_with_statements_and_vanish_as_pairs() -> None:
 
 def test_the_same_candidate_is_reduced_in_the_same_way() -> None:
     graph = replace(chain(30, 7))
-    texts = {reduce_by(graph, lambda text: "torch.sinh" in text)[0].text() for _ in range(3)}
+    texts = {reduce_by(graph, lambda text: "torch.sinh" in text)[0].render() for _ in range(3)}
     assert len(texts) == 1
 
 
@@ -121,7 +121,7 @@ def test_precision_and_device_change_everywhere_at_once() -> None:
     reduced, _ = reduce_by(
         graph, lambda text: "torch.sinh" in text and ".to(" in text and text.count("float16") != 1
     )
-    assert "cuda" not in reduced.text() and "float16" not in reduced.text()
+    assert "cuda" not in reduced.render() and "float16" not in reduced.render()
 
 
 def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
@@ -131,7 +131,7 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
         ReproCheck("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
     )
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    reduced = Sweep((simplify.propose_options,)).run(start, ask)
+    reduced = SweepPass((simplify.propose_options,)).run(start, ask)
     assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
@@ -147,8 +147,8 @@ def test_a_parameter_whose_gradient_is_wrong_becomes_an_argument() -> None:
         lambda text: "sinh" in text and bool(re.search(r"\.requires_grad_\(\)|Parameter", text)),
         check,
     )
-    assert "def repro(x, w):\n    return torch.sinh(w, x)" in reduced.text()
-    assert "Parameter" not in reduced.text()
+    assert "def repro(x, w):\n    return torch.sinh(w, x)" in reduced.render()
+    assert "Parameter" not in reduced.render()
 
 
 def test_a_layer_whose_gradient_is_wrong_beside_another_operation_becomes_a_call() -> None:
@@ -166,7 +166,7 @@ def test_a_layer_whose_gradient_is_wrong_beside_another_operation_becomes_a_call
             and ("sinh" in text or count == 1)
             and bool(re.search(r"\.requires_grad_\(\)|nn.Linear", text)),
             ReproCheck("wrong_gradient", backward="sum"),
-        )[0].text()
+        )[0].render()
 
     assert "F.linear(x, w)" in reduce_to(2) and "nn.Linear" not in reduce_to(2)
     assert "nn.Linear" in reduce_to(1)
@@ -200,10 +200,10 @@ def test_what_needs_nothing_around_it_is_plain_after_one_question() -> None:
 def test_the_one_thing_that_is_needed_stays_when_all_else_goes_at_once(needed: str) -> None:
     reduced, asked = reduce_by(_CUBE, lambda text: "sinh" in text and needed in text, _SURROUNDED)
     plain, _ = reduce_by(_CUBE, lambda text: "sinh" in text, _SURROUNDED)
-    extra = set(reduced.text().splitlines()) - set(plain.text().splitlines())
-    assert needed in reduced.text() and asked < 25
+    extra = set(reduced.render().splitlines()) - set(plain.render().splitlines())
+    assert needed in reduced.render() and asked < 25
     assert not any(word in "\n".join(extra) for word in ("dynamic", "inference_mode"))
-    assert ("torch.randn(1)" in reduced.text()) is (needed != "(2, 2, 2)")
+    assert ("torch.randn(1)" in reduced.render()) is (needed != "(2, 2, 2)")
 
 
 def test_fewer_dimensions_where_nothing_needs_them() -> None:
@@ -228,7 +228,7 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
 
     reduced, _ = reduce_by(graph, fails, check)
     assert require_graph(reduced).statements == 1
-    assert "torch.arange(x.size(1) * 2)" in reduced.text()
+    assert "torch.arange(x.size(1) * 2)" in reduced.render()
 
 
 @pytest.mark.parametrize(("pause", "asked"), [(5.0, 33), (1.0, 60)])

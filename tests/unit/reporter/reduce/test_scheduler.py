@@ -18,7 +18,7 @@ from collectors.protocol import Failure, Overrides
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.execution.journal import Journal
-from reporter.reduce.scheduler import Scheduler, SearchListener, SearchSettings, Stage
+from reporter.reduce.scheduler import InterpreterTest, Scheduler, SearchListener, SearchSettings
 
 
 class FakePool:
@@ -144,10 +144,10 @@ def test_contrast_asks_the_other_interpreter_only_about_what_fails_here() -> Non
     def passes(answer: Answer) -> bool:
         return answer.outcome == "passes"
 
-    regression = Stage(there, lambda answer: not passes(answer), "there")
+    regression = InterpreterTest(there, lambda answer: not passes(answer), "there")
     assert Scheduler(here, is_bug, contrast=[regression]).find_first(["a", "b bug"]) == 1
     assert there.submitted == ["b bug"]
-    fixed = Stage(FakePool(2), passes, "there")
+    fixed = InterpreterTest(FakePool(2), passes, "there")
     assert Scheduler(here, is_bug, contrast=[fixed]).find_first(["a", "b bug"]) is None
 
 
@@ -183,7 +183,7 @@ def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(j
         counted(here),
         is_bug,
         contrast=[
-            Stage(counted(pool), lambda answer: answer.outcome == "passes", name)
+            InterpreterTest(counted(pool), lambda answer: answer.outcome == "passes", name)
             for name, pool in (("there", there), ("far", far))
         ],
         listener=SearchListener(on_refused=lambda name, text, answer: refused.append((name, text))),

@@ -10,7 +10,7 @@ from anonymizer.graph.ir import Graph, Ref
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes
-from reporter.reduce.questions import Questions, Sweep, require_graph
+from reporter.reduce.questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler
 from tests.support.graphs import TextPool, call, failing, tensor
 
@@ -27,7 +27,7 @@ def _reduce(graph: Graph) -> Graph:
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.failed), lambda _: None)
     candidate = Candidate(graph, ReproCheck("crash"))
-    return require_graph(Sweep((shapes.propose_ranks,)).run(candidate, ask))
+    return require_graph(SweepPass((shapes.propose_ranks,)).run(candidate, ask))
 
 
 @pytest.mark.parametrize(("dimension", "left"), [(2, 0), (1, 0), (0, 0), (-1, -1)])

@@ -104,7 +104,7 @@ def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:
     found, _ = search(graph, outcome)
     assert found is not None and isinstance(found.content, Graph)
     assert found.content.statements == 2
-    assert all(word in found.text() for word in texts_with_both)
+    assert all(word in found.render() for word in texts_with_both)
 
 
 def test_a_piece_that_eager_refuses_does_not_hide_the_others() -> None:
@@ -114,7 +114,9 @@ def test_a_piece_that_eager_refuses_does_not_hide_the_others() -> None:
         return "fails" if "torch.sinh" in text else "passes"
 
     found, _ = search(deep(8, "torch.sinh", 3), outcome)
-    assert found is not None and "torch.sinh" in found.text() and "torch.abs" not in found.text()
+    assert (
+        found is not None and "torch.sinh" in found.render() and "torch.abs" not in found.render()
+    )
 
 
 def test_nothing_is_found_where_nothing_small_fails() -> None:
@@ -133,5 +135,5 @@ def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
         found = Slices(ask, lambda piece, check=check: Candidate(piece, check)).find(graph, None)
         assert found is None
         asked[kind] = pool.asked
-    whole = Candidate(graph, ReproCheck("crash")).text()
+    whole = Candidate(graph, ReproCheck("crash")).render()
     assert asked["crash"][-1] == whole and len(asked["crash"]) < len(asked["wrong_result"])

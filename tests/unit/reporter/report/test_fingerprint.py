@@ -131,4 +131,4 @@ def test_too_little_evidence_is_no_fingerprint(nothing: Fingerprint) -> None:
 
 
 def test_it_survives_report_json() -> None:
-    assert Fingerprint.from_json(CRASH.section().to_json()) == CRASH
+    assert Fingerprint.from_json(CRASH.to_section().to_json()) == CRASH

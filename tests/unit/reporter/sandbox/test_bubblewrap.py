@@ -198,7 +198,7 @@ def test_the_kernels_limits_are_set_before_the_command_runs(
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(release="5.14.0-generic"))
     user(monkeypatch, 1000)
     words = arguments(str(tools / "bwrap"))
-    assert has(words, "--", "prlimit", *LIMITS.kernel(), "--nproc=30", "--")
+    assert has(words, "--", "prlimit", *LIMITS.list_prlimit_options(), "--nproc=30", "--")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from reporter.sandbox.limits import GIB, MIB
 
 def test_the_kernel_is_told_every_limit_of_a_process() -> None:
     limits = Limits(memory=5 * MIB, cpu=7.9, file=3 * MIB)
-    assert limits.kernel() == [
+    assert limits.list_prlimit_options() == [
         f"--data={5 * MIB}",
         "--cpu=7:12",
         f"--fsize={3 * MIB}",
@@ -23,7 +23,7 @@ def test_the_kernel_is_told_every_limit_of_a_process() -> None:
 
 def test_no_cpu_limit_is_below_a_second() -> None:
     """Zero would be no limit at all."""
-    assert "--cpu=1:6" in Limits(cpu=0.2).kernel()
+    assert "--cpu=1:6" in Limits(cpu=0.2).list_prlimit_options()
 
 
 def test_threads_and_cpu_time_grow_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_the_watch_ends_what_takes_too_much(
     monkeypatch.setattr(watch, "is_machine_full", lambda: is_full)
     with make_sandbox(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
         box.limits = Limits(memory=1000, tasks=8)
-        monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
+        monkeypatch.setattr(Limits, "list_prlimit_options", lambda self: ["--core=0"])
         result = box.run()
     words = {
         "tasks": "started more processes and threads than the sandbox allows (8)",
@@ -144,7 +144,7 @@ def test_what_is_within_its_limits_is_left_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(watch, "measure_proportional_memory", lambda pids: 1000)
     monkeypatch.setattr(watch, "is_machine_full", lambda: False)
     monkeypatch.setattr(watch, "is_disk_full", lambda pid, folder: False)
-    monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
+    monkeypatch.setattr(Limits, "list_prlimit_options", lambda self: ["--core=0"])
     read, write = os.pipe()
     box = make_sandbox(
         ["sh", "-c", f"read line < /proc/{os.getpid()}/fd/{read}; echo $line"],
@@ -332,8 +332,8 @@ def test_the_interpreters_are_shown_and_searched(
         Path("/one"): View(("/opt/one",), (), ("/s1",)),
         Path("/two"): View(("/opt/two",), (), ("/s2",)),
     }
-    monkeypatch.setattr(module, "view_interpreter", views.__getitem__)
-    monkeypatch.setattr(module, "view_tool", lambda: View(("/opt/tool",)))
+    monkeypatch.setattr(module, "build_interpreter_view", views.__getitem__)
+    monkeypatch.setattr(module, "build_tool_view", lambda: View(("/opt/tool",)))
     box = make_sandbox(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
     assert set(box.contents.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
     assert box.environment == {"PYTHONPATH": "/s1:/s2"}
@@ -364,4 +364,4 @@ def test_a_pipe_is_closed_when_it_has_been_read_to_its_end() -> None:
     os.write(theirs, b"all of it")
     os.close(theirs)
     stream.join()
-    assert stream.text() == "all of it" and pipe.closed
+    assert stream.decode() == "all of it" and pipe.closed

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.execution import interpreter
-from reporter.sandbox.view import View, view_interpreter, view_system, view_tool
+from reporter.sandbox.view import View, build_interpreter_view, build_system_view, build_tool_view
 from tests.support.places import ROOT
 
 
@@ -19,9 +19,9 @@ def facts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     """What the interpreter says of itself; it is not remembered for other tests."""
     said: dict[str, list[str]] = {"prefixes": [], "sites": [], "packages": []}
     monkeypatch.setattr(interpreter, "ask", lambda python, code: said)
-    view_interpreter.cache_clear()
+    build_interpreter_view.cache_clear()
     yield said
-    view_interpreter.cache_clear()
+    build_interpreter_view.cache_clear()
 
 
 def made(*paths: Path) -> None:
@@ -39,7 +39,7 @@ def test_of_a_prefix_only_the_parts_of_an_environment_are_shown(
     (prefix / "pyvenv.cfg").write_text("")
     (prefix / "bin" / "python").write_text("")
     facts["prefixes"] = [str(prefix)]
-    shown = view_interpreter(prefix / "bin" / "python").shown
+    shown = build_interpreter_view(prefix / "bin" / "python").shown
     names = ("bin", "include", "lib", "pyvenv.cfg", "x86_64-linux-gnu")
     assert sorted(shown) == [str(prefix / name) for name in names]
 
@@ -48,7 +48,7 @@ def test_the_whole_machine_is_no_prefix(tmp_path: Path, facts: dict[str, list[st
     python = tmp_path / "python"
     python.write_text("")
     facts["prefixes"] = ["/", str(tmp_path / "gone")]
-    assert view_interpreter(python).shown == (str(python),)
+    assert build_interpreter_view(python).shown == (str(python),)
 
 
 def test_packages_outside_the_environment_are_shown_and_searched(
@@ -62,7 +62,7 @@ def test_packages_outside_the_environment_are_shown_and_searched(
     facts["prefixes"] = [str(prefix)]
     facts["sites"] = [str(site), str(user), "/usr/lib/python3/dist-packages"]
     facts["packages"] = [str(site / "triton"), str(editable), str(tmp_path / "gone")]
-    view = view_interpreter(python)
+    view = build_interpreter_view(python)
     assert sorted(view.shown) == sorted(map(str, (prefix / "lib", user, editable, python)))
     assert view.search == (str(user),)
 
@@ -76,7 +76,7 @@ def test_the_real_place_of_a_prefix_is_shown_as_well(
     python = tmp_path / "python"
     python.write_text("")
     facts["prefixes"] = [str(link)]
-    shown = view_interpreter(python).shown
+    shown = build_interpreter_view(python).shown
     assert {str(real / "lib"), str(link / "lib")} <= set(shown)
 
 
@@ -90,7 +90,7 @@ def test_the_links_to_an_interpreter_are_made_where_nothing_is_shown(
     (env / "bin" / "python").symlink_to("../../bin/python3")
     (tmp_path / "bin" / "python3").symlink_to(base / "bin" / "python3")
     facts["prefixes"] = [str(base)]
-    view = view_interpreter(env / "bin" / "python")
+    view = build_interpreter_view(env / "bin" / "python")
     assert view.links == (
         ("../../bin/python3", str(env / "bin" / "python")),
         (str(base / "bin" / "python3"), str(tmp_path / "bin" / "python3")),
@@ -101,7 +101,7 @@ def test_the_links_to_an_interpreter_are_made_where_nothing_is_shown(
 def test_links_that_go_round_come_to_an_end(tmp_path: Path, facts: dict[str, list[str]]) -> None:
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
-    links = view_interpreter(tmp_path / "one").links
+    links = build_interpreter_view(tmp_path / "one").links
     assert set(links) == {("two", str(tmp_path / "one")), ("one", str(tmp_path / "two"))}
 
 
@@ -120,7 +120,7 @@ def test_what_the_system_shows_anyway_is_not_shown_again() -> None:
 
 
 def test_the_system_is_programs_and_libraries_and_nothing_of_a_person() -> None:
-    view = view_system()
+    view = build_system_view()
     assert "/usr" in view.shown
     assert not {"/", "/etc", "/home", "/root", "/var", "/run", "/tmp", "/proc"} & set(view.shown)
     there = [name for name in ("bin", "lib", "lib64") if os.path.lexists(f"/{name}")]
@@ -135,25 +135,25 @@ def test_what_systems_without_usr_keep_and_what_threads_are_placed_by_is_shown_w
 ) -> None:
     """Nix and Guix have their programs in stores; OpenMP asks for processors and their nodes."""
     monkeypatch.setattr(os.path, "exists", lambda path: True)
-    shown = set(view_system().shown)
+    shown = set(build_system_view().shown)
     assert {"/nix/store", "/gnu/store"} <= shown
     assert {"/sys/devices/system/cpu", "/sys/devices/system/node"} <= shown
     monkeypatch.setattr(os.path, "exists", lambda path: path == "/usr")
     monkeypatch.setattr(os.path, "isdir", lambda path: False)
-    assert view_system().shown == ("/usr",)
+    assert build_system_view().shown == ("/usr",)
 
 
 def test_a_folder_of_programs_that_is_no_link_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "islink", lambda path: path == "/lib")
     monkeypatch.setattr(os, "readlink", lambda path: "usr/lib")
     monkeypatch.setattr(os.path, "isdir", lambda path: path == "/sbin")
-    view = view_system()
+    view = build_system_view()
     assert view.links == (("usr/lib", "/lib"),)
     assert "/sbin" in view.shown and "/bin" not in view.shown
 
 
 def test_the_tool_shows_its_packages_and_its_interpreter(facts: dict[str, list[str]]) -> None:
-    shown = view_tool().shown
+    shown = build_tool_view().shown
     for name in ("reporter", "anonymizer", "templates", "collectors"):
         assert str(ROOT / name) in shown
     assert str(ROOT) not in shown and str(ROOT / "tests") not in shown

@@ -49,7 +49,7 @@ def test_a_report_is_described_by_its_document(
             "summary": "It fails.",
             "signature": "crash · inductor",
         },
-        "fingerprint": PRINT.section().to_json(),
+        "fingerprint": PRINT.to_section().to_json(),
         "torch": "2.13.0",
     }
     before = datetime.now(timezone.utc).replace(microsecond=0)

@@ -65,7 +65,7 @@ def test_a_person_reads_writes_a_sentence_says_yes_and_gets_an_address(
     # an author without rights: the labels were dropped without an error, and that is said
     assert filed.labels.dropped == ("module: inductor", "oncall: pt2")
     assert any(
-        "dropped the labels module: inductor, oncall: pt2" in line for line in filed.summary_lines()
+        "dropped the labels module: inductor, oncall: pt2" in line for line in filed.summarize()
     )
     assert tracker.authorizations == {TOKEN}
 
@@ -206,7 +206,7 @@ def test_a_dry_run_shows_all_and_touches_no_network(
     assert isinstance(shown, PreviewResult) and shown.exit_code == 0
     title, _ = issue_of(report)
     assert shown.would_send["title"] == title and WORDS in shown.would_send["body"]
-    assert shown.would_send["body"].rstrip() in "\n".join(shown.summary_lines())
+    assert shown.would_send["body"].rstrip() in "\n".join(shown.summarize())
     assert shown.to_json()["action"] == "dry_run"
 
 
@@ -217,7 +217,7 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
     shown = run_file(report, user, web=True, summary=WORDS)
     assert isinstance(shown, PreviewResult) and tracker.log == []
     (url,) = user.opened
-    assert count_bytes(url) < 8192 and shown.summary_lines()[0] == url
+    assert count_bytes(url) < 8192 and shown.summarize()[0] == url
     query = parse_qs(urlsplit(url).query)
     assert query["template"] == ["pt2-bug-report.yml"] and query["title"] == [issue_of(report)[0]]
     assert shown.form is not None

@@ -36,7 +36,7 @@ def test_a_filed_report_is_followed_until_it_is_closed(tracker: Tracker, report:
     assert "pytorch/pytorch#1: open → closed (completed)" in result.changes
     assert "pytorch/pytorch#1: labels added: fixed, module: inductor" in result.changes
     assert sync().changes == ("1 of 1 filings asked about, 0 changed",)
-    table = "\n".join(build_listing().summary_lines())
+    table = "\n".join(build_listing().summarize())
     assert (
         "closed completed" in table
         and "pytorch/pytorch#1" in table
@@ -69,7 +69,7 @@ def test_show_takes_a_folder_a_key_or_its_beginning(
     ):
         with pytest.raises(UsageError, match=says):
             show(name)
-    lines = show(key).summary_lines()
+    lines = show(key).summarize()
     assert any(line.startswith("issue:") and "issues/1" in line for line in lines)
 
 
@@ -84,7 +84,7 @@ def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> N
                 " VALUES (?, ?, 'r', ?, '2.15.0', '2.15.0', '3.11', ?, '', 1)",
                 (time, time, key, outcome),
             )
-    assert "2.15.0 fixed" in "\n".join(build_listing().summary_lines())
+    assert "2.15.0 fixed" in "\n".join(build_listing().summarize())
 
 
 def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: Path) -> None:
@@ -119,5 +119,5 @@ def test_a_folder_that_is_gone_is_said_to_be_gone(tracker: Tracker, tmp_path: Pa
     run_file(folder)
     shutil.rmtree(folder)
     key = build_listing().known[0].report.key
-    assert "(no longer there)" in "\n".join(show(key).summary_lines())
+    assert "(no longer there)" in "\n".join(show(key).summarize())
     assert show(key).to_json()["folder_exists"] is False

@@ -9,10 +9,10 @@ from reporter.tracker.session import ReadRetry, RequestTimeouts
 
 
 def test_the_variable_is_how_long_an_answer_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    timeouts = RequestTimeouts.of_environment()
+    timeouts = RequestTimeouts.from_environment()
     assert (timeouts.timeout, timeouts.settle) == (30, 60)
     monkeypatch.setenv("BUGREPORT_GITHUB_TIMEOUT", "2.5")
-    timeouts = RequestTimeouts.of_environment()
+    timeouts = RequestTimeouts.from_environment()
     assert (timeouts.timeout, timeouts.settle) == (2.5, 5)
 
 
@@ -22,7 +22,7 @@ def test_a_time_that_nobody_can_wait_is_refused(
 ) -> None:
     monkeypatch.setenv("BUGREPORT_GITHUB_TIMEOUT", given)
     with pytest.raises(UsageError, match="BUGREPORT_GITHUB_TIMEOUT is '.*', but must be a number"):
-        RequestTimeouts.of_environment()
+        RequestTimeouts.from_environment()
 
 
 def test_the_pauses_between_attempts_grow_and_are_made_with_the_given_wait() -> None:

@@ -83,13 +83,13 @@ def test_the_screen_names_all_that_had_to_stay(report: Path) -> None:
     )
     document["repro"]["operators"] = ["torch.frexp"]
     found = find_visible_details(report, read_report(document, "here"))
-    shown = "\n".join(found.lines())
+    shown = "\n".join(found.render_lines())
     for words in (
         "1289 (the failure is not there with a generic one)", "numbers:   211 (", "backward",
         "mode=max-autotune", "torch._inductor.config.cpp.simdlen=1", "operators: torch.frexp",
     ):  # fmt: skip
         assert words in shown
-    assert len(found.lines()) <= 24
+    assert len(found.render_lines()) <= 24
     told = found.to_json()
     assert told["sizes"] == [1289] and told["numbers"] == [211]
     assert told["chain"]["commonness"] == "none" and "torch" in told["chain"]["packages"]

@@ -21,7 +21,7 @@ from reporter.triage.reading.stated_failure import (
     read_stated,
 )
 from reporter.triage.reading.thread import Post, Thread
-from reporter.triage.result import Minimal, Triage
+from reporter.triage.result import MinimalRepro, Triage
 from reporter.triage.suggestions import ALLOWED, render_comment, suggest_labels
 from reporter.triage.verdict import CommandVerdict, read
 
@@ -238,7 +238,7 @@ def test_labels_are_those_that_the_evidence_supports() -> None:
     assert suggest_labels(triaged(runs=fixed)) == ("module: inductor",)
     seen = {"2.6.0": "passes", "2.13.0": "fails"}
     assert "module: regression" in suggest_labels(
-        triaged(runs=both, minimal=Minimal("x", 1, (), seen))
+        triaged(runs=both, minimal=MinimalRepro("x", 1, (), seen))
     )
     assert all(label in ALLOWED for label in suggest_labels(triaged(runs=both)))
 
@@ -254,7 +254,7 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
     result = triaged(
         runs=(Attempts("2.13.0", "3.11.7", (shown,)),),
         judged=replace(verdict("crash"), ladder=((EVIL, RungOutcome.RAISES),)),
-        minimal=Minimal("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
+        minimal=MinimalRepro("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
         duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
     )
     text = render_comment(result)

@@ -32,7 +32,7 @@ CRASH = CommandVerdict(
     is_bug=True,
     exception="LoweringException",
     message="AssertionError: zeta of 2 dims expected",
-    fingerprint=MARK.section().to_json(),
+    fingerprint=MARK.to_section().to_json(),
     labels=("module: inductor",),
 )
 WRONG = CommandVerdict(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)

@@ -34,7 +34,7 @@ def rewritten(fails: Callable[[str], bool], definitions: str = DEFINITIONS) -> t
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
     found = replace_private_numbers(Candidate(RewrittenProgram(program), ReproCheck("crash")), ask)
-    return found.text(), len(pool.asked)
+    return found.render(), len(pool.asked)
 
 
 def numbers(text: str) -> list[str]:

@@ -44,7 +44,7 @@ def definitions(text: str, **more: object) -> str:
 
 
 def plain(text: str, check: ReproCheck) -> str:
-    body = Candidate(rebuild(text), check).body()
+    body = Candidate(rebuild(text), check).build_body()
     found = write_plain_program(body, check, PlainForm.PLAINEST)
     assert found is not None
     return found
@@ -192,8 +192,8 @@ def test_what_is_global_belongs_to_the_run() -> None:
         """
     content = rebuild(text)
     check = ReproCheck(Kind.WRONG_RESULT, double=False)
-    assert "nonlocal value1" in Candidate(content, check).text()
-    found = write_plain_program(content.body(), check, PlainForm.PLAINEST)
+    assert "nonlocal value1" in Candidate(content, check).render()
+    found = write_plain_program(content.build_body(), check, PlainForm.PLAINEST)
     assert found is not None and "global x" in found
 
 

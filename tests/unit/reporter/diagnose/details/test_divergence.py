@@ -15,7 +15,7 @@ import pytest
 
 from reporter.core.json_values import Json
 from reporter.diagnose.details.divergence import (
-    Effort,
+    DivergenceBudget,
     PrefixSettings,
     describe,
     drop_nonfinite_numbers,
@@ -88,7 +88,7 @@ def profiled(
     clock: Callable[[], float] = lambda: 0.0,
 ) -> DivergenceSection:
     found = find_divergence(
-        call_session, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock
+        call_session, PrefixSettings(), DivergenceBudget(10, timeout=1, jobs=3), say, clock
     )
     assert found is not None
     return found

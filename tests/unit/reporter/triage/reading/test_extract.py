@@ -51,7 +51,7 @@ def test_the_repro_is_found_or_why_there_is_none(name: str) -> None:
     says = read_stated(thread)
     assert says.sort == wanted.get("sort", says.sort)
     assert says.torch == wanted.get("torch", says.torch)
-    assert wanted.get("stated", "") in says.text()
+    assert wanted.get("stated", "") in says.describe()
 
 
 def issue(text: str, *comments: tuple[str, str], author: str = "alice") -> Thread:

@@ -41,7 +41,7 @@ def try_releases(
     return add_releases(
         result,
         result.folder,
-        lambda: check(request, work, talk).summary_lines(),
+        lambda: check(request, work, talk).summarize(),
         "the other releases were not tried",
     )
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from anonymizer.graph.repro import COMPILE, FACTORY
+from anonymizer.graph.repro import COMPILE, PROGRAM_FACTORY
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def wrap_script(statements: Sequence[ast.stmt], returned: str) -> ast.FunctionDef:
-    """The function `FACTORY` that runs a script with what compiles as its parameter.
+    """The function `PROGRAM_FACTORY` that runs a script with what compiles as its parameter.
 
     Args:
         statements: those of the script; the function takes them over, and changes them.
         returned: the text of the expression that it returns.
     """
-    factory = ast.parse(f"def {FACTORY}({COMPILE}):\n    return {returned}").body[0]
+    factory = ast.parse(f"def {PROGRAM_FACTORY}({COMPILE}):\n    return {returned}").body[0]
     assert isinstance(factory, ast.FunctionDef)
     factory.body = [*_declare(statements, ast.Nonlocal), *factory.body]
     return ast.fix_missing_locations(factory)

@@ -7,8 +7,8 @@ import math
 
 from anonymizer.graph.repro import ReproBody
 
-#: Makers of tensors, with the dtype that they have by default.
-MAKERS = {
+#: Functions that create tensors, with the dtype that they have by default.
+CREATION_FUNCTIONS = {
     "torch.randn": "float32",
     "torch.rand": "float32",
     "torch.ones": "float32",
@@ -21,12 +21,12 @@ MAKERS = {
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-def find_makers(tree: ast.AST) -> list[ast.Call]:
-    """The calls that make a tensor."""
+def find_creation_calls(tree: ast.AST) -> list[ast.Call]:
+    """The calls that create a tensor."""
     return [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in MAKERS
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in CREATION_FUNCTIONS
     ]
 
 
@@ -45,22 +45,26 @@ def _counted(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
 
 def list_sizes(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
-    function = body.inputs_function()
-    found = [node for maker in find_makers(function) for node in list_dimensions(maker)]
+    function = body.parse_inputs()
+    found = [
+        node for creation in find_creation_calls(function) for node in list_dimensions(creation)
+    ]
     found += [node for _, sizes in _counted(function) for node in sizes]
     return sorted({size for node in found if (size := read_size(node)) is not None}, reverse=True)
 
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of the size `old` has the size `new`."""
-    function = body.inputs_function()
+    function = body.parse_inputs()
     counted = _counted(function)
-    sizes = [node for maker in find_makers(function) for node in list_dimensions(maker)]
+    sizes = [
+        node for creation in find_creation_calls(function) for node in list_dimensions(creation)
+    ]
     for node in (*sizes, *(node for _, given in counted for node in given)):
         if read_size(node) == old and isinstance(node, ast.Constant):
             node.value = new
-    for maker, given in counted:
-        end, shape = maker.args[0], [read_size(node) for node in given]
+    for creation, given in counted:
+        end, shape = creation.args[0], [read_size(node) for node in given]
         if (
             isinstance(end, ast.Constant)
             and isinstance(end.value, (int, float))
@@ -74,7 +78,7 @@ def fill_inputs(body: ReproBody, value: str) -> ReproBody:
     """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
     given.
     """
-    return body.with_inputs(_Fill(value).visit(body.inputs_function()).body)
+    return body.with_inputs(_Fill(value).visit(body.parse_inputs()).body)
 
 
 class _Fill(ast.NodeTransformer):
@@ -84,24 +88,26 @@ class _Fill(ast.NodeTransformer):
         self.value = ast.parse(f"float({value!r})", mode="eval").body
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        maker, sizes = node, list_dimensions(node) if ast.unparse(node.func) in MAKERS else []
+        creation, sizes = node, (
+            list_dimensions(node) if ast.unparse(node.func) in CREATION_FUNCTIONS else []
+        )
         for counted, given in _counted(ast.Expression(node)):
             if given is node.args:
-                maker, sizes = counted, given
-        if not sizes or read_dtype(maker) not in FLOATS:
+                creation, sizes = counted, given
+        if not sizes or read_dtype(creation) not in FLOATS:
             return self.generic_visit(node)
         made = ast.parse("torch.full", mode="eval").body
-        return ast.Call(made, [ast.Tuple(sizes, ast.Load()), self.value], maker.keywords)
+        return ast.Call(made, [ast.Tuple(sizes, ast.Load()), self.value], creation.keywords)
 
 
-def list_dimensions(maker: ast.Call) -> list[ast.expr]:
+def list_dimensions(creation: ast.Call) -> list[ast.expr]:
     """The expressions of the sizes that a call is given; none for one of another shape."""
-    name = ast.unparse(maker.func)
-    given = maker.args
+    name = ast.unparse(creation.func)
+    given = creation.args
     if name == "torch.randint":
-        given = maker.args[2:]
+        given = creation.args[2:]
     elif name == "torch.full":
-        given = maker.args[:1]
+        given = creation.args[:1]
     elif name == "torch.arange":
         return []  # its shape is that of what follows
     if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
@@ -115,13 +121,13 @@ def read_size(node: ast.expr) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def read_dtype(maker: ast.Call) -> str:
+def read_dtype(creation: ast.Call) -> str:
     """The dtype of a new tensor; empty where it cannot be told."""
-    named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
+    named = {keyword.arg: ast.unparse(keyword.value) for keyword in creation.keywords}
     if "dtype" in named:
         return named["dtype"].removeprefix("torch.")
-    name = ast.unparse(maker.func)
+    name = ast.unparse(creation.func)
     if name == "torch.arange":
-        end = maker.args[0].value if isinstance(maker.args[0], ast.Constant) else None
+        end = creation.args[0].value if isinstance(creation.args[0], ast.Constant) else None
         return "float32" if isinstance(end, float) else "int64"
-    return MAKERS[name]
+    return CREATION_FUNCTIONS[name]

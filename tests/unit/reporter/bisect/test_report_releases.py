@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.bisect.of_report import name_releases_of_change
+from reporter.bisect.report_releases import name_releases_of_change
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.settings import ProcessOptions, TalkOptions

@@ -68,7 +68,7 @@ def _notify(checked: CheckSummary, user: Prompt, is_sure: bool) -> CheckSummary:
     """The same with what issues were told; the exit code stays that of the check."""
 
     told = tuple(notify_issues(checked.results, user, is_sure))
-    notes = (*checked.notes, *(item.line() for item in told))
+    notes = (*checked.notes, *(item.describe() for item in told))
     return replace(checked, told=told, notes=notes)
 
 

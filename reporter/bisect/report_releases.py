@@ -10,7 +10,7 @@ from packaging.version import Version
 from reporter.bisect.arguments import BisectArguments
 from reporter.bisect.bisect import bisect
 from reporter.check.engine import Engine
-from reporter.check.releases import add_releases
+from reporter.check.report_releases import add_releases
 from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.release import strip_local_part
@@ -34,7 +34,7 @@ def name_releases_of_change(
     return add_releases(
         result,
         result.folder,
-        lambda: bisect(asked, processes, talk, engine).summary_lines(),
+        lambda: bisect(asked, processes, talk, engine).summarize(),
         "no neighbouring releases are known",
     )
 
