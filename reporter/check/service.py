@@ -26,7 +26,7 @@ from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
 
 
-def run(
+def serve(
     asked: CheckArguments,
     usual: InterpreterOptions,
     processes: ProcessOptions,
