@@ -697,7 +697,10 @@ class TensorNumbers(TypedDict, total=False):
     #: Counts in [eager, compiled]; missing where there are none.
     nan: List[int]
     inf: List[int]
-    nan_moved: bool
+    #: Elements that are NaN on one side alone.
+    nan_moved: int
+    #: The largest error of the others, where there are such elements.
+    max_abs_beside_nan: float
     #: Elements where eager is not finite, while float64 and a compiled value close to it are.
     overflowed: int
     #: Indices that differ only where what they index ties.

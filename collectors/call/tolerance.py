@@ -260,7 +260,10 @@ def _judge_floats(
             found["overflowed"] = int(over.sum().item())
             off_there = _rmse(actual[over], exact[over])
             reference, actual, exact = reference[~over], actual[~over], exact[~over]
-    found["nan_moved"] = bool((torch.isnan(reference) != torch.isnan(actual)).any())
+    moved = torch.isnan(reference) != torch.isnan(actual)
+    found["nan_moved"] = int(moved.sum().item())
+    if found["nan_moved"]:
+        found["max_abs_beside_nan"] = _max_abs(reference[~moved], actual[~moved])
     if exact is not None:
         reference, actual, exact = _finite(reference, actual, exact)
     if exact is not None:

@@ -123,7 +123,8 @@ def _diagnose(
         comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     is_value = kind == Kind.WRONG_RESULT or name == Property.PYTHON_VALUE
-    if is_value and runner.finding.replay and not runner.finding.grads:
+    is_reused = runner.finding.replay or _has_graph_of_another(runner)
+    if is_value and is_reused and not runner.finding.grads:
         fault = _compare_with_fresh_compile(runner, fault)
     is_from_cache = CACHES_OFF in fault.cited
     summary = _FROM_CACHE if is_from_cache else _write_summary(fault.kind, comparison)
@@ -140,6 +141,14 @@ def _diagnose(
         comparison=comparison,
         reproduced=fault.seen,
     )
+
+
+def _has_graph_of_another(runner: LadderRunner) -> bool:
+    """Whether the call is wrong with a graph that was there before the first call of its callable:
+    functions that are made again and again, as closures are, share the graphs of their code.
+    """
+    reused, own = runner.ladder[COMPILED], runner.ladder[runner.find_own_rung()]
+    return differs(reused) and reused.compilations == 0 and own.agrees
 
 
 def _compare_with_fresh_compile(runner: LadderRunner, fault: _Fault) -> _Fault:

@@ -9,6 +9,7 @@ torch that are named below are those of 2.13.0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -539,21 +540,31 @@ def _find_shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
         if item["where"] in resized:
             continue
         other = found.get(_locate(item))
-        if other is None or item.get("nan_moved") or not _is_as_far(other, item):
+        if other is None or not _is_as_far(other, item):
             return None
         shifts.append(other["max_abs_error"])
+    if any(map(math.isnan, shifts)):
+        return "to NaN, or from it"
     if shifts:
         return f"by {max(shifts):.3g}"
     return "to another size" if resized and _find_size_changes(comparison) else None
 
 
 def _is_as_far(moved: ValueDifference, off: ValueDifference) -> bool:
+    if off.get("nan_moved"):
+        moves_nan = moved.get("nan_moved", 0) >= _AS_FAR * off["nan_moved"]
+        return moves_nan and _find_largest(moved) >= _AS_FAR * _find_largest(off)
     largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
     return (
         largest > 0
         and largest >= _AS_FAR * (off.get("max_abs_error") or 0.0)
         and square >= _AS_FAR * (off.get("rms_error") or 0.0)
     )
+
+
+def _find_largest(item: ValueDifference) -> float:
+    """The largest error of the elements that are not NaN on one side alone."""
+    return item.get("max_abs_beside_nan", item.get("max_abs_error", 0.0))
 
 
 #: What eager alone shows; asked before the compiled call is looked at.
