@@ -148,17 +148,12 @@ def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def list_operators(text: str) -> tuple[str, ...]:
-    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in
-    are none.
+    """Names of the torch operations in `forward` (or `repro`), of a script in all its functions,
+    each once; the contexts they run in are none.
     """
     tree = ast.parse(text)
     layers = _find_layers(tree)
-    nodes = [
-        node
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef) and function.name in ("forward", "repro")
-        for node in ast.walk(function)
-    ]
+    nodes = [node for function in _list_compiled(tree) for node in ast.walk(function)]
     blocks = [node for node in nodes if isinstance(node, ast.With)]
     contexts = {id(item.context_expr) for block in blocks for item in block.items}
     found: dict[str, None] = {}
@@ -182,6 +177,15 @@ def list_operators(text: str) -> tuple[str, ...]:
     if _CONVERSIONS.issuperset(told):
         told = [*(name for name in named if name in _ARITHMETIC), *told]
     return tuple(told or counted or read) or _list_transforms(tree)
+
+
+def _list_compiled(tree: ast.Module) -> list[ast.FunctionDef]:
+    """The functions of a program that are, or may be, compiled."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    factory = next((each for each in functions if each.name == PROGRAM_FACTORY), None)
+    if factory is None or factory.args.args[:1] == []:  # no script
+        return [each for each in functions if each.name in ("forward", "repro")]
+    return [each for each in ast.walk(factory) if isinstance(each, ast.FunctionDef)][1:]
 
 
 def _list_transforms(tree: ast.Module) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Collection
 
+from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import SourceError
 
@@ -35,8 +36,9 @@ class Compilation(ast.NodeTransformer):
         if isinstance(made, ast.FunctionDef) and (own := self._take_decorator(made)):
             self.compiled.add(made.name)
             return [own, _assign(made.name, _compile(ast.Name(own.name, ast.Load())), step)]
-        if isinstance(made, ast.Assign) and _is_compiled(made.value):
-            self.compiled |= {each.id for each in made.targets if isinstance(each, ast.Name)}
+        for node in walk_scope([made]):
+            if isinstance(node, ast.Assign) and _is_compiled(node.value):
+                self.compiled |= {each.id for each in node.targets if isinstance(each, ast.Name)}
         call = made.value if isinstance(made, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             owner = call.func.value

@@ -19,7 +19,7 @@ from anonymizer.source.script.allowed import refuse_private
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
-from anonymizer.source.script.steps import Frames, list_steps, strip
+from anonymizer.source.script.steps import DictWriter, Frames, drop_idle_parser, list_steps, strip
 from anonymizer.source.symbols.names import PublicNames
 
 
@@ -35,12 +35,14 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
         SourceError: the call is not made by a statement that can be found, or the script has
             something without a public form.
     """
-    steps, last, is_direct = list_steps(ast.parse(text), frames)
+    steps, last, is_direct = list_steps(DictWriter().visit(ast.parse(text)), frames)
     imports = ImportedNames([*steps, last])
     steps = [each for step in steps for each in strip(imports.rewrite(step))]
+    last = imports.visit(last)
     compilation = Compilation()
-    steps = [each for step in steps for each in compilation.rewrite(step)]
-    *made, last = compilation.rewrite(imports.visit(last))
+    parsed = drop_idle_parser(steps, last)
+    steps = [each for step in parsed for each in compilation.rewrite(step)]
+    *made, last = compilation.rewrite(last)
     line = frames[-1][1] if is_direct else last.lineno
     call, arguments = take_call(last, line, compilation.compiled if is_direct else None)
     module = ast.Module([*steps, *made, call], [])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Sequence
 
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.symbols.symbol_table import SourceError
@@ -11,13 +12,15 @@ from anonymizer.source.symbols.symbol_table import SourceError
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.
 Frames = Sequence[tuple[str, int]]
 _GUARD = "__name__ == '__main__'"
+_PARSER = "argparse"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.stmt, bool]:
     """The statements of a script up to its failing call, in the order in which they run.
 
-    A function without parameters, such as `main`, is written where it is called.
+    A function that leads to the call, such as `main`, is written where a statement calls it: its
+    parameters become names of what they are given.
 
     Returns:
         The statements before the call, the one that makes it, and whether it is made there and not
@@ -33,18 +36,35 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
     steps = [each for node in tree.body for each in _without_guard(node)]
     (name, line), *inner = frames
     if name != "<module>":
-        steps = [*_leave_out(steps, functions.get(name)), *_body(functions, name)]
+        function = functions.get(name)
+        if function is None or ast.unparse(function.args):
+            raise SourceError("the call is made in a function with parameters")
+        steps = [*(each for each in steps if each is not function), *_body(function, line)]
     while True:
         at = _find_step(steps, line)
-        called = _called_alone(steps[at])
-        if not inner or inner[0][0] != called or called not in functions:
+        call = _called(steps[at])
+        function = functions.get(ast.unparse(call.func)) if call is not None else None
+        if call is None or function is None or not inner or inner[0][0] != function.name:
             return steps[:at], steps[at], not inner
-        steps = [*_leave_out(steps[:at], functions[called]), *_body(functions, called)]
+        try:
+            body = [*_bind(function, call), *_body(function, inner[0][1])]
+        except SourceError:
+            if not call.args and not call.keywords:
+                raise
+            return steps[:at], steps[at], False  # the whole call is kept
+        steps = [*_leave_out(steps[:at], function), *body]
         line = inner.pop(0)[1]
 
 
-def _leave_out(steps: Sequence[ast.stmt], function: ast.stmt | None) -> list[ast.stmt]:
-    return [each for each in steps if each is not function]
+def _leave_out(steps: Sequence[ast.stmt], function: ast.FunctionDef) -> list[ast.stmt]:
+    """The statements without a function that none of them calls."""
+    kept = [each for each in steps if each is not function]
+    is_used = any(
+        isinstance(node, ast.Name) and node.id == function.name
+        for each in kept
+        for node in ast.walk(each)
+    )
+    return list(steps) if is_used else kept
 
 
 def _without_guard(node: ast.stmt) -> list[ast.stmt]:
@@ -52,20 +72,62 @@ def _without_guard(node: ast.stmt) -> list[ast.stmt]:
     return node.body if is_guard else [node]  # type: ignore[attr-defined]
 
 
-def _body(functions: Mapping[str, ast.FunctionDef], name: str) -> list[ast.stmt]:
-    """The statements of a function, which run where it is called."""
-    function = functions.get(name)
-    if function is None or ast.unparse(function.args):
-        raise SourceError("the call is made in a function with parameters")
+def _bind(function: ast.FunctionDef, call: ast.Call) -> list[ast.stmt]:
+    """An assignment for each parameter of a function that a call of it names otherwise."""
+    arguments = function.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    is_plain = not any(isinstance(each, ast.Starred) for each in call.args)
+    if arguments.vararg or arguments.kwarg or not is_plain or len(call.args) > len(names):
+        raise SourceError("the call is made in a function of any number of arguments")
+    given: dict[str | None, ast.expr] = {}
+    if arguments.defaults:
+        given.update(zip(names[-len(arguments.defaults) :], arguments.defaults))
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults)
+    given.update({each.arg: value for each, value in named if value is not None})
+    given.update(zip(names, call.args))
+    given.update({each.arg: each.value for each in call.keywords})
+    wanted = [*names, *(each.arg for each in arguments.kwonlyargs)]
+    if set(given) != set(wanted):
+        raise SourceError("the call is made in a function whose arguments are not known")
+    return [
+        ast.fix_missing_locations(
+            ast.copy_location(
+                ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(given[name])), call
+            )
+        )
+        for name in wanted
+        if ast.unparse(given[name]) != name
+    ]
+
+
+def _body(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
+    """The statements of a function that run where it is called, up to a line of it and beyond."""
     if function.decorator_list:
         raise SourceError("the call is made in a function with a decorator")
     body = function.body
     if any(isinstance(node, (ast.Yield, ast.Await)) for node in walk_scope(body)):
         raise SourceError("the call is made in a generator")
-    kept = [node for node in body if not isinstance(node, ast.Return)]
+    # the function itself stays where something else calls it
+    kept = [copy.deepcopy(each) for node in body for each in _without_end(node, line)]
     if any(isinstance(node, ast.Return) for node in walk_scope(kept)):
         raise SourceError("the call is made in a function with several ends")
     return kept
+
+
+def _without_end(node: ast.stmt, line: int) -> list[ast.stmt]:
+    """A statement; of an `if` before the line that ends the function the branch that went on, and
+    of a `return` in the line what it returns.
+    """
+    if isinstance(node, ast.Return):
+        if node.value is None or not node.lineno <= line <= (node.end_lineno or line):
+            return []
+        return [ast.copy_location(ast.Expr(node.value), node)]
+    if not isinstance(node, ast.If) or (node.end_lineno or line) >= line:
+        return [node]
+    for ending, other in ((node.body, node.orelse), (node.orelse, node.body)):
+        if ending and isinstance(ending[-1], ast.Return):
+            return [each for part in other for each in _without_end(part, line)]
+    return [node]
 
 
 def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
@@ -79,12 +141,45 @@ def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
     raise SourceError("the call is made by no statement of the script itself")
 
 
-def _called_alone(step: ast.stmt) -> str:
-    """The function whose call without arguments is all of a statement."""
-    call = step.value if isinstance(step, ast.Expr) else None
-    if isinstance(call, ast.Call) and not call.args and not call.keywords:
-        return ast.unparse(call.func)
-    return ""
+def _called(step: ast.stmt) -> ast.Call | None:
+    """The call that is all of a statement, or whose value it assigns."""
+    value = step.value if isinstance(step, (ast.Expr, ast.Assign)) else None
+    return value if isinstance(value, ast.Call) else None
+
+
+def drop_idle_parser(steps: Sequence[ast.stmt], last: ast.stmt) -> list[ast.stmt]:
+    """The steps without those that parse the command line, where nothing else reads what they make.
+
+    Args:
+        last: the statement after them.
+    """
+    made, parsing = {_PARSER}, []
+    for step in steps:
+        used = {node.id for node in ast.walk(step) if isinstance(node, ast.Name)}
+        if used & made and isinstance(step, (ast.Assign, ast.Expr)):
+            parsing.append(step)
+            stored = (node for node in ast.walk(step) if isinstance(node, ast.Name))
+            made |= {node.id for node in stored if isinstance(node.ctx, ast.Store)}
+    kept = [step for step in steps if step not in parsing]
+    is_read = any(
+        isinstance(node, ast.Name) and node.id in made
+        for step in (*kept, last)
+        for node in ast.walk(step)
+    )
+    return list(steps) if is_read else kept
+
+
+class DictWriter(ast.NodeTransformer):
+    """`dict(size=2)` as `{"size": 2}`: what were words are texts, which have public ones."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        names = [each.arg for each in node.keywords if each.arg is not None]
+        if ast.unparse(node.func) != "dict" or node.args or len(names) != len(node.keywords):
+            return node
+        keys: list[ast.expr | None] = [ast.Constant(name) for name in names]
+        written = ast.Dict(keys, [each.value for each in node.keywords])
+        return ast.fix_missing_locations(ast.copy_location(written, node))
 
 
 def strip(step: ast.stmt | None) -> list[ast.stmt]:

@@ -139,3 +139,15 @@ def fn(x):
         "torch.compiler.nested_compile_region",
         "global",
     )
+
+
+def test_of_a_script_the_operators_of_all_its_functions_are_told() -> None:
+    text = """
+def program(compile):
+    def fn(value1):
+        return torch.bucketize(0.1, value1)
+    value1 = torch.tensor([0.1])
+    out = compile(fn)(value1)
+    return (out, (value1,))
+"""
+    assert list_operators(text) == ("torch.bucketize",)

@@ -136,15 +136,82 @@ def test_a_main_function_is_written_where_it_is_called() -> None:
     )
 
 
-def test_the_call_of_a_function_with_parameters_is_compared_as_a_whole() -> None:
+def test_a_function_with_parameters_is_written_where_it_is_called() -> None:
     text = """
         import torch
 
         def double(x):
             return x * 2
 
-        def step(call, batch):
-            return call(batch)  # step's own
+        def step(call, batch, rate=3.0, *, kept=None, quiet):
+            if quiet and kept:
+                return None
+            if not quiet:
+                print(rate)
+            else:
+                return rate
+            return call(batch) + rate  # step's own
+
+        calm = False
+        found = step(torch.compile(double), batch=torch.ones(2), quiet=calm)  # step
+        """
+    assert definitions(text, marker="# step's own", inside=["step"]) == textwrap.dedent("""\
+        def fn(arg1):
+            return arg1 * 2
+        value1 = False
+        compiled = compile(fn)
+        value2 = torch.ones(2)
+        value3 = 3.0
+        value4 = None
+        value5 = value1
+        out = compiled(value2)""")
+
+
+@pytest.mark.parametrize(("read", "kept"), [("2.0", False), ("given.rate", True)])
+def test_a_command_line_that_nothing_reads_is_not_parsed(read: str, kept: bool) -> None:
+    text = f"""
+        import argparse
+        import torch
+
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("start")
+            given = parser.parse_args()
+            if given.start:
+                return
+            torch.compile(torch.relu)(torch.ones(2) * {read})  # fails
+
+        main()  # main
+        """
+    if kept:
+        with pytest.raises(SourceError):
+            definitions(text, inside=["main"])
+    else:
+        assert "parse" not in definitions(text, inside=["main"])
+
+
+def test_the_words_of_a_dictionary_are_texts() -> None:
+    text = """
+        import torch
+
+        plan = dict(harbour=2.0, *[], tide=3.0)
+        torch.compile(torch.relu)(torch.ones(2) * plan["tide"])  # fails
+        """
+    with pytest.raises(SourceError):
+        definitions(text)
+    written = definitions(text.replace("*[], ", ""))
+    assert "harbour" not in written and "dict(" not in written and "tide" not in written
+
+
+def test_the_call_of_a_function_of_any_number_of_arguments_is_compared_as_a_whole() -> None:
+    text = """
+        import torch
+
+        def double(x):
+            return x * 2
+
+        def step(call, *batch):
+            return call(*batch)  # step's own
 
         found = step(torch.compile(double), torch.ones(2))  # step
         """
@@ -233,7 +300,7 @@ CALL = "torch.compile(torch.relu)(torch.ones(2))  # fails"
         "match torch.ones(2).shape:\n    case (2, velkor_rest):\n        pass",
         "def g():\n    global velkor_state\n    return 3",
         "def g(**kw):\n    return 3\ng(velkor_budget=3)",
-        "x = dict(velkor_account=1)",
+        "x = dict([], velkor_account=1)",
         "x = torch.ones(3, velkor_kw=3)",
         "def g(y):\n    return velkor_revenue(y)",
         "x = torch.ops.velkor.revenue",
