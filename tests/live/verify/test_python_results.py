@@ -59,19 +59,19 @@ def test_what_is_no_tensor_is_compared_wherever_it_stands(
 ) -> None:
     candidate = _candidate(returned, differs)
     shows = make_matcher(Signature(Kind.WRONG_METADATA, property=differs))
-    answer = pool.submit(candidate.text()).result()
+    answer = pool.submit(candidate.render()).result()
     assert shows(answer), answer
 
 
 @pytest.mark.parametrize("differs", [Property.PYTHON_VALUE, Property.TYPE, Property.STRUCTURE])
 def test_what_is_right_passes(pool: WorkerPool, differs: Property) -> None:
     right = _candidate("x.t(), (x, x.stride()), [x.shape, x.dim()]", differs)
-    assert pool.submit(right.text()).result().outcome == CandidateOutcome.PASSES
+    assert pool.submit(right.render()).result().outcome == CandidateOutcome.PASSES
 
 
 def test_sizes_in_a_tuple_have_a_plain_form(pool: WorkerPool) -> None:
     candidate = _candidate("x, torch.Tensor(x.size()).shape", Property.PYTHON_VALUE)
     shows = make_matcher(Signature(Kind.WRONG_METADATA, property=Property.PYTHON_VALUE))
-    plain = PlainSearch(pool, shows).find(candidate.parts(), candidate.draws)
+    plain = PlainSearch(pool, shows).find(candidate.build_parts(), candidate.draws)
     assert plain is not None and "assert actual == expected" in plain.text
     assert "torch.ones(1, 1)" in plain.text
