@@ -34,7 +34,8 @@ from reporter.verify.ablation import find_lower_layer, run_ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.numbers import list_needed_numbers
 
-#: Seconds for the search of the culprit on the reduced repro.
+#: Seconds for the search of the culprit on the reduced repro, and for the workaround on the
+#: recorded call.
 CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
 #: most so many.
@@ -220,7 +221,7 @@ class Measurement:
         if workaround is None or self.diagnosis is None:
             return found
         self.run.say("culprit: the workaround on the recorded call")
-        limit = self.run.limit_to_budget(self.run.work.timeout)
+        limit = self.run.limit_to_budget(min(CULPRIT_BUDGET, self.run.work.timeout))
         return try_on_call(found, workaround, self.diagnosis, limit)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import TimeoutError
 from dataclasses import replace
 
 from msgspec.structs import replace as replace_section
 
 from collectors.protocol import Rung
+from reporter.core.kinds import RungOutcome
 from reporter.diagnose.details.experiment import Variation, make_call_experiment
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
@@ -22,19 +24,24 @@ _NUMBERS = itertools.count()
 def try_on_call(
     found: CulpritSection, workaround: Variation, diagnosis: Diagnosis, timeout: float
 ) -> CulpritSection:
-    """The section with what the recorded call shows under the workaround.
+    """The section with what the recorded call shows under the workaround; as it was where that does
+    not answer in time.
 
     Args:
         workaround: how it is compiled, with caches of its own.
         timeout: seconds for one call with its compilation.
     """
     experiment = make_call_experiment(diagnosis, timeout, timed=_TIMED)
-    wait = compute_longest_wait(timeout)
-    trial = experiment(replace(workaround, backend=None)).result(timeout=2 * wait)
-    on_call = None if trial.bug is None else not trial.bug
-    if not on_call or not trial.call_seconds:
-        return replace_section(found, on_call=on_call)
-    eager = _time_eager(diagnosis, timeout)
+    wait = 2 * compute_longest_wait(timeout)  # one for the run, one for its comparison
+    try:
+        trial = experiment(replace(workaround, backend=None)).result(timeout=wait)
+        eager = _time_eager(diagnosis, timeout) if trial.call_seconds else None
+    except TimeoutError:
+        return found
+    if trial.bug is None or trial.outcome == RungOutcome.TIMEOUT:  # slow is not stuck
+        return found
+    if trial.bug or not trial.call_seconds:
+        return replace_section(found, on_call=not trial.bug)
     relative = trial.call_seconds / eager if eager else None
     return replace_section(found, on_call=True, relative_time=relative)
 
