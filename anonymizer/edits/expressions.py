@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,6 +77,28 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
             if not isinstance(piece, ast.Starred):
                 put_at(found, piece)
                 yield made
+
+
+def unpack_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give each of the variables that take apart what a call returns one argument of that call."""
+
+    def locate(each: SourceProgram) -> list[tuple[ast.Assign, int, ast.expr]]:
+        return [
+            (node, len(target.elts), argument)
+            for node in ast.walk(each.definitions)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+            for target in node.targets[:1]
+            if isinstance(target, (ast.Tuple, ast.List))
+            and not any(isinstance(part, ast.Starred) for part in target.elts)
+            for argument in node.value.args
+            if isinstance(argument, ast.Name)
+        ]
+
+    def change(location: tuple[ast.Assign, int, ast.expr]) -> None:
+        node, count, argument = location
+        node.value = ast.Tuple([copy.deepcopy(argument) for _ in range(count)], ast.Load())
+
+    yield from change_each(program, locate, change)
 
 
 def replace_own_calls(program: SourceProgram) -> Iterator[SourceProgram]:

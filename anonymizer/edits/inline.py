@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.graph.identifiers import NameSubstitution
+from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import (
     IdentifierRenaming,
     change_each,
+    copy_with_place,
     find_expressions,
     list_bodies,
     put_at,
@@ -73,17 +74,21 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write the value of a variable where the variable is read."""
 
     def locate(each: SourceProgram) -> list[Any]:
-        return [
-            (body, node)
+        functions = (
+            function
             for function in ast.walk(each.definitions)
             if isinstance(function, ast.FunctionDef) and function.name != "__init__"
-            for body in list_bodies(function)
+        )
+        return [
+            (body, node)
+            for scope in (*functions, *([each.definitions] if each.is_script else ()))
+            for body in list_bodies(scope)
             for node in body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         ]
 
-    def change(location: Any) -> Any:
-        body, node = location
+    for index in range(len(locate(program))):
+        made, (body, node) = copy_with_place(program, locate, index)
         name, after = node.targets[0].id, body[body.index(node) + 1 :]
         uses = [
             part
@@ -93,10 +98,100 @@ def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
         ]
         plain = isinstance(node.value, ast.Name)
         if any(isinstance(each.ctx, ast.Store) for each in uses) or len(uses) > 1 and not plain:
-            return False
+            continue
         swap = NameSubstitution({name: node.value})
         body[body.index(node) :] = [swap.visit(each) for each in after] or [ast.Pass()]
-        return True
+        if made.is_script:
+            result = ast.parse(made.callable_expression, mode="eval")
+            if name in find_names(result) and not plain:
+                continue
+            made = dataclasses.replace(made, callable_expression=ast.unparse(swap.visit(result)))
+        yield made
+
+
+def split_assignments(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write an assignment for each variable that gets a part of a tuple that is written there."""
+
+    def locate(each: SourceProgram) -> list[tuple[list[ast.stmt], ast.Assign]]:
+        return [
+            (body, node)
+            for body in list_bodies(each.definitions)
+            for node in body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+            and len(node.targets[0].elts) == len(node.value.elts)
+            and all(isinstance(part, ast.Name) for part in node.targets[0].elts)
+        ]
+
+    def change(location: tuple[list[ast.stmt], ast.Assign]) -> None:
+        body, node = location
+        target, value = node.targets[0], node.value
+        assert isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        at = body.index(node)
+        body[at : at + 1] = [
+            ast.Assign([name], part, lineno=1) for name, part in zip(target.elts, value.elts)
+        ]
+
+    yield from change_each(program, locate, change)
+
+
+def iterate_values(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Go through the values of a dictionary in the place of its keys, where the program looks each
+    key up.
+    """
+
+    def locate(each: SourceProgram) -> list[tuple[SourceProgram, ast.For, str, ast.Dict]]:
+        written = {
+            node.targets[0].id: node.value
+            for node in ast.walk(each.definitions)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Dict)
+        }
+        return [
+            (each, node, node.iter.id, written[node.iter.id])
+            for node in ast.walk(each.definitions)
+            if isinstance(node, ast.For)
+            and isinstance(node.iter, ast.Name)
+            and node.iter.id in written
+        ]
+
+    def change(location: tuple[SourceProgram, ast.For, str, ast.Dict]) -> None:
+        whole, loop, name, values = location
+        for place in find_expressions(whole, ast.Subscript):
+            if ast.unparse(place[3].value) == name and isinstance(place[3].slice, ast.Name):
+                put_at(place, place[3].slice)
+        loop.iter = ast.Tuple(copy.deepcopy(values.values), ast.Load())
+
+    yield from change_each(program, locate, change)
+
+
+def unroll(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write the body of a loop over few values once for each."""
+
+    def locate(each: SourceProgram) -> list[tuple[list[ast.stmt], ast.For]]:
+        return [
+            (body, node)
+            for body in list_bodies(each.definitions)
+            for node in body
+            if isinstance(node, ast.For)
+            and isinstance(node.target, ast.Name)
+            and isinstance(node.iter, (ast.Tuple, ast.List))
+            and len(node.iter.elts) <= _FEW
+            and not node.orelse
+            and not any(isinstance(part, (ast.Break, ast.Continue)) for part in ast.walk(node))
+        ]
+
+    def change(location: tuple[list[ast.stmt], ast.For]) -> None:
+        body, loop = location
+        assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, (ast.Tuple, ast.List))
+        at = body.index(loop)
+        body[at : at + 1] = [
+            NameSubstitution({loop.target.id: value}).visit(copy.deepcopy(statement))
+            for value in loop.iter.elts
+            for statement in loop.body
+        ]
 
     yield from change_each(program, locate, change)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from anonymizer.edits.statements import remove
-from anonymizer.source.locations import change_each, find_expressions, put_at
+from anonymizer.graph.identifiers import find_names
+from anonymizer.graph.repro import COMPILE
+from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
@@ -40,6 +43,104 @@ def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
         del node.args.args[index + offset]
         del last.value.elts[index : index + 1]  # type: ignore[attr-defined]
         yield made
+
+
+def drop_unread_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Drop a parameter that a function of the program does not read, together with what each call
+    gives for it; where the failing call is one of them, that is no argument of it any more.
+    """
+
+    def locate(each: SourceProgram) -> list[tuple[SourceProgram, ast.FunctionDef, int]]:
+        return [
+            (each, function, at)
+            for function in ast.walk(each.definitions)
+            if isinstance(function, ast.FunctionDef) and function.name != "repro"
+            for at in reversed(range(len(function.args.args)))
+            if _is_unread(function, at)
+        ]
+
+    for index in range(len(locate(program))):
+        made, (_, function, at) = copy_with_place(program, locate, index)
+        given = _drop_given(made.definitions, function.name, at)
+        if given is None:
+            continue
+        del function.args.args[at]
+        if made.is_script:
+            made = _without_results(made, given)
+        yield made
+
+
+def _is_unread(function: ast.FunctionDef, at: int) -> bool:
+    """Whether a function has nothing but plain parameters and does not mention one of them."""
+    arguments = function.args
+    others = (*arguments.posonlyargs, *arguments.kwonlyargs, *arguments.defaults)
+    if others or arguments.vararg or arguments.kwarg or function.decorator_list:
+        return False
+    name = arguments.args[at].arg
+    return name != "self" and name not in find_names(*function.body)
+
+
+def _drop_given(definitions: ast.Module, name: str, at: int) -> set[str] | None:
+    """Takes the argument at a position out of each call of a function.
+
+    Returns:
+        The names that were given there; None where the function is used in another way, or a call
+        of it says in another way what it gives.
+    """
+    uses = {id(node) for node in ast.walk(definitions) if _is_name(node, name)}
+    callees = {name}
+    calls: list[ast.Call] = []
+    for node in ast.walk(definitions):
+        if isinstance(node, ast.Assign) and _compiles(node.value, name):
+            target = node.targets[0]
+            if len(node.targets) > 1 or not isinstance(target, ast.Name):
+                return None
+            callees.add(target.id)
+    for node in ast.walk(definitions):
+        if isinstance(node, ast.Call) and _is_called(node.func, name, callees):
+            calls.append(node)
+        if isinstance(node, ast.Call) and (_compiles(node, name) or _is_name(node.func, name)):
+            uses -= {id(part) for part in (node.func, *node.args)}
+    if uses or not calls:
+        return None
+    given: set[str] = set()
+    for call in calls:
+        if len(call.args) <= at or any(isinstance(each, ast.Starred) for each in call.args):
+            return None
+        given |= find_names(call.args.pop(at))
+    return given
+
+
+def _is_called(callee: ast.expr, name: str, callees: Collection[str]) -> bool:
+    return _compiles(callee, name) or isinstance(callee, ast.Name) and callee.id in callees
+
+
+def _compiles(node: ast.expr, name: str) -> bool:
+    """Whether an expression is `compile(f)` of the function."""
+    return (
+        isinstance(node, ast.Call)
+        and _is_name(node.func, COMPILE)
+        and len(node.args) == 1
+        and _is_name(node.args[0], name)
+    )
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _without_results(program: SourceProgram, given: Collection[str]) -> SourceProgram:
+    """A script that does not compare values of which only their assignments are left."""
+    read = find_names(program.definitions, context=ast.Load)
+    result = ast.parse(program.callable_expression, mode="eval").body
+    arguments = result.elts[1] if isinstance(result, ast.Tuple) else None
+    if isinstance(arguments, ast.Tuple):
+        arguments.elts = [
+            each
+            for each in arguments.elts
+            if not isinstance(each, ast.Name) or each.id not in given or each.id in read
+        ]
+    return dataclasses.replace(program, callable_expression=ast.unparse(result))
 
 
 def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:

@@ -1,0 +1,115 @@
+"""Edits that make a rewritten script shorter."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from anonymizer.edits.expressions import unpack_arguments
+from anonymizer.edits.inline import iterate_values, propagate, split_assignments, unroll
+from anonymizer.edits.passes import Edit
+from anonymizer.edits.signatures import drop_unread_parameters
+from anonymizer.source.program import SourceProgram
+
+
+def script(text: str, result: str = "(out, (value1, value2))") -> SourceProgram:
+    returned = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
+    return SourceProgram(ast.parse(textwrap.dedent(text)), result, returned, is_script=True)
+
+
+def apply(edit: Edit, program: SourceProgram) -> list[tuple[str, str]]:
+    return [(made.write_definitions(), made.callable_expression) for made in edit(program)]
+
+
+def test_a_parameter_that_is_not_read_goes_with_what_the_calls_give_for_it() -> None:
+    program = script("""
+        def fn(x, y):
+            return x + 1
+        compiled = compile(fn)
+        compiled(value1, value1)
+        value2 = 2
+        out = compiled(value1, value2)
+        """)
+    ((text, result),) = apply(drop_unread_parameters, program)
+    assert "def fn(x):" in text and "compiled(value1)\n" in text
+    assert text.endswith("out = compiled(value1)") and result == "(out, (value1,))"
+
+
+def test_what_is_still_read_stays_an_argument_of_the_failing_call() -> None:
+    program = script("""
+        def fn(x, y):
+            return x + 1
+        out = compile(fn)(value1 + value2, value2)
+        """)
+    ((text, result),) = apply(drop_unread_parameters, program)
+    assert text.endswith("compile(fn)(value1 + value2)") and result == "(out, (value1, value2))"
+
+
+def test_a_function_that_is_handed_on_keeps_its_parameters() -> None:
+    assert not apply(
+        drop_unread_parameters,
+        script("""
+        def fn(x, y):
+            return x + 1
+        kept = [fn]
+        out = compile(fn)(value1, value2)
+        """),
+    )
+
+
+def test_a_call_that_names_its_arguments_keeps_them() -> None:
+    assert not apply(
+        drop_unread_parameters,
+        script("""
+        def fn(x, y):
+            return x + 1
+        out = compile(fn)(value1, y=value2)
+        """),
+    )
+
+
+def test_variables_of_an_unpacked_call_are_its_argument() -> None:
+    program = script("value1, value2 = helper1(value3, 2)")
+    assert [text for text, _ in apply(unpack_arguments, program)] == [
+        "value1, value2 = (value3, value3)"
+    ]
+
+
+def test_an_assignment_of_a_tuple_is_one_for_each_variable() -> None:
+    ((text, _),) = apply(split_assignments, script("value1, value2 = (value3, 2)"))
+    assert text == "value1 = value3\nvalue2 = 2"
+
+
+def test_a_loop_goes_through_values_that_are_looked_up_by_key() -> None:
+    program = script("""
+        value1 = {'sum': torch.add, 'text1': torch.sub}
+        def helper1(arg1):
+            return value1[arg1]
+        for arg1 in value1:
+            out = helper1(arg1)
+        """)
+    ((text, _),) = apply(iterate_values, program)
+    assert "return arg1" in text and "for arg1 in (torch.add, torch.sub):" in text
+
+
+def test_a_loop_over_few_values_is_written_out() -> None:
+    program = script("for arg1 in (torch.add, torch.sub):\n    out = compile(arg1)(value1)")
+    ((text, _),) = apply(unroll, program)
+    assert text == "out = compile(torch.add)(value1)\nout = compile(torch.sub)(value1)"
+
+
+def test_a_loop_that_is_left_early_is_not_written_out() -> None:
+    assert not apply(unroll, script("for arg1 in (1, 2):\n    break"))
+
+
+def test_values_of_the_scripts_own_variables_are_written_where_they_are_read() -> None:
+    program = script("value1 = value3\nout = compile(fn)(value1, value2)")
+    assert apply(propagate, program)[0] == (
+        "out = compile(fn)(value3, value2)",
+        "(out, (value3, value2))",
+    )
+
+
+def test_what_is_compared_keeps_a_name() -> None:
+    program = script("value1 = torch.ones(2)\nout = compile(fn)(value1)", "(out, (value1,))")
+    assert not apply(propagate, program)
