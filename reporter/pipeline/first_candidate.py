@@ -4,7 +4,8 @@ warm worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.ir import Graph
@@ -155,19 +156,28 @@ class FirstCandidateSearch:
             return None
         if self._comes_early(check):
             self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
-        for captured, way in self.captured.material.captures:
-            for graph, make in initial_candidates.list_slices(
+        ways = [
+            each
+            for captured, way in self.captured.material.captures
+            for each in initial_candidates.list_slices(
                 captured, way, check, self.captured.verdict.layer
-            ):
-                found = self._find_piece(graph, make)
-                if found is not None:
-                    return found
+            )
+        ]
+        wholes = [make(graph) for graph, make in ways]
+        for at, (graph, make) in enumerate(ways):
+            found = self._find_piece(graph, make, wholes[:at] + wholes[at + 1 :])
+            if found is not None:
+                return found
         self.ask.set_overrides({})
         return None
 
-    def _find_piece(self, graph: Graph, make: Callable[[Graph], Candidate]) -> Candidate | None:
-        """A piece that shows the failure alone, by the fault that reaches the outputs."""
-        slices = Slices(self.ask, make)
+    def _find_piece(
+        self, graph: Graph, make: Callable[[Graph], Candidate], others: Sequence[Candidate]
+    ) -> Candidate | None:
+        """A piece that shows the failure alone, by the fault that reaches the outputs; `others` are
+        the program in other ways.
+        """
+        slices = Slices(self.ask, make, others)
         found = slices.find(graph, self.captured.verdict.failure)
         if found is None or not self.leave_to_eager(found, make(graph)):
             return found
@@ -218,10 +228,18 @@ class FirstCandidateSearch:
         check = self._write_check()
         if check.property == Property.SIDE_EFFECT:
             return  # a graph holds tensors alone
-        for graph, way in self.captured.material.captures:
-            yield from initial_candidates.build_graph_candidates(
+        ways = [
+            initial_candidates.build_graph_candidates(
                 graph, way, check, self.captured.verdict.layer
             )
+            for graph, way in self.captured.material.captures
+        ]
+        if check.kind != Kind.CRASH:
+            yield from itertools.chain(*ways)
+            return
+        # values seldom decide on a crash: each way once before any way with other values
+        for row in itertools.zip_longest(*ways):
+            yield from filter(None, row)
 
     def _rewrite_source(self) -> Iterator[Candidate]:
         content = source_candidates.rewrite_program(self.captured, say=self.unwritten.append)

@@ -64,17 +64,21 @@ class Slices:
     """The first piece of a graph that shows the failure alone, or None.
 
     `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of
-    a few operations.
+    a few operations. `others` is the program in other ways, such as with other sizes dynamic:
+    where there are any, it is first asked whether this way shows the failure at all.
     """
 
-    def __init__(self, ask: Questions, make: Callable[[Graph], Candidate]) -> None:
+    def __init__(
+        self, ask: Questions, make: Callable[[Graph], Candidate], others: Sequence[Candidate] = ()
+    ) -> None:
         self.ask = ask
         self.make = make
+        self.others = others
         self.patience = _PATIENCE
 
     def find(self, graph: Graph, failure: Mapping[str, Any] | None) -> Candidate | None:
         """Level by level, the smallest pieces first."""
-        if graph.statements < _LEAST:
+        if graph.statements < _LEAST or self.others and self._is_hopeless(graph):
             return None
         for number, level in enumerate(list_piece_levels(graph, find_named_operators(failure))):
             if number == BEFORE_CONES and self._is_hopeless(graph):
@@ -92,7 +96,7 @@ class Slices:
         whole = self.make(graph)
         if whole.check.kind != Kind.CRASH or graph.statements > _SMALL:
             return False
-        return not self.ask.holds(whole) and self.ask.has_passed(whole)
+        return not self.ask.holds(whole, self.others) and self.ask.has_passed(whole)
 
     def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
         """The first group of pieces that shows the failure; a group that cannot be judged is asked

@@ -137,3 +137,14 @@ def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
         asked[kind] = pool.asked
     whole = Candidate(graph, ReproCheck("crash")).render()
     assert asked["crash"][-1] == whole and len(asked["crash"]) < len(asked["wrong_result"])
+
+
+def test_a_program_that_may_crash_in_another_way_alone_is_asked_as_a_whole_first() -> None:
+    graph = deep(3, "torch.sinh", 1)
+    whole = Candidate(graph, ReproCheck("crash"))
+    other = Candidate(graph, ReproCheck("crash", arguments=(("dynamic", "True"),)))
+    pool = TextPool(lambda text: "passes")
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    slices = Slices(ask, lambda piece: Candidate(piece, ReproCheck("crash")), [other])
+    assert slices.find(graph, None) is None
+    assert pool.asked[0] == whole.render() and set(pool.asked) <= {whole.render(), other.render()}
