@@ -8,6 +8,7 @@ tokens never reach a child process; candidates, which need no credentials at all
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import stat
@@ -49,9 +50,17 @@ def choose_standard_input() -> int | None:
     except (AttributeError, OSError, ValueError):
         return subprocess.DEVNULL
     if stat.S_ISREG(kind):
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.lseek(descriptor, _find_position(descriptor), os.SEEK_SET)
         return None
     return None if stat.S_ISFIFO(kind) else subprocess.DEVNULL
+
+
+@functools.cache
+def _find_position(descriptor: int) -> int:
+    """Where the tool's own input stood before the first run: in a shell's loop over the lines of a
+    file, that is behind the line that the loop has read.
+    """
+    return os.lseek(descriptor, 0, os.SEEK_CUR)
 
 
 def kill_group(pid: int) -> None:
