@@ -54,19 +54,16 @@ def describe(comparison: Comparison | None) -> str:
 
 #: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
 _GRAVITY = (
-    *(Property.STRUCTURE, Property.TYPE, Property.SHAPE, Property.DTYPE),
-    *(Property.SIDE_EFFECT, Property.PYTHON_VALUE, Property.ALIAS, Property.STRIDE),
+    *(Property.STRUCTURE, Property.TYPE, Property.SHAPE, Property.DTYPE, Property.DEVICE),
+    *(Property.REQUIRES_GRAD, Property.SIDE_EFFECT, Property.PYTHON_VALUE),
+    *(Property.IS_LEAF, Property.ALIAS, Property.STRIDE),
 )
 
 
 def find_gravest_difference(comparison: Comparison) -> MetadataDifference:
     """The first of the gravest differences beside values; there must be one."""
 
-    def rank(item: MetadataDifference) -> int:
-        name = item["property"]
-        return _GRAVITY.index(name) if name in _GRAVITY else len(_GRAVITY)
-
-    return min(comparison["metadata"], key=rank)
+    return min(comparison["metadata"], key=lambda item: _GRAVITY.index(item["property"]))
 
 
 def find_worst_value(comparison: Comparison) -> ValueDifference | None:

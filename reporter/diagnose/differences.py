@@ -223,13 +223,14 @@ def _write_summary(kind: Kind, comparison: Comparison) -> str:
 def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Property | None]:
     """The kind of a difference, and for metadata the property.
 
-    Side effects, strides and shared memory stand behind values that nothing excuses.
+    Side effects, numbers and texts of Python, strides and shared memory stand behind values of
+    tensors that nothing excuses.
     """
     comparison = compiled.comparison
     assert comparison is not None
     wrong = list_significant_differences(comparison)
     metadata = comparison["metadata"]
-    behind = (Property.STRIDE, Property.ALIAS)
+    behind = (Property.PYTHON_VALUE, Property.STRIDE, Property.ALIAS)
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
         beside = drop_metadata(drop_state(comparison))
         values = replace(compiled, comparison=beside, detail=describe(beside))

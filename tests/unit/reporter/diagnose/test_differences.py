@@ -586,6 +586,24 @@ def test_of_several_properties_the_gravest_is_named() -> None:
     assert "shape [1, 4] in eager, [2] compiled" in found.summary
 
 
+def test_a_lost_gradient_is_graver_than_shared_memory() -> None:
+    alias = {**DTYPE, "property": "alias", "eager": "None", "compiled": "output 0"}
+    flag = {**DTYPE, "property": "requires_grad", "eager": "True", "compiled": "False"}
+    wrong = compared(metadata=(alias, flag))
+    found, _ = verdict(dict.fromkeys(INDUCTOR, wrong), comparison=wrong)
+    assert found.signature is not None and found.signature.property == "requires_grad"
+
+
+def test_wrong_tensors_are_graver_than_a_number_beside_them() -> None:
+    number = {**DTYPE, "property": "python value", "eager": "3", "compiled": "4"}
+    both = compared(value(), metadata=(number,))
+    found, _ = verdict(dict.fromkeys(EVERYWHERE, both), comparison=both)
+    assert (found.kind, found.layer) == ("wrong_result", "dynamo")
+    excused = {**dict.fromkeys(("compiled", "inductor"), both), PERTURBED: WRONG}
+    found, _ = verdict(excused, comparison=both)
+    assert found.kind == "wrong_metadata"
+
+
 def test_one_wrong_value_beside_wrong_gradients_is_a_wrong_result() -> None:
     gradient = value("gradient 0", property="gradient")
     both, alone = compared(value(), gradient), compared(value(same=True), gradient)
