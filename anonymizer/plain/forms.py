@@ -9,10 +9,19 @@ from anonymizer.graph.repro import CACHED, ReproCheck
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from collectors.captured import Property
 
-#: What is compared of outputs that are no tensors, by property.
-OF_PYTHON = {
-    Property.TYPE: "type(out) for out in {}",
-    Property.PYTHON_VALUE: "out for out in {} if not isinstance(out, torch.Tensor)",
+#: What is compared of each output of a tuple, by property; of shared memory, how many there are.
+OF_EACH = {
+    Property.TYPE: "[type(out) for out in {}]",
+    Property.PYTHON_VALUE: "[out for out in {} if not isinstance(out, torch.Tensor)]",
+    Property.STRIDE: "[out.stride() for out in {}]",
+    Property.ALIAS: "len({{out.untyped_storage().data_ptr() for out in {}}})",
+    **{
+        name: f"[out.{name} for out in {{}}]"
+        for name in (
+            *(Property.DTYPE, Property.SHAPE, Property.DEVICE),
+            *(Property.REQUIRES_GRAD, Property.IS_LEAF),
+        )
+    },
 }
 
 
@@ -92,7 +101,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.kind not in WRONG_VALUES:
         if check.kind == Kind.WRONG_METADATA:
             yield from (PlainForm.APART, PlainForm.ALONE)
-            if check.property in OF_PYTHON:
+            if check.property in OF_EACH:
                 yield PlainForm.EACH
         if check.backward != "none":
             yield PlainForm.SEVERAL

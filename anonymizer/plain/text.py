@@ -26,7 +26,7 @@ from anonymizer.graph.repro import (
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from anonymizer.plain.creation_calls import CREATION_FUNCTIONS
 from anonymizer.plain.effects import render_effect
-from anonymizer.plain.forms import OF_PYTHON, PlainForm
+from anonymizer.plain.forms import OF_EACH, PlainForm
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
 from collectors.captured import Property
@@ -366,10 +366,10 @@ class _Writer:
 
     def _metadata(self, eager: str, actual: str) -> list[str]:
         name = self.check.property or Property.DTYPE
-        if name in _COMPARED and PlainForm.ALONE not in self.form:
-            return [self._close(actual, eager, _COMPARED[name])]
         if PlainForm.EACH in self.form:
             return self._each(name, eager, actual)
+        if name in _COMPARED and PlainForm.ALONE not in self.form:
+            return [self._close(actual, eager, _COMPARED[name])]
         match name:
             case Property.STRUCTURE:
                 return [f"assert len({actual}) == len({eager})"]
@@ -412,10 +412,9 @@ class _Writer:
         return [*lines, "assert actual == expected, (actual, expected)"]
 
     def _each(self, name: Property, eager: str, actual: str) -> list[str]:
-        """The values that are no tensors in a tuple, or their types."""
-        kept = OF_PYTHON[name]
-        lines = [f"{side} = [{kept}]" for side in ("expected", "actual")]
-        lines = [line.format(call) for line, call in zip(lines, (eager, actual))]
+        """The property of every output of a tuple."""
+        sides = {"expected": eager, "actual": actual}
+        lines = [f"{side} = {OF_EACH[name].format(call)}" for side, call in sides.items()]
         return [*lines, "assert actual == expected, (actual, expected)"]
 
 

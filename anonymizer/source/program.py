@@ -15,6 +15,10 @@ from anonymizer.source.symbols.imports import write_imports
 #: What the definitions call the function that reads Python's state.
 STATE = "state"
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
+_DISPLAYS = (
+    *(ast.Tuple, ast.List, ast.Set, ast.Dict),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Builtins that compute no tensor whatever they are given.
 _BUILTINS = frozenset(dir(builtins)) - {"abs", "divmod", "max", "min", "pow", "round", "sum"}
@@ -100,8 +104,10 @@ class SourceProgram:
         return True
 
     def is_nested(self) -> bool:
-        """Whether its outputs may lie in something else than a tuple or a list of tensors."""
-        return any(_may_nest(node) for node in ast.walk(self.definitions))
+        """Whether its outputs may be something else than tensors in a tuple or a list."""
+        nodes = list(ast.walk(self.definitions))
+        plain = {name for node in nodes for name in _list_plain_targets(node)}
+        return any(_may_nest(node) or _returns_plain(node, plain) for node in nodes)
 
     def write_imports(self) -> list[str]:
         """The lines of import statements that definitions and inputs need; "" between groups."""
@@ -148,6 +154,28 @@ def _may_nest(node: ast.AST) -> bool:
         return any(isinstance(part, (ast.Tuple, ast.List)) for part in node.elts)
     is_dictionary = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("dict")
     return is_dictionary or isinstance(node, (ast.Dict, ast.DictComp))
+
+
+def _list_plain_targets(node: ast.AST) -> list[str]:
+    """The names that a statement gives a container, a number or a text."""
+    if not isinstance(node, ast.Assign) or not _is_no_tensor(node.value):
+        return []
+    return [target.id for target in node.targets if isinstance(target, ast.Name)]
+
+
+def _returns_plain(node: ast.AST, plain: Collection[str]) -> bool:
+    """Whether a statement returns, beside others, what is no tensor; `plain` are names of such."""
+    value = node.value if isinstance(node, ast.Return) else None
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+    return any(
+        _is_no_tensor(part) or isinstance(part, ast.Name) and part.id in plain for part in parts
+    )
+
+
+def _is_no_tensor(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _BUILTINS
+    return isinstance(node, (*_DISPLAYS, ast.Constant, ast.JoinedStr))
 
 
 def is_simple(value: float) -> bool:

@@ -542,3 +542,24 @@ def test_inputs_that_statements_make_keep_their_imaginary_part() -> None:
     body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", given, False)
     lines = end(body, ReproCheck("wrong_result", compiler="eager"))
     assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
+
+
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [
+        ("requires_grad", "[out.requires_grad for out in {}]"),
+        ("dtype", "[out.dtype for out in {}]"),
+        ("stride", "[out.stride() for out in {}]"),
+        ("alias", "len({{out.untyped_storage().data_ptr() for out in {}}})"),
+        ("type", "[type(out) for out in {}]"),
+    ],
+)
+def test_a_property_is_compared_for_every_output_of_a_tuple(name: str, compared: str) -> None:
+    both = replace(ONE, definitions="def repro(x):\n    return (x + 1, x + 1)")
+    check = ReproCheck("wrong_metadata", property=name)
+    assert PlainForm.EACH in list(list_plain_forms(check, draws=False))
+    assert end(both, check, PlainForm.EACH)[-3:] == [
+        f"expected = {compared.format('fn(x)')}",
+        f"actual = {compared.format('torch.compile(fn)(x)')}",
+        "assert actual == expected, (actual, expected)",
+    ]

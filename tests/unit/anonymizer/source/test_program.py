@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from anonymizer.source.program import is_simple
+from anonymizer.source.program import SourceProgram, is_simple
 from anonymizer.source.symbols.imports import write_imports
-from tests.support.gathered import function_of
+from tests.support.gathered import function_of, ones
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,21 @@ def test_a_number_is_simple_if_it_is_small_or_has_two_digits() -> None:
 def test_what_torch_imports_itself_is_not_imported_again() -> None:
     tree = ast.parse("torch.func.grad(torch.utils.checkpoint.checkpoint)(torch.utils.data.Dataset)")
     assert write_imports(tree) == ["import torch", "import torch.utils.checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("made", "returned", "nested"),
+    [
+        ("y = []", "(x + 1, y)", True),
+        ("y = [each for each in x]", "(x + 1, y)", True),
+        ("y = len(x)", "(x + 1, y)", True),
+        ("y = x.sum()", "(x + 1, 3)", True),
+        ("y = x.sum()", "(x + 1, y)", False),
+        ("y = 2", "x + y", False),
+    ],
+)
+def test_outputs_that_are_no_tensors_are_looked_into(
+    made: str, returned: str, nested: bool
+) -> None:
+    tree = ast.parse(f"def repro(x):\n    {made}\n    return {returned}")
+    assert SourceProgram(tree, "repro", ones()).is_nested() == nested
