@@ -613,6 +613,8 @@ class Rung(CallVariation, total=False):
     recast: bool
     #: Colliding writes are made in the other order.
     reorder: bool
+    #: Sums, means and variances are made by one addition after another.
+    resum: bool
     #: Writes that the schemas of the program's own operators do not name are left out.
     undeclared: bool
     #: Functions under `functools.lru_cache` are called each time.
@@ -868,6 +870,8 @@ class EagerFacts(TypedDict, total=False):
     operators: int
     #: Whether anything was computed in half precision.
     coarse: bool
+    #: Whether floats were added up.
+    sums: bool
     #: Whether any tensor was on a CUDA device.
     cuda: bool
     #: Whether an output indexes something; what, was saved.

@@ -46,28 +46,38 @@ def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def drop_unread_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Drop a parameter that a function of the program does not read, together with what each call
+    """Drop a parameter that a function or a constructor does not read, together with what each call
     gives for it; where the failing call is one of them, that is no argument of it any more.
     """
 
-    def locate(each: SourceProgram) -> list[tuple[SourceProgram, ast.FunctionDef, int]]:
+    def locate(each: SourceProgram) -> list[tuple[ast.FunctionDef, str, int]]:
         return [
-            (each, function, at)
-            for function in ast.walk(each.definitions)
-            if isinstance(function, ast.FunctionDef) and function.name != "repro"
+            (function, name, at)
+            for function, name in _list_functions(each.definitions)
             for at in reversed(range(len(function.args.args)))
             if _is_unread(function, at)
         ]
 
     for index in range(len(locate(program))):
-        made, (_, function, at) = copy_with_place(program, locate, index)
-        given = _drop_given(made.definitions, function.name, at)
+        made, (function, name, at) = copy_with_place(program, locate, index)
+        given = _drop_given(made.definitions, name, at - (function.name == "__init__"))
         if given is None:
             continue
         del function.args.args[at]
         if made.is_script:
             made = _without_results(made, given)
         yield made
+
+
+def _list_functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The functions and constructors of a program, each with the name by which it is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name not in ("repro", "__init__"):
+            yield node, node.name
+        members = node.body if isinstance(node, ast.ClassDef) else []
+        for member in members:
+            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+                yield member, node.name  # type: ignore[attr-defined]
 
 
 def _is_unread(function: ast.FunctionDef, at: int) -> bool:

@@ -43,6 +43,8 @@ class PlainForm(enum.Flag):
     SEVERAL = enum.auto()
     #: The inputs are compared after the call.
     MUTATED = enum.auto()
+    #: Dtypes are not compared: those of wrong values may differ as well.
+    UNTYPED = enum.auto()
     #: Both sides are compared with float64.
     EXACT = enum.auto()
     #: One property is compared, and no values.
@@ -114,7 +116,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
         yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
         return
-    yield from (PlainForm.EQUAL_NAN, *_reseed(), PlainForm.APART)
+    yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_reseed(), PlainForm.APART)
     if check.compare_inputs:
         yield PlainForm.MUTATED
     yield from (PlainForm.APART | PlainForm.EQUAL_NAN, PlainForm.APART | PlainForm.RESEED)

@@ -219,6 +219,7 @@ class _Writer:
 
     def _close(self, actual: str, expected: str, more: str = "") -> str:
         more += ", equal_nan=True" if PlainForm.EQUAL_NAN in self.form else ""
+        more += ", check_dtype=False" if PlainForm.UNTYPED in self.form else ""
         return f"torch.testing.assert_close({actual}, {expected}{more})"
 
     def _values(self, compiled: str, eager: str, actual: str) -> list[str]:

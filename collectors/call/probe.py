@@ -41,6 +41,8 @@ _INDEXING = {
     "cummin": (1, None),
 }
 _CASTS = ("_to_copy", "copy_", "to")
+#: Operators that add up elements.
+SUMS = ("sum", "mean", "nansum", "var", "std", "var_mean", "std_mean")
 #: Operators that hand out memory which nothing has written to.
 EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
@@ -62,6 +64,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         self.random: List[str] = []
         self.operators: List[str] = []
         self.coarse = False
+        self.sums = False
         self.cuda = False
         self.indices: Dict[int, _Indexing] = {}
 
@@ -86,6 +89,8 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
+        if short in SUMS and any(tensor.is_floating_point() for tensor in results):
+            self.sums = True
         if any(tensor.is_cuda for tensor in (*inputs, *results)):
             self.cuda = True
         if short in _CASTS and inputs and results:
@@ -209,6 +214,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
+        "sums": watch.sums,
         "cuda": watch.cuda,
         "ties": _save(ties, path),
         "error": error,

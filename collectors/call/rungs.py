@@ -30,6 +30,7 @@ from . import (
     probe,
     restoring,
     side_effects,
+    summation,
     undefined_writes,
 )
 from .variations import kept_draws, precision
@@ -266,7 +267,7 @@ class _Stage:
 
 def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
-    changed, without functions' caches, at another time and place, or nothing special.
+    changed, sums in another order, without functions' caches, at another time and place, or nothing special.
     """
     if rung.get("fp64"):
         return precision.promote()
@@ -274,6 +275,8 @@ def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
         return probe.FillMemoryMode() if rung.get("fill") else probe.RecastMode()
     if rung.get("reorder"):
         return undefined_writes.ReorderWritesMode()
+    if rung.get("resum"):
+        return summation.SequentialSumsMode()
     if rung.get("undeclared"):
         return undefined_writes.DropUndeclaredWritesMode()
     if rung.get("uncached"):

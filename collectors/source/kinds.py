@@ -8,6 +8,7 @@ import dataclasses
 import enum
 import functools
 import importlib
+import os
 import sys
 import types
 from typing import Any, List, Optional, Tuple
@@ -19,6 +20,9 @@ from .ownership import find_public_reference, is_foreign, is_user_code
 
 #: Methods of torch.nn.Module that are the call of the module.
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
+
+#: Where torch's function transforms are defined.
+_TRANSFORMS = os.path.join("torch", "_functorch", "")
 
 
 def find_original(value: Any) -> Any:
@@ -126,12 +130,15 @@ def find_region_function(value: Any) -> Any:
 
 
 def unwrap(function: Any) -> Any:
-    """The user's function below decorators that are not the user's."""
+    """The user's function below decorators that are not the user's; a transform of `torch.func`,
+    such as `torch.func.vmap(f)`, computes something else than its function and stays.
+    """
     function = find_original(function)
     while (
         isinstance(function, types.FunctionType)
         and is_user_code(function) is False
         and hasattr(function, "__wrapped__")
+        and _TRANSFORMS not in function.__code__.co_filename
     ):
         function = function.__wrapped__
     return function

@@ -36,6 +36,7 @@ from reporter.diagnose.rungs import (
     PERTURBED_DOWN,
     RECAST,
     REORDERED,
+    RESUMMED,
     TORCH_COMPILE_RANDOM,
     UNCACHED,
     UNDECLARED,
@@ -399,13 +400,15 @@ def _excuse_restless_eager(runner: LadderRunner, compiled: MeasuredRung) -> Diag
 
 def _excuse_ill_condition(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Inputs moved in their last bit move eager's result as far: up and down in turn, then each
-    element at random, which alone breaks the symmetry of equal ones.
+    element at random, which alone breaks the symmetry of equal ones. Or sums in another order do,
+    of which torch promises none (https://pytorch.org/docs/stable/notes/numerical_accuracy.html).
     """
     comparison = compiled.comparison
     assert comparison is not None
     if differs(runner.ladder[Backend.AOT_EAGER]) or _is_eager_exact(comparison):
         return None
-    for name in (PERTURBED, PERTURBED_DOWN, *NUDGED):
+    sums = (RESUMMED,) if runner.ladder.facts.get("sums") else ()
+    for name in (PERTURBED, PERTURBED_DOWN, *NUDGED, *sums):
         if name == NUDGED[0]:
             runner.start_ahead(NUDGED)
         shift = _find_shift(runner.measure(name), comparison)
@@ -436,12 +439,17 @@ def _diagnose_sensitive_eager(
         return make_diagnosis(
             runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
         )
+    change = (
+        "Adding up the same numbers in another order"
+        if name == RESUMMED
+        else "A change of the inputs by one unit in the last place"
+    )
     return make_diagnosis(
         runner,
         Kind.ILL_CONDITIONED,
         Layer.NONE,
-        f"A change of the inputs by one unit in the last place moves eager's result {shift},"
-        f" as far as the compiled result is off ({describe(comparison)}).",
+        f"{change} moves eager's result {shift}, as far as the compiled result is off"
+        f" ({describe(comparison)}).",
         (EAGER, COMPILED, name),
         comparison=comparison,
     )
@@ -593,7 +601,7 @@ OF_VALUES = (
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _excuse_restless_eager),
     Excuse(
         Kind.ILL_CONDITIONED,
-        (PERTURBED, PERTURBED_DOWN, *NUDGED),
+        (PERTURBED, PERTURBED_DOWN, *NUDGED, RESUMMED),
         VALUES_AND_SIZES,
         _excuse_ill_condition,
     ),

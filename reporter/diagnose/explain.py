@@ -107,9 +107,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " than rounding can be. Compare with tolerances, as torch.testing.assert_close does."
     ),
     Kind.ILL_CONDITIONED: (
-        "The program magnifies rounding: moving the inputs by one unit in the last place moves"
-        " eager's own result as far as the compiled result is off. Which of the two is nearer to"
-        " the exact one is chance."
+        "The program magnifies rounding: moving the inputs by one unit in the last place, or adding"
+        " up in another order, of which torch promises none, moves eager's own result as far as the"
+        " compiled result is off. Which of the two is nearer to the exact one is chance."
     ),
     Kind.UNDEFINED_VALUE: (
         "The result depends on what C++ or torch leave undefined: a float cast to an integer type"

@@ -19,6 +19,7 @@ NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
+RESUMMED = "eager mode with sums one after another"
 UNDECLARED = "eager mode without undeclared writes"
 #: Functions under `functools.lru_cache` are called each time, as Dynamo traces them.
 UNCACHED = "eager mode without lru_cache"
@@ -71,6 +72,7 @@ RUNGS: Mapping[str, Rung] = {
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
+    RESUMMED: {"how": "eager", "resum": True},
     UNDECLARED: {"how": "eager", "undeclared": True},
     UNCACHED: {"how": "eager", "uncached": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},

@@ -19,7 +19,7 @@ from anonymizer.source.script.allowed import refuse_private
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
-from anonymizer.source.script.steps import DictWriter, Frames, drop_idle_parser, list_steps, strip
+from anonymizer.source.script.steps import DictWriter, Frames, drop_idle_modules, list_steps, strip
 from anonymizer.source.symbols.names import PublicNames
 
 
@@ -40,7 +40,7 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
     steps = [each for step in steps for each in strip(imports.rewrite(step))]
     last = imports.visit(last)
     compilation = Compilation()
-    parsed = drop_idle_parser(steps, last)
+    parsed = drop_idle_modules(steps, last)
     steps = [each for step in parsed for each in compilation.rewrite(step)]
     *made, last = compilation.rewrite(last)
     line = frames[-1][1] if is_direct else last.lineno

@@ -12,7 +12,8 @@ from anonymizer.source.symbols.symbol_table import SourceError
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.
 Frames = Sequence[tuple[str, int]]
 _GUARD = "__name__ == '__main__'"
-_PARSER = "argparse"
+#: Modules whose results a tensor is seldom made of.
+_IDLE = ("argparse", "logging", "warnings")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -147,26 +148,33 @@ def _called(step: ast.stmt) -> ast.Call | None:
     return value if isinstance(value, ast.Call) else None
 
 
-def drop_idle_parser(steps: Sequence[ast.stmt], last: ast.stmt) -> list[ast.stmt]:
-    """The steps without those that parse the command line, where nothing else reads what they make.
+def drop_idle_modules(steps: Sequence[ast.stmt], last: ast.stmt) -> list[ast.stmt]:
+    """The steps without those that parse the command line or set up a log, where nothing else reads
+    what they make.
 
     Args:
         last: the statement after them.
     """
-    made, parsing = {_PARSER}, []
+    for module in _IDLE:
+        steps = _drop_idle_module(steps, last, module)
+    return list(steps)
+
+
+def _drop_idle_module(steps: Sequence[ast.stmt], last: ast.stmt, module: str) -> Sequence[ast.stmt]:
+    made, idle = {module}, []
     for step in steps:
         used = {node.id for node in ast.walk(step) if isinstance(node, ast.Name)}
         if used & made and isinstance(step, (ast.Assign, ast.Expr)):
-            parsing.append(step)
+            idle.append(step)
             stored = (node for node in ast.walk(step) if isinstance(node, ast.Name))
             made |= {node.id for node in stored if isinstance(node.ctx, ast.Store)}
-    kept = [step for step in steps if step not in parsing]
+    kept = [step for step in steps if step not in idle]
     is_read = any(
         isinstance(node, ast.Name) and node.id in made
         for step in (*kept, last)
         for node in ast.walk(step)
     )
-    return list(steps) if is_read else kept
+    return steps if is_read else kept
 
 
 class DictWriter(ast.NodeTransformer):

@@ -35,6 +35,18 @@ def test_a_parameter_that_is_not_read_goes_with_what_the_calls_give_for_it() -> 
     assert text.endswith("out = compiled(value1)") and result == "(out, (value1,))"
 
 
+def test_a_constructor_is_given_no_more_than_it_reads() -> None:
+    program = script("""
+        class Thing1:
+            def __init__(self, attr1, attr2):
+                self.attr2 = attr2
+        value1 = Thing1('text1', 3)
+        out = compile(fn)(value1)
+        """)
+    ((text, _),) = apply(drop_unread_parameters, program)
+    assert "def __init__(self, attr2):" in text and "value1 = Thing1(3)" in text
+
+
 def test_what_is_still_read_stays_an_argument_of_the_failing_call() -> None:
     program = script("""
         def fn(x, y):

@@ -563,3 +563,11 @@ def test_a_property_is_compared_for_every_output_of_a_tuple(name: str, compared:
         f"actual = {compared.format('torch.compile(fn)(x)')}",
         "assert actual == expected, (actual, expected)",
     ]
+
+
+def test_wrong_values_of_another_dtype_are_compared_without_it() -> None:
+    check = ReproCheck("wrong_result")
+    assert PlainForm.UNTYPED in list(list_plain_forms(check, draws=False))
+    assert end(ONE, check, PlainForm.UNTYPED)[-1] == (
+        "torch.testing.assert_close(torch.compile(fn)(x), fn(x), check_dtype=False)"
+    )

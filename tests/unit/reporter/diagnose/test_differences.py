@@ -24,6 +24,7 @@ from reporter.diagnose.rungs import (
     PERTURBED_DOWN,
     RECAST,
     REORDERED,
+    RESUMMED,
     TORCH_COMPILE_RANDOM,
     UNBOUND,
 )
@@ -565,6 +566,17 @@ def test_a_shape_that_hangs_on_the_last_bit_of_the_inputs_is_ill_conditioned(run
     found, _ = verdict({**dict.fromkeys(INDUCTOR, RESIZED), rung: other}, comparison=RESIZED)
     assert (found.kind, found.cited) == ("ill_conditioned", (EAGER, "compiled", rung))
     assert "moves eager's result to another size, as far as" in found.summary
+
+
+def test_sums_in_another_order_that_move_eager_as_far_are_ill_conditioned() -> None:
+    facts = {"sums": True}
+    found, _ = verdict({**INDUCTOR, RESUMMED: WRONG}, facts=facts)
+    assert (found.kind, found.cited) == ("ill_conditioned", (EAGER, "compiled", RESUMMED))
+    assert found.summary.startswith("Adding up the same numbers in another order moves eager")
+    found, call_session = verdict({**INDUCTOR, RESUMMED: moved(0.4)}, facts=facts)
+    assert found.kind == "wrong_result" and call_session.measured()[-1] == RESUMMED
+    _, call_session = verdict({**INDUCTOR, RESUMMED: WRONG})
+    assert RESUMMED not in call_session.measured()
 
 
 def test_a_shape_that_is_another_in_each_eager_run_is_nondeterministic() -> None:

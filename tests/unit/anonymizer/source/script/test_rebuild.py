@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -188,6 +189,21 @@ def test_a_command_line_that_nothing_reads_is_not_parsed(read: str, kept: bool) 
             definitions(text, inside=["main"])
     else:
         assert "parse" not in definitions(text, inside=["main"])
+
+
+def test_a_log_that_no_tensor_is_made_of_is_not_set_up() -> None:
+    text = """
+        import logging
+        import warnings
+        import torch
+
+        logging.basicConfig(level=logging.INFO)
+        log = logging.getLogger("velkor")
+        warnings.filterwarnings("ignore", message="velkor")
+        torch.compile(torch.relu)(torch.ones(2))  # fails
+        """
+    found = definitions(text)
+    assert not re.search("log|warn|velkor", found) and "compile(torch.relu)" in found
 
 
 def test_the_words_of_a_dictionary_are_texts() -> None:
