@@ -135,9 +135,9 @@ class Search:
         if self.subject.wanted is None:
             first = next(
                 (
-                    c.signature
+                    c.failure
                     for _, c in sorted(self.checks.items(), reverse=self.what == Change.BROKE)
-                    if c.outcome == CheckOutcome.REPRODUCES and c.signature is not None
+                    if c.outcome == CheckOutcome.REPRODUCES and c.failure is not None
                 ),
                 None,
             )

@@ -15,8 +15,10 @@ from reporter.core.arguments import (
 
 
 @dataclass(frozen=True)
-class CheckSelection:
-    """What is checked, and where."""
+class CheckArguments:
+    """What is checked, where and how, who does the work, which files are written, and whether
+    issues are told.
+    """
 
     repros: tuple[str, ...] = declare_argument(
         "REPRO...", "Repro files, report folders, or issues (OWNER/REPO#N).", ()
@@ -32,12 +34,6 @@ class CheckSelection:
     )
     backend: str | None = declare_backend("  [default: what suits the machine]")
     index: str | None = declare_index("Package index of the releases, such as a nightly one.")
-
-
-@dataclass(frozen=True)
-class CheckMode:
-    """How each repro is asked."""
-
     fresh: bool = declare_switch("--fresh", "Fresh processes only, no warm workers.")
     exit_code: bool = declare_switch(
         "--exit-code", "For `git bisect run`: fresh processes, and 125 for another failure."
@@ -46,16 +42,6 @@ class CheckMode:
         "--skip-known",
         "Leave out what cannot have changed: a release or commit on which it was judged.",
     )
-
-
-@dataclass(frozen=True)
-class CheckArguments(CheckMode, CheckSelection):
-    """What is checked and how, who does the work, which files are written, and whether issues are
-    told.
-
-    Fields stand in the order of --help, which begins with those of the last base.
-    """
-
     markdown: Path | None = declare_option("--markdown", "FILE", "Write the matrix as Markdown.")
     html: Path | None = declare_option("--html", "FILE", "Write the matrix as a page.")
     results: Path | None = declare_option(

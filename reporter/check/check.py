@@ -7,12 +7,13 @@ and the same command goes on where it was.
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reporter.check import issue_subject, runs
-from reporter.check.arguments import CheckMode
+from reporter.check.arguments import CheckArguments
 from reporter.check.engine import Engine, open_local
 from reporter.check.plan import Plan, add_references, compare, refuse_nothing
 from reporter.check.result_sink import ResultSink, StoredResultSink
@@ -29,43 +30,37 @@ from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
 
 
-@dataclass(frozen=True)
-class CheckRequest:
-    """One `check`: `repros`, and with `all` every report of the store besides.
-
-    Of the `shard` (I, N) only the I-th of N parts is done. `trust` runs programs of issues without
-    a sandbox; `user` is then shown them, and asked.
-    """
-
-    repros: tuple[str, ...]
-    selection: Selection
-    all: bool = False
-    mode: CheckMode = CheckMode()
-    shard: tuple[int, int] | None = None
-    trust: bool = False
-    user: Prompt | None = None
-
-
 def check(
-    request: CheckRequest,
+    asked: CheckArguments,
+    selection: Selection,
     processes: ProcessOptions,
     talk: TalkOptions,
+    user: Prompt | None = None,
     engine: Engine | None = None,
 ) -> CheckSummary:
-    """Check repros on releases.
+    """Check repros on the releases of `selection`.
+
+    Programs of issues that are to run without a sandbox are shown to the `user`, who is asked.
 
     Raises:
         BugreportError: there is nothing to check, or nothing to check it with.
     """
-    with open_progress(talk) as progress, _store(request.all, progress) as store:
-        plan = build_plan(request, processes.timeout, store)
+    shard = read_shard(asked.shard)
+    with open_progress(talk) as progress, _store(asked.all, progress) as store:
+        plan = build_plan(asked, selection, processes.timeout, store, user)
         with contextlib.ExitStack() as stack:
             if engine is None:
                 engine = stack.enter_context(open_local(processes, progress.note))
-            return carry_out(plan, engine, store, progress, request.shard)
+            return carry_out(plan, engine, store, progress, shard)
 
 
-def build_plan(request: CheckRequest, timeout: float, store: sqlite3.Connection | None) -> Plan:
+def build_plan(
+    asked: CheckArguments,
+    selection: Selection,
+    timeout: float,
+    store: sqlite3.Connection | None,
+    user: Prompt | None,
+) -> Plan:
     """Which repros, where, with `timeout` seconds for each run.
 
     Raises:
@@ -73,14 +68,14 @@ def build_plan(request: CheckRequest, timeout: float, store: sqlite3.Connection 
         CannotJudgeError: somebody who was asked did not want an issue's code to run.
     """
     found: dict[str, CheckSubject] = {}
-    if request.all and store is not None:
+    if asked.all and store is not None:
         found.update((subject.key, subject) for subject in read_stored_subjects(store))
-    for name in request.repros:
-        is_folder = request.all and not issue_subject.is_issue(name)
+    for name in asked.repros:
+        is_folder = asked.all and not issue_subject.is_issue(name)
         several = (
             read_subjects([name])
             if is_folder
-            else iter([issue_subject.resolve_subject(name, request.trust, request.user)])
+            else iter([issue_subject.resolve_subject(name, asked.trust, user)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)
@@ -88,10 +83,10 @@ def build_plan(request: CheckRequest, timeout: float, store: sqlite3.Connection 
     refuse_nothing(subjects)
     return Plan(
         subjects,
-        select_releases(request.selection),
+        select_releases(selection),
         timeout,
-        request.mode.fresh or request.mode.exit_code,
-        request.mode.skip_known,
+        asked.fresh or asked.exit_code,
+        asked.skip_known,
     )
 
 
@@ -172,6 +167,21 @@ def find_changes(
         if check.cell in before
         and check.outcome not in (CheckOutcome.CANNOT_JUDGE, before[check.cell].outcome)
     )
+
+
+def read_shard(text: str | None) -> tuple[int, int] | None:
+    """The I and N of `--shard I/N`.
+
+    Raises:
+        UsageError: the text is no such thing.
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    number, count = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise UsageError(f"--shard is {text!r}, but must be I/N with I from 1 to N, such as 2/8")
+    return number, count
 
 
 def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:

@@ -24,6 +24,7 @@ from reporter.check.work import CheckResult, Task, build_result, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import ProcessOptions
+from reporter.report.sections import build_section
 
 #: Seconds for a scheduler to come, or to come back.
 PATIENCE = 60.0
@@ -132,7 +133,7 @@ class Cluster:
         cell, future = entry
         if future.status == "finished":
             try:
-                check = msgspec.convert(future.result(timeout=self._patience), CheckResult)
+                check = build_section(CheckResult, future.result(timeout=self._patience))
             except Exception:  # the result went with its worker, or the scheduler with both
                 return self._again(client, state, cell)
             del state.tasks[cell]

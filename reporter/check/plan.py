@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from reporter.check.judging import shows_wanted_failure
 from reporter.check.runs import Cell, find_first_failure
 from reporter.check.subject import CheckSubject
@@ -60,7 +62,7 @@ class Plan:
             return []
         finals = {item.label: item for item in self.releases if item.is_final}
         return [
-            replace(check, time=format_now())
+            msgspec.structs.replace(check, time=format_now())
             for (_, label), check in before.items()
             if label in finals
             and check.outcome in (CheckOutcome.REPRODUCES, CheckOutcome.FIXED)
@@ -119,11 +121,11 @@ def compare(
         if (
             check.key in plain
             and check.outcome == CheckOutcome.REPRODUCES
-            and check.signature is not None
+            and check.failure is not None
         ):
-            first = reference.setdefault(check.key, check.signature)
-            if not shows_wanted_failure(first, check.signature):
-                check = replace(check, outcome=CheckOutcome.DIFFERENT)
+            first = reference.setdefault(check.key, check.failure)
+            if not shows_wanted_failure(first, check.failure):
+                check = msgspec.structs.replace(check, outcome=CheckOutcome.DIFFERENT)
         told.append(check)
     return tuple(told)
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from reporter.check.check import CheckRequest, check
+from reporter.check.arguments import CheckArguments
+from reporter.check.check import check
 from reporter.core.errors import BugreportError
 from reporter.core.settings import TalkOptions, WorkOptions
 from reporter.environments.environments import Environments, find_cache_folder
@@ -37,11 +38,11 @@ def try_releases(
     selection = _selection(result.report.torch, releases)
     if selection is None:
         return result
-    request = CheckRequest((str(result.folder),), selection)
+    asked = CheckArguments(repros=(str(result.folder),))
     return add_releases(
         result,
         result.folder,
-        lambda: check(request, work, talk).summarize(),
+        lambda: check(asked, selection, work, talk).summarize(),
         "the other releases were not tried",
     )
 

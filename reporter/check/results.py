@@ -20,8 +20,6 @@ from reporter.report.sections import (
     CHECK_VERSION,
     ChangeRow,
     CheckDocument,
-    CheckRow,
-    build_section,
 )
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
@@ -93,7 +91,7 @@ class CheckSummary:
         comments = self.told
         return CheckDocument(
             schema_version=CHECK_VERSION,
-            results=tuple(build_section(CheckRow, check) for check in self.results),
+            results=self.results,
             changes=tuple(change.to_section() for change in self.changes),
             comments=(
                 tuple(told.to_section() for told in comments) if comments is not None else UNSET

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -22,13 +22,12 @@ from filelock import FileLock, Timeout
 from reporter.check.work import CheckResult
 from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
+from reporter.report.sections import FailureSection, build_section
 from reporter.store.database import format_now, open_transaction
 
 Cell = tuple[str, str]
 #: The fields of a result that are columns by their name.
-_PLAIN = tuple(
-    field.name for field in fields(CheckResult) if field.name not in ("runs", "signature")
-)
+_PLAIN = tuple(name for name in CheckResult.__struct_fields__ if name not in ("runs", "signature"))
 #: Days after which an unfinished run is no longer gone on with.
 _STALE = 7
 
@@ -93,7 +92,7 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
 
 def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
     """Store a result; False if the run has one for this cell already, which then stays."""
-    shown = json.dumps(check.signature.to_json()) if check.signature else None
+    shown = json.dumps(check.failure.to_json()) if check.failure else None
     with open_transaction(store):
         cursor = store.execute(
             f"INSERT OR IGNORE INTO checks (run, hits, runs, shown, {', '.join(_PLAIN)})"
@@ -169,7 +168,7 @@ def find_first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
 
 
 def _read_result(row: sqlite3.Row) -> CheckResult:
-    shown = Signature.from_json(json.loads(row["shown"])) if row["shown"] else None
+    shown = build_section(FailureSection, json.loads(row["shown"])) if row["shown"] else None
     plain = {name: row[name] for name in _PLAIN}
     plain["outcome"] = CheckOutcome(row["outcome"])
     return CheckResult(**plain, runs=(row["hits"], row["runs"]), signature=shown)

@@ -1,17 +1,16 @@
-"""What `check` was asked for becomes a request, an engine and files; options that contradict each
+"""What `check` was asked for becomes a selection, an engine and files; options that contradict each
 other are refused first.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from reporter.check import results
 from reporter.check.arguments import CheckArguments
-from reporter.check.check import CheckRequest, check
+from reporter.check.check import check
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Engine
 from reporter.check.github_notifier import notify_issues, refuse_early
@@ -47,16 +46,8 @@ def serve(
     if asked.merge:
         checked = merge([Path(name) for name in asked.repros])
     else:
-        request = CheckRequest(
-            repros=asked.repros,
-            selection=Selection(asked.torch, asked.python, asked.index, asked.backend, usual=usual),
-            all=asked.all,
-            mode=asked,
-            shard=_shard(asked.shard),
-            trust=asked.trust,
-            user=user,
-        )
-        checked = check(request, processes, talk, _engine(asked, processes))
+        selection = Selection(asked.torch, asked.python, asked.index, asked.backend, usual=usual)
+        checked = check(asked, selection, processes, talk, user, _engine(asked, processes))
     _write(asked, checked)
 
     notes = (*checked.notes, *update_checks(asked.repros))
@@ -99,16 +90,6 @@ def _addresses(asked: CheckArguments) -> list[str]:
     """The issues that are named on the command line."""
     found = map(resolve_issue, asked.repros)
     return [str(address) for address in found if address is not None]
-
-
-def _shard(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    number, count = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
-    if not 1 <= number <= count:
-        raise UsageError(f"--shard is {text!r}, but must be I/N with I from 1 to N, such as 2/8")
-    return number, count
 
 
 def _engine(asked: CheckArguments, processes: ProcessOptions) -> Engine | None:

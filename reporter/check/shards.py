@@ -11,12 +11,11 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome
+from reporter.report.sections import build_section
 
 
 def merge(files: Sequence[Path]) -> CheckSummary:
@@ -49,7 +48,7 @@ def _sort(checks: Iterable[CheckResult]) -> list[CheckResult]:
 def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        checks = msgspec.convert(document["results"], list[CheckResult])
+        checks = [build_section(CheckResult, row) for row in document["results"]]
         known = {(check.repro, check.release): check for check in checks}
         changes = [
             OutcomeChange(row["before"], known[row["repro"], row["release"]])

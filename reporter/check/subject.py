@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, sign_assertion
@@ -153,7 +151,7 @@ def read_report_failure(report: Report) -> Signature | None:
     tells.
     """
     if report.failure is not None:
-        return Signature(**msgspec.structs.asdict(report.failure))
+        return report.failure.to_signature()
     verdict = report.verdict
     if verdict.kind in CRASHES:
         line = normalise(verdict.message) if verdict.message else None

@@ -33,6 +33,7 @@ from reporter.environments.release import Release, strip_local_part
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.control import describe_control, needs_control, run_control
 from reporter.execution.fresh_process import run_cold, stop_all
+from reporter.report.sections import CheckRow, FailureSection, build_section
 from reporter.sandbox import run as sandbox
 from reporter.store.database import format_now
 from reporter.triage.attempt import RunLimits
@@ -62,30 +63,18 @@ class Task:
         return self.subject.key, self.release.label
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """What one repro does in one place; `CheckRow` is the same as a row of the document, whose
-    signature has no methods.
+class CheckResult(CheckRow, frozen=True):
+    """A row of the document, with what is asked of it.
 
     `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time
-    of all `runs` = (runs that showed the outcome, runs); `signature` is the failure that was seen;
-    `issue` is the address of the issue that the program was taken from; `time` is UTC in ISO 8601.
+    of all runs; `signature` is the failure that was seen; `issue` is the address of the issue that
+    the program was taken from; `time` is UTC in ISO 8601.
     """
 
-    repro: str
-    key: str
-    release: str
-    torch: str
-    python: str
-    outcome: CheckOutcome
-    detail: str
-    seconds: float
-    runs: tuple[int, int] = (0, 0)
-    build: str = ""
-    git: str | None = None
-    signature: Signature | None = None
-    issue: str = ""
-    time: str = field(default_factory=format_now)
+    @property
+    def failure(self) -> Signature | None:
+        """The failure that was seen, as failures are compared."""
+        return self.signature.to_signature() if self.signature is not None else None
 
     @property
     def exact_torch(self) -> str:
@@ -96,11 +85,6 @@ class CheckResult:
     def cell(self) -> tuple[str, str]:
         """The repro's key and the release's label."""
         return self.key, self.release
-
-    def to_json(self) -> Json:
-        """A row of `check --json`, which `msgspec.convert` reads."""
-        document: Json = msgspec.to_builtins(self)
-        return document
 
 
 @dataclass
@@ -242,7 +226,7 @@ def _same_commit(task: Task, environment: Environment) -> CheckResult | None:
     for check in task.alike:
         is_same = kind(check.build, check.python) == kind(environment.torch, environment.version)
         if environment.git is not None and check.git == environment.git and is_same:
-            return replace(
+            return msgspec.structs.replace(
                 check,
                 release=task.release.label,
                 torch=strip_local_part(environment.torch),
@@ -277,8 +261,11 @@ def build_result(
         runs=decision.runs,
         build=build,
         git=environment.git if environment else None,
-        signature=decision.signature,
+        signature=(
+            build_section(FailureSection, decision.signature) if decision.signature else None
+        ),
         issue=task.subject.origin.issue if task.subject.origin else "",
+        time=format_now(),
     )
 
 

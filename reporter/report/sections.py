@@ -20,6 +20,7 @@ from collectors.protocol import PlainValue
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json, make_plain
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
+from reporter.core.signature import Signature
 from reporter.report.base_section import ErrorValue, Section
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import load_document
@@ -312,6 +313,10 @@ class FailureSection(Section, frozen=True, kw_only=True):
     error_ratio: float | None = None
     undefined: tuple[str, ...] = ()
     version: int = 1
+
+    def to_signature(self) -> Signature:
+        """The failure with what compares it to others."""
+        return Signature(**msgspec.structs.asdict(self))
 
 
 class TestSection(Section, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reporter.check.check import CheckRequest, check
+from reporter.check.arguments import CheckArguments
+from reporter.check.check import check
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.selection import Selection
 from reporter.sandbox.watch import measure_usage
@@ -35,8 +36,13 @@ def test_an_issue_is_fetched_and_its_program_stays_in_the_sandbox(
     tracker.add_issue("It fails too", "No code at all.")
     names = ("pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/2")
     selection = Selection(python=(str(interpreter.COLD),))
-    request = CheckRequest(names, selection, user=RecordedPrompt())
-    found = check(request, ProcessOptions(jobs=1), TalkOptions(no_input=True))
+    found = check(
+        CheckArguments(names),
+        selection,
+        ProcessOptions(jobs=1),
+        TalkOptions(no_input=True),
+        RecordedPrompt(),
+    )
     assert [row.outcome for row in found.results] == ["reproduces", "cannot_judge"]
     assert found.results[0].detail == "SystemError: False"  # it did not see our files
     assert found.results[1].detail.startswith("no repro found")

@@ -41,12 +41,10 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def result(task: Task, outcome: str = "fixed") -> CheckResult:
+def result(task: Task, outcome: str = "fixed", **more: Any) -> CheckResult:
     """What a task came to."""
-    name, (key, release) = task.subject.name, task.cell
-    return CheckResult(
-        name, key, release, release, "3.11", outcome, "", 0.1, (1, 1)  # type: ignore[arg-type]
-    )
+    key, release = task.cell
+    return checked(task.subject.name, release, outcome, key=key, **more)
 
 
 def plan(size: int = 60) -> Plan:
@@ -67,10 +65,19 @@ def fixed_late(task: Task) -> str:
 
 
 def checked(
-    repro: str, release: str, outcome: Any, time: str = "2026-11-01T00:00:00+00:00"
+    repro: str, release: str, outcome: Any, time: str = "2026-11-01T00:00:00+00:00", **more: Any
 ) -> CheckResult:
     """A result of a repro on a release."""
-    return CheckResult(repro, repro, release, release, "3.11", outcome, "", 1.0, (1, 1), time=time)
+    usual: dict[str, Any] = {
+        "key": repro,
+        "torch": release,
+        "python": "3.11",
+        "detail": "",
+        "seconds": 1.0,
+        "runs": (1, 1),
+        "time": time,
+    }
+    return CheckResult(repro=repro, release=release, outcome=outcome, **{**usual, **more})
 
 
 def report(folder: Path, name: str, **verdict: Any) -> Path:

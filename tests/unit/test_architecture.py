@@ -127,7 +127,6 @@ def test_any_and_open_json_stay_where_they_are_counted(top: str) -> None:
 ROWS = {
     "BisectResult",
     "CachedEnvironment",
-    "CheckResult",
     "Filing",
     "InterpreterInfo",
     "KnownIssue",

@@ -116,9 +116,9 @@ def file_until(folder: str, moment: str) -> int:
 def announce_fixed(key: str, torch: str) -> int:
     """What `check --comment` does after it has seen that a report no longer fails on a release."""
     from reporter.check.github_notifier import notify_issues
-    from reporter.check.work import CheckResult
+    from tests.support.checking import checked
 
-    check = CheckResult("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
+    check = checked("r", torch, "fixed", key=key, runs=(2, 2))
     notify_issues([check], RecordedPrompt(is_there=False), is_sure=True)
     return 0
 

@@ -8,15 +8,15 @@ from reporter.check.github_notifier import notify_issues
 from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
 from reporter.store.database import open_store
+from tests.support.checking import checked
 from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import Tracker
 
 
 def result(outcome: Any, torch: str = "2.14.0", key: str = "", **more: Any) -> CheckResult:
     """A finished check of the report that was filed."""
-    return CheckResult(
-        "r", key or known_key(), torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), **more
-    )
+    found = {"key": key or known_key(), "detail": "E: m", "runs": (2, 2), **more}
+    return checked("r", torch, outcome, **found)
 
 
 def known_key() -> str:

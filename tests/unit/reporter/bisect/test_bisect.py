@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ class Engine:
         for task in tasks:
             label = task.release.label
             self.asked.append(label)
-            keep(replace(result(task, self.outcome(label)), git=f"git-of-{label}"))
+            keep(result(task, self.outcome(label), git=f"git-of-{label}"))
 
 
 @pytest.fixture

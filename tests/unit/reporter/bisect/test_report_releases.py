@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ class Engine:
             self.asked.append(label)
             fails = int(label.split(".")[1]) in self.failing
             outcome = "reproduces" if fails else "fixed"
-            keep(replace(result(task, outcome), git=f"{label.replace('.', '')}" + "c0ffee" * 6))
+            keep(result(task, outcome, git=f"{label.replace('.', '')}" + "c0ffee" * 6))
 
 
 def created(folder: Path, rows: dict[str, str]) -> RunResult:

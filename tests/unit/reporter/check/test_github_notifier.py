@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from reporter.check.github_notifier import notify_issues, refuse_early
-from reporter.check.work import CheckResult
 from reporter.core.errors import AuthenticationError, UsageError
 from reporter.tracker.overview import show, sync
 from tests.support.github.notifying import comments, known_key, notify, result
@@ -70,18 +69,7 @@ def test_words_that_name_this_machine_are_left_out(tracker: Tracker, report: Pat
     run_file(report)
     notify(result("fixed"))
     where = str(Path.home() / "envs" / "secret-project")
-    leaky = CheckResult(
-        "r",
-        known_key(),
-        "2.16.0",
-        "2.16.0",
-        "3.11",
-        "reproduces",
-        f"E: {TOKEN} {where}",
-        1.0,
-        (1, 1),
-    )
-    (found,) = notify(leaky)
+    (found,) = notify(result("reproduces", "2.16.0", detail=f"E: {TOKEN} {where}"))
     assert found.url and TOKEN not in comments(tracker)[1] and where not in comments(tracker)[1]
     assert "This reproduces again on torch `2.16.0`" in comments(tracker)[1]
 

@@ -20,6 +20,7 @@ from reporter.check.notifications import (
 from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError
 from reporter.store.database import open_store
+from tests.support.checking import checked
 
 
 class Tracker:
@@ -46,9 +47,7 @@ class Tracker:
 
 
 def result(key: str, torch: str, outcome: Any, **more: Any) -> CheckResult:
-    return CheckResult(
-        key, key, torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), git="c0ffee", **more
-    )
+    return checked(key, torch, outcome, detail="E: m", runs=(2, 2), git="c0ffee", **more)
 
 
 def filed(store: Any, key: str, number: int) -> None:

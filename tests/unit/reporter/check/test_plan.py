@@ -7,14 +7,16 @@ from dataclasses import replace
 from reporter.check.plan import compare
 from reporter.check.subject import CheckSubject
 from reporter.core.kinds import Kind
-from reporter.core.signature import Signature
+from reporter.report.sections import FailureSection
 from tests.support.checking import checked
 
 
 def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None:
-    first, other = (Signature(Kind.CRASH, exception=name, message="m") for name in ("A", "B"))
+    first, other = (
+        FailureSection(kind=Kind.CRASH, exception=name, message="m") for name in ("A", "B")
+    )
     checks = [
-        replace(checked("r", release, outcome), signature=signature)
+        checked("r", release, outcome, signature=signature)
         for release, outcome, signature in (
             ("2.0.1", "fixed", None),
             ("2.6.0", "reproduces", first),
@@ -25,5 +27,5 @@ def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None
     plain = CheckSubject("r", "r", "text")
     told = [item.outcome for item in compare([plain], checks)]
     assert told == ["fixed", "reproduces", "different", "reproduces"]
-    known = replace(plain, wanted=other)
+    known = replace(plain, wanted=other.to_signature())
     assert compare([known], checks) == tuple(checks)  # each was compared when it ran

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from reporter.check import runs
 from reporter.check.result_sink import ResultSink, StoredResultSink
@@ -11,8 +12,8 @@ from reporter.store.database import open_store
 from tests.support.checking import plan, result
 
 TASKS = plan(2).list_tasks({})
-ONE = replace(result(TASKS[0], "fixed"), build="2.6.0+cpu", git="abc", time="2026-01-01")
-AGAIN = replace(ONE, outcome="reproduces", detail="again")
+ONE = result(TASKS[0], build="2.6.0+cpu", git="abc", time="2026-01-01")
+AGAIN = msgspec.structs.replace(ONE, outcome="reproduces", detail="again")
 
 
 def test_without_a_store_the_first_result_of_a_cell_counts_until_it_is_amended() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from reporter.check.check import belongs
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.shards import merge
+from reporter.core.kinds import Kind
+from reporter.report.sections import FailureSection
 from tests.support.checking import checked
 
 
@@ -35,3 +37,11 @@ def test_shards_share_the_work_and_their_files_are_put_together(tmp_path: Path) 
             ("b", "2.6.0"): "reproduces",
             ("a", "2.13.0"): "fixed",
         }
+
+
+def test_a_wrong_value_that_is_infinitely_far_off_is_read_again(tmp_path: Path) -> None:
+    """JSON has no number for it."""
+    shown = FailureSection(kind=Kind.WRONG_RESULT, error_ratio=float("inf"))
+    results = (checked("a", "2.6.0", "reproduces", signature=shown),)
+    (tmp_path / "0.json").write_text(json.dumps(CheckSummary(results).to_json()))
+    assert merge([tmp_path / "0.json"]).results == results

@@ -10,11 +10,13 @@ import pytest
 
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
-from reporter.check.work import CheckResult, Task, TaskRunner
+from reporter.check.work import Task, TaskRunner
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import parse
+from reporter.report.sections import FailureSection, build_section
+from tests.support.checking import checked
 
 TWINS = [
     ("2.16.0.dev20261102+cpu", "3.11.9", "c0ffee", True),
@@ -30,9 +32,10 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     build: str, python: str, git: str | None, is_twin: bool, tmp_path: Path
 ) -> None:
     shown = Signature(Kind.CRASH, exception="E", message="m")
-    seen = CheckResult(
-        "r", "k", "2.16.0.dev20261101", "2.16.0.dev20261101", "3.11.7", "reproduces", "E: m", 9.0,
-        (1, 1), "2.16.0.dev20261101+cpu", "c0ffee", shown,
+    seen = checked(
+        "r", "2.16.0.dev20261101", "reproduces", key="k", python="3.11.7", detail="E: m",
+        build="2.16.0.dev20261101+cpu", git="c0ffee",
+        signature=build_section(FailureSection, shown),
     )  # fmt: skip
     release = parse("2.16.0.dev20261102")
     place = Environment(release.label, tmp_path / "gone", build, python, git, False)
@@ -43,7 +46,7 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     with TaskRunner(homes, Pools()) as bench:
         found = bench.perform(task)
     if is_twin:
-        assert (found.outcome, found.signature, found.seconds) == ("reproduces", shown, 0.0)
+        assert (found.outcome, found.failure, found.seconds) == ("reproduces", shown, 0.0)
         assert found.build == build and "2.16.0.dev20261101+cpu" in found.detail
     else:
         assert (
