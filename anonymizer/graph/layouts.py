@@ -11,7 +11,7 @@ from anonymizer.graph import values
 from anonymizer.graph.ir import Recipe, TensorMeta
 
 
-def compute_contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+def compute_contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides, in elements, of a contiguous tensor of a shape.
 
     A dimension of size 0 counts as 1, as in `make_contiguous_strides_for` of torch:
@@ -23,6 +23,24 @@ def compute_contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= max(1, size)
     return tuple(reversed(strides))
+
+
+def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether a tensor lies in memory like a fresh one; the strides, in elements, of dimensions of
+    size 1 say nothing, nor do those of an empty tensor.
+    """
+    places = zip(shape, stride, compute_contiguous_strides(shape))
+    return 0 in shape or all(size == 1 or step == usual for size, step, usual in places)
+
+
+def order_dimensions(stride: Sequence[int]) -> list[int]:
+    """The dimensions as they lie in memory, the outermost first."""
+    return sorted(range(len(stride)), key=lambda dim: (-stride[dim], dim))
+
+
+def compute_extent(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """How many elements lie between the first one of a tensor and the last, both included."""
+    return 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride))
 
 
 def write_tensor(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -> str:
@@ -37,40 +55,23 @@ def write_tensor(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) 
     def make(shape: tuple[int | str, ...]) -> str:
         return values.write_contiguous_tensor(recipe, shape, meta.dtype, meta.device)
 
-    significant = [
-        (size, stride) for size, stride in zip(meta.shape, meta.stride or ()) if size > 1
-    ]
-    plain = [
-        (size, stride)
-        for size, stride in zip(meta.shape, compute_contiguous_strides(meta.shape))
-        if size > 1
-    ]
-    if meta.stride is None or significant == plain or meta.numel == 0:
+    if meta.stride is None or is_contiguous(meta.shape, meta.stride):
         return make(dims)
     if recipe.kind == "literal":  # its values are in the order of the dimensions, not of the memory
         return (
             f"torch.empty_strided({meta.shape}, {meta.stride},"
             f" dtype=torch.{meta.dtype}).copy_({make(meta.shape)})"
         )
-    if any(stride == 0 for _, stride in significant):
+    if any(stride == 0 and size > 1 for size, stride in zip(meta.shape, meta.stride)):
         base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
         return f"{values.parenthesize_operand(make(base))}.expand({', '.join(map(str, dims))})"
-    order = sorted(range(len(dims)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
-    permuted = tuple(meta.shape[i] for i in order)
-    if tuple(meta.stride[i] for i in order if meta.shape[i] > 1) == tuple(
-        s for s, n in zip(compute_contiguous_strides(permuted), permuted) if n > 1
-    ):
+    order = order_dimensions(meta.stride)
+    if is_contiguous([meta.shape[i] for i in order], [meta.stride[i] for i in order]):
         text = values.parenthesize_operand(make(tuple(dims[i] for i in order)))
         back = [order.index(i) for i in range(len(dims))]
         return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
-    flat = values.parenthesize_operand(make((compute_extent(meta),)))
+    flat = values.parenthesize_operand(make((compute_extent(meta.shape, meta.stride),)))
     return f"{flat}.as_strided({meta.shape}, {meta.stride})"
-
-
-def compute_extent(meta: TensorMeta) -> int:
-    """How many elements lie between the first one of a tensor and the last, both included."""
-    strides = meta.stride or compute_contiguous_strides(meta.shape)
-    return 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, strides))
 
 
 def write_shared_storage(
@@ -89,11 +90,15 @@ def write_shared_storage(
         make: the expression of the first, or of a flat tensor like it.
         base: the variable of such a flat tensor.
     """
+
+    def find_end(meta: TensorMeta) -> int:
+        return compute_extent(meta.shape, meta.stride or compute_contiguous_strides(meta.shape))
+
     name, of = owner
     places = [(name, of, 0), *views]
     start = min(offset for _, _, offset in places)
-    end = max(offset + compute_extent(meta) for _, meta, offset in places)
-    if start == 0 and end <= compute_extent(of):
+    end = max(offset + find_end(meta) for _, meta, offset in places)
+    if start == 0 and end <= find_end(of):
         places = places[1:]
     else:
         name, of = base, replace(of, shape=(end - start,), stride=(1,))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
-from anonymizer.graph.layouts import compute_contiguous_strides
+from anonymizer.graph.layouts import compute_contiguous_strides, order_dimensions
 from anonymizer.source.program import is_simple
 from anonymizer.trace.tree import Function, GivenTensor, Module, ModuleCall, Step, TracedProgram
 
@@ -257,7 +257,7 @@ def _strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...] | None
     """The strides of the same order of memory; what was not dense becomes contiguous."""
     if meta.stride is None or shape == meta.shape:
         return meta.stride
-    order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
+    order = order_dimensions(meta.stride)
     dense = compute_contiguous_strides(tuple(meta.shape[i] for i in order))
     if tuple(meta.stride[i] for i in order) != dense:
         return compute_contiguous_strides(shape)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from anonymizer.graph.repro import CallSizes
 from anonymizer.source.inputs import Argument, InputsWriter
-from anonymizer.source.objects.tensors import is_contiguous
+from anonymizer.source.objects.tensors import has_contiguous_strides
 from anonymizer.source.program import CallSequence
 from collectors.gathered import PlaceholderReference, SpecStatistics, TensorSpec
 
@@ -117,7 +117,11 @@ class _Pairing:
         spec = self.writer.tensors[key]
         is_second = self.owners.setdefault(key, number) != number
         if one["shape"] != list(spec["shape"]):
-            if len(one["shape"]) != len(spec["shape"]) or not is_contiguous(spec) or is_second:
+            if (
+                len(one["shape"]) != len(spec["shape"])
+                or not has_contiguous_strides(spec)
+                or is_second
+            ):
                 raise _OtherStructure
             self.shapes[key] = one["shape"]
         if number is None:

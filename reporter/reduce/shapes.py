@@ -22,7 +22,7 @@ from anonymizer.graph.ir import (
     TensorMeta,
     map_constants,
 )
-from anonymizer.graph.layouts import compute_contiguous_strides
+from anonymizer.graph.layouts import compute_contiguous_strides, order_dimensions
 from reporter.core.candidate import Candidate
 from reporter.reduce.graph_cuts import replace_input
 from reporter.reduce.questions import Change, Questions, require_graph
@@ -293,7 +293,7 @@ def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
     """
     if meta.stride is None or meta.stride == compute_contiguous_strides(meta.shape):
         return replace(meta, shape=shape, stride=compute_contiguous_strides(shape))
-    order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
+    order = order_dimensions(meta.stride)
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(order):

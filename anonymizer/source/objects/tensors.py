@@ -6,6 +6,12 @@ from __future__ import annotations
 
 from math import prod
 
+from anonymizer.graph.layouts import (
+    compute_contiguous_strides,
+    compute_extent,
+    is_contiguous,
+    order_dimensions,
+)
 from collectors.gathered import SpecStatistics, TensorSpec
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
@@ -45,14 +51,12 @@ def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str
     Its dtype and values are those of the tensor with most elements. `is_written`: see
     `write_tensor`.
     """
-    length = max(each.get("offset", 0) + _span(each) for each in specs)
+    length = max(
+        each.get("offset", 0) + compute_extent(each["shape"], each["stride"]) for each in specs
+    )
     widest: TensorSpec = {
         **max(specs, key=lambda each: prod(each["shape"])),
         "shape": [length],
-        "stride": [1],
-        "offset": 0,
-        "requires_grad": False,
-        "is_parameter": False,
     }
     with_grad = is_written and any(_is_computed(each) for each in specs)
     return _values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
@@ -69,70 +73,44 @@ def write_view(spec: TensorSpec, base: str, is_written: bool = False) -> str:
     start, shape = spec.get("offset") or 0, tuple(spec["shape"])
     offset = f", {start}" if start else ""
     text = f"{base}.as_strided({shape}, {tuple(spec['stride'])}{offset})"
-    if is_contiguous(spec) and shape:
+    if has_contiguous_strides(spec) and shape:
         text = f"{base}[{start or ''}:{start + prod(shape)}]"
         text += f".view{shape}" if len(shape) > 1 else ""
     has_grad = spec.get("requires_grad") and not (is_written and _is_computed(spec))
     return text + (".requires_grad_()" if has_grad else "")
 
 
-def is_contiguous(spec: TensorSpec) -> bool:
-    """Whether the strides, in elements, are those of a fresh tensor; so they are where it is
-    empty.
+def has_contiguous_strides(spec: TensorSpec) -> bool:
+    """Whether the strides, in elements, are those of a fresh tensor, of dimensions of size 1 too;
+    so they are where it is empty.
     """
-    return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(
-        spec["shape"]
-    )
-
-
-def _strides(shape: list[int]) -> list[int]:
-    return [prod(max(size, 1) for size in shape[index + 1 :]) for index in range(len(shape))]
-
-
-def _span(spec: TensorSpec) -> int:
-    return (
-        1 + sum((size - 1) * step for size, step in zip(spec["shape"], spec["stride"]))
-        if prod(spec["shape"])
-        else 0
-    )
-
-
-def _normal(spec: TensorSpec) -> bool:
-    pairs = zip(spec["shape"], spec.get("stride", _strides(spec["shape"])), _strides(spec["shape"]))
-    return is_contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
+    usual = compute_contiguous_strides(spec["shape"])
+    return 0 in spec["shape"] or tuple(spec.get("stride", usual)) == usual
 
 
 def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
     """The expression, and whether it is one creation call, to which `requires_grad=True` can be
     given.
     """
-    if _normal(spec):
+    if "stride" not in spec or is_contiguous(spec["shape"], spec["stride"]):
         text = _values(spec, exact)
         return text, text.startswith("torch.") and _one_call(text)
     shape, stride = list(spec["shape"]), list(spec["stride"])
-    order = sorted(range(len(shape)), key=lambda index: (-stride[index], index))
+    order = order_dimensions(stride)
     permuted = [shape[index] for index in order]
-    if [stride[index] for index in order] == _strides(permuted):
+    if tuple(stride[index] for index in order) == compute_contiguous_strides(permuted):
         if len(shape) == 4 and order == [0, 2, 3, 1]:
-            return (
-                _values({**spec, "stride": _strides(shape)}, exact)
-                + ".to(memory_format=torch.channels_last)",
-                False,
-            )
+            return f"{_values(spec, exact)}.to(memory_format=torch.channels_last)", False
         back = [order.index(index) for index in range(len(shape))]
-        flat = _values({**spec, "shape": permuted, "stride": _strides(permuted)}, exact)
+        flat = _values({**spec, "shape": permuted}, exact)
         swapped = [index for index, position in enumerate(back) if index != position]
         if len(swapped) == 2:
             return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
         return f"{flat}.permute({', '.join(map(str, back))})", False
     narrow = [1 if step == 0 else size for size, step in zip(shape, stride)]
-    usual = _strides(narrow)
-    if all(size == 1 or step == own for size, step, own in zip(narrow, stride, usual)):
-        return (
-            f"{_values({**spec, 'shape': narrow, 'stride': usual}, exact)}.expand({_shape(shape)})",
-            False,
-        )
-    base = _values({**spec, "shape": [_span(spec)], "stride": [1]}, False)
+    if is_contiguous(narrow, stride):
+        return f"{_values({**spec, 'shape': narrow}, exact)}.expand({_shape(shape)})", False
+    base = _values({**spec, "shape": [compute_extent(shape, stride)]}, False)
     return f"{base}.as_strided({tuple(shape)}, {tuple(stride)})", False
 
 
