@@ -10,7 +10,7 @@ candidate to show.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,9 +50,13 @@ def find_size_groups(program: TracedProgram) -> list[SizeGroup]:
 
     Sizes are in elements. Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
-    reader = _Resizer({}, frozenset())
-    reader.resize(program)
-    return group_sizes({*collect_sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
+    sizes = (size for _, size in _positions(program))
+    return group_sizes({*sizes, *(n for n in _read(program).whole if n > _EVERYBODYS)})
+
+
+def collect_taken_sizes(program: TracedProgram) -> frozenset[int]:
+    """Sizes that a generic one would be mistaken for."""
+    return frozenset(size for group in find_size_groups(program) for size in group.members)
 
 
 def group_sizes(numbers: Iterable[int]) -> list[SizeGroup]:
@@ -70,7 +74,7 @@ def is_generic(group: SizeGroup) -> bool:
     return all(size & (size - 1) == 0 and size <= 64 for size in group.members)
 
 
-def list_generic_bases(group: SizeGroup, taken: set[int]) -> Iterator[int]:
+def list_generic_bases(group: SizeGroup, taken: Collection[int]) -> Iterator[int]:
     """Generic sizes for the base of a group, the likeliest first.
 
     Args:
@@ -97,9 +101,7 @@ def replace_sizes(
 
 def list_unusual_floats(program: TracedProgram) -> tuple[float, ...]:
     """Floats, without their signs, that nobody else would write; in the order of the program."""
-    reader = _Resizer({}, frozenset())
-    reader.resize(program)
-    return tuple(dict.fromkeys(value for value in reader.seen if not is_usual(value)))
+    return tuple(dict.fromkeys(value for value in _read(program).seen if not is_usual(value)))
 
 
 def is_usual(value: float) -> bool:
@@ -123,19 +125,10 @@ def round_to_digit(value: float) -> float:
     return float(f"{value:.0e}")
 
 
-def collect_sizes(program: TracedProgram) -> frozenset[int]:
-    """All sizes of tensors and layers, in elements."""
-    return frozenset(_sizes(program))
-
-
 def find_common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
     then, now = dict(_positions(before)), dict(_positions(after))
     return frozenset(size for position, size in then.items() if now.get(position) == size)
-
-
-def _sizes(program: TracedProgram) -> Iterator[int]:
-    return (size for _, size in _positions(program))
 
 
 def _positions(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
@@ -155,6 +148,13 @@ def _integers(value: Value) -> Iterator[int]:
             yield from _integers(item)
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value
+
+
+def _read(program: TracedProgram) -> _Resizer:
+    """One that has changed nothing, with the numbers that it met."""
+    reader = _Resizer({}, frozenset())
+    reader.resize(program)
+    return reader
 
 
 class _Resizer:

@@ -20,8 +20,8 @@ def find_size_groups(program: SourceProgram) -> list[SizeGroup]:
     return group_sizes(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
-def collect_integers(program: SourceProgram) -> frozenset[int]:
-    """Every whole number in the program."""
+def collect_taken_sizes(program: SourceProgram) -> frozenset[int]:
+    """Numbers that a generic size would be mistaken for: every whole one in the program."""
     return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 

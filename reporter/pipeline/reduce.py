@@ -23,6 +23,7 @@ from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchS
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import traced_model
+from reporter.whole_model.generic_numbers import replace_private_numbers
 from reporter.whole_model.source_model import Difference
 
 #: Of the time that is left to a run with a budget: what the search may take, and in it a candidate
@@ -110,11 +111,7 @@ class ProgramSearch:
         self.progress.begin_stage(
             "sizes" if self.as_whole else "reduce", f"from {rounds.describe_size(seed)}"
         )
-        reduced = (
-            traced_model.replace_private_numbers(seed, self.ask)
-            if self.as_whole
-            else self._reduce(seed)
-        )
+        reduced = replace_private_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         reduced = self._extend_to_reach(seed, reduced)
         self.ask.set_overrides({})  # what is reported to pass from here on went all the way
         if self.scheduler.exhausted:

@@ -5,34 +5,69 @@ once, or as many as the failure allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
+from anonymizer.numbers import resize, source_resize
 from anonymizer.numbers.resize import SizeGroup, list_generic_bases
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
+from reporter.reduce.source_candidates import RewrittenProgram
+from reporter.whole_model.traced_model import TracedModel, with_program
 
-#: A candidate with the bases of groups replaced, and with some floats rounded.
-Made = Callable[[Mapping[SizeGroup, int], Sequence[float]], Candidate]
 _TRIED = 3
+_P = TypeVar("_P")
 
 
-def find_generic_numbers(
+class Numbers(Protocol[_P]):
+    """The numbers of a kind of program: `resize` of a traced one, `source_resize` of source."""
+
+    def find_size_groups(self, program: _P) -> list[SizeGroup]:
+        """Sizes that change together."""
+
+    def collect_taken_sizes(self, program: _P) -> frozenset[int]:
+        """Sizes that mean something else."""
+
+    def list_unusual_floats(self, program: _P) -> tuple[float, ...]:
+        """Numbers that may identify the program."""
+
+    def replace_sizes(
+        self, program: _P, bases: Mapping[SizeGroup, int], floats: Iterable[float]
+    ) -> _P:
+        """The program with these sizes and without these floats."""
+
+
+def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
+    """The whole model with generic numbers, as far as the failure stays."""
+    whole = seed.content
+    if isinstance(whole, RewrittenProgram):
+        return _find_generic_numbers(
+            seed,
+            whole.program,
+            source_resize,
+            lambda program: replace(seed, content=RewrittenProgram(program)),
+            ask,
+        )
+    assert isinstance(whole, TracedModel)
+    return _find_generic_numbers(
+        seed, whole.program, resize, lambda program: with_program(seed, program), ask
+    )
+
+
+def _find_generic_numbers(
     seed: Candidate,
-    groups: Sequence[SizeGroup],
-    floats: Sequence[float],
-    taken: Iterable[int],
-    made: Made,
+    program: _P,
+    numbers: Numbers[_P],
+    make: Callable[[_P], Candidate],
     ask: Questions,
 ) -> Candidate:
-    """The seed with other sizes and rounded floats, as far as the failure stays.
+    """The seed, whose program this is, with other sizes and rounded floats."""
 
-    Args:
-        groups: sizes that change together.
-        floats: numbers that may identify the program.
-        taken: sizes that mean something else.
-        made: the candidate with these sizes and without these floats.
-        ask: whether a candidate still fails.
-    """
-    used = set(taken)
+    def made(bases: Mapping[SizeGroup, int], gone: Sequence[float]) -> Candidate:
+        return make(numbers.replace_sizes(program, bases, gone))
+
+    groups, floats = numbers.find_size_groups(program), numbers.list_unusual_floats(program)
+    used = numbers.collect_taken_sizes(program)
     if not groups and not floats:
         return seed
     wanted: dict[SizeGroup, int] = {}

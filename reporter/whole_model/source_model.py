@@ -9,14 +9,12 @@ gradients and operators.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
-from anonymizer.numbers import source_resize
-from anonymizer.numbers.resize import SizeGroup
 from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
@@ -28,7 +26,6 @@ from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting
 from reporter.report.sections import EquivalenceSection, build_section
-from reporter.whole_model.generic_numbers import find_generic_numbers
 
 #: What is compared, beside the operators.
 PARTS: tuple[Literal["outputs", "gradients", "buffers"], ...] = ("outputs", "gradients", "buffers")
@@ -126,22 +123,6 @@ def map_classes(content: RewrittenProgram) -> dict[str, list[str]]:
     private = content.program.reverse
     names = [n.name for n in content.program.definitions.body if isinstance(n, ast.ClassDef)]
     return {name: [private[name]] for name in names if name in private}
-
-
-def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
-    """The program with generic numbers, as far as the failure stays."""
-    assert isinstance(seed.content, RewrittenProgram)
-    program = seed.content.program
-
-    def make(bases: Mapping[SizeGroup, int], floats: Sequence[float]) -> Candidate:
-        content = RewrittenProgram(source_resize.replace_sizes(program, bases, floats))
-        return replace(seed, content=content)
-
-    groups = source_resize.find_size_groups(program)
-    floats = source_resize.list_unusual_floats(program)
-    return find_generic_numbers(
-        seed, groups, floats, source_resize.collect_integers(program), make, ask
-    )
 
 
 def find_difference(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:

@@ -35,7 +35,6 @@ from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
 from reporter.report.sections import EquivalenceSection, build_section
 from reporter.whole_model import source_model
-from reporter.whole_model.generic_numbers import find_generic_numbers
 from reporter.whole_model.source_model import PARTS, Difference, select_parts, write_model
 
 _OWN_BACKWARD = "torch.autograd.Function"
@@ -349,22 +348,12 @@ def _below(path: str, owners: list[str]) -> str:
     return ""
 
 
-def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
-    """The model with generic numbers, as far as the failure stays."""
-    whole = seed.content
-    if isinstance(whole, RewrittenProgram):
-        return source_model.replace_private_numbers(seed, ask)
-    assert isinstance(whole, TracedModel)
-    program = whole.program
-
-    def make(bases: Mapping[resize.SizeGroup, int], floats: Sequence[float]) -> Candidate:
-        content = replace(whole, program=resize.replace_sizes(program, bases, floats))
-        calls = content.written.calls if seed.check.calls else ()
-        return replace(seed, content=content, check=replace(seed.check, calls=calls))
-
-    groups = resize.find_size_groups(program)
-    taken = {size for group in groups for size in group.members}
-    return find_generic_numbers(seed, groups, resize.list_unusual_floats(program), taken, make, ask)
+def with_program(candidate: Candidate, program: tree.TracedProgram) -> Candidate:
+    """The candidate with a changed program in the place of its own."""
+    assert isinstance(candidate.content, TracedModel)
+    content = replace(candidate.content, program=program)
+    calls = content.written.calls if candidate.check.calls else ()
+    return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 
 
 def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
@@ -374,7 +363,7 @@ def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]
     assert captured.material.whole is not None
     before = read_trace(captured.material.whole["trace"]).program
     left = resize.find_common_sizes(before, candidate.content.program)
-    return sorted({s for g in resize.find_size_groups(before) for s in g.members if s in left})
+    return sorted(resize.collect_taken_sizes(before) & left)
 
 
 def find_difference(
@@ -398,11 +387,9 @@ def find_difference(
     def leave(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
-            content = replace(whole, program=parts.remove_operations(program, gone))
-            calls = content.written.calls if candidate.check.calls else ()
+            return with_program(candidate, parts.remove_operations(program, gone))
         except (NotPublicError, KeyError, ValueError):  # others may need what is gone
             return None
-        return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 
     skeleton = leave([])
     if ask.holds(skeleton):

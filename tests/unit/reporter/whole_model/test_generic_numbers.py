@@ -16,7 +16,7 @@ from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.source_candidates import RewrittenProgram
-from reporter.whole_model.source_model import replace_private_numbers
+from reporter.whole_model.generic_numbers import replace_private_numbers
 from tests.support.graphs import TextPool, failing
 
 DEFINITIONS = """
