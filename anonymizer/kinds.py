@@ -3,13 +3,15 @@ are needed below `reporter`, also by `templates`.
 
 Each member is also its text, and is written as that text in JSON, f-strings and SQLite, so a
 document holds plain words. `Kind("crash")` reads a word back and raises ValueError, with the known
-words, for any other.
+words, for any other. `CandidateOutcome`, which the target says too, is a `Text` of its side.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import NoReturn
+
+from collectors.captured import CandidateOutcome as CandidateOutcome
 
 
 class Word(str, Enum):
@@ -184,25 +186,6 @@ class RungOutcome(Word):
     ERROR = "error"
     #: The program could not be put to the compiler, so it says nothing.
     BROKEN = "broken"
-
-
-class CandidateOutcome(Word):
-    """How one run of a candidate ended; the words of `collectors.protocol.CandidateOutcome`."""
-
-    #: It ran to its end.
-    PASSES = "passes"
-    #: It raised an exception, which may be that of its own check.
-    FAILS = "fails"
-    #: It says itself that it cannot judge here (exit code 125).
-    CANNOT_JUDGE = "cannot_judge"
-    #: The process ended.
-    DIED = "died"
-    #: It was stopped after its limit.
-    TIMEOUT = "timeout"
-    #: It failed in something else than what was to be compiled, so it says nothing.
-    BROKEN = "broken"
-    #: Nobody waited for its end.
-    CANCELLED = "cancelled"
 
 
 def assert_never(value: NoReturn) -> NoReturn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Dict, List, Literal, Optional, Tuple, TypedDict, Union, final
 
-# -- what differs between two runs, where repros are written for it --------------------------------
+# -- words that repros and issues are written with, too -------------------------------------------
 
 
 class Text(str, Enum):
@@ -40,6 +40,25 @@ class Property(Text):
     #: A side effect on Python's state that only one of two runs has, or in another number of items,
     #: or of another type.
     SIDE_EFFECT = "side effect"
+
+
+class CandidateOutcome(Text):
+    """How one run of a candidate ended."""
+
+    #: It ran to its end.
+    PASSES = "passes"
+    #: It raised an exception, which may be that of its own check.
+    FAILS = "fails"
+    #: It says itself that it cannot judge here (exit code 125).
+    CANNOT_JUDGE = "cannot_judge"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It failed in something else than what was to be compiled, so it says nothing.
+    BROKEN = "broken"
+    #: Nobody waited for its end.
+    CANCELLED = "cancelled"
 
 
 # -- values ----------------------------------------------------------------------------------------

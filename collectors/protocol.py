@@ -15,6 +15,7 @@ from __future__ import annotations
 import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union, final
 
+from .captured import CandidateOutcome as CandidateOutcome
 from .captured import GraphJson, Text, TraceJson
 from .captured import Property as Property
 from .gathered import GatheredJson
@@ -68,9 +69,26 @@ Operation = Literal[
     "evidence",
     "environment",
 ]
-#: How a request about a call ended. `unsupported`: this release cannot; `skipped`: it lacks a
-#: setting.
-CallOutcome = Literal["ok", "raises", "died", "timeout", "skipped", "error", "unsupported"]
+
+
+class CallOutcome(Text):
+    """How a request about a call ended."""
+
+    OK = "ok"
+    #: The call raised an exception.
+    RAISES = "raises"
+    #: The process ended, or there is no answer of it.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: This release lacks a setting, or nothing was asked.
+    SKIPPED = "skipped"
+    #: The measurement itself failed.
+    ERROR = "error"
+    #: This release cannot.
+    UNSUPPORTED = "unsupported"
+
+
 #: How a rung makes the call: `reused` is the compiled callable of the program itself.
 RungKind = Literal["eager", "compiled", "reused", "probe"]
 #: What an exported program may go through before it is called (`call.exporting`).
@@ -89,16 +107,28 @@ ONNX_ARGUMENTS = (
 )
 #: Where a call raised; empty: before it.
 CallPhase = Literal["", "forward", "backward"]
-#: How one run of a candidate ended.
-CandidateOutcome = Literal[
-    "passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"
-]
 #: How alike two lists of tensors are; `refereed`: about as near to float64 as each other.
 Closeness = Literal["bitwise", "close", "refereed", "differ", "not compared"]
 #: The same for a batch of another size; "raises": only the first program accepts it.
 BatchCloseness = Union[Closeness, Literal["raises"]]
-#: How compiling a Triton kernel for one target ended; `refused`: the language does not allow it.
-KernelOutcome = Literal["ok", "refused", "raises", "died", "timeout", "broken"]
+
+
+class KernelOutcome(Text):
+    """How compiling a Triton kernel for one target ended."""
+
+    OK = "ok"
+    #: The language does not allow it.
+    REFUSED = "refused"
+    #: Triton raised an exception.
+    RAISES = "raises"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: The text is no kernel that could be put to Triton.
+    BROKEN = "broken"
+
+
 #: What is asked of Triton about a script, or about candidates for a kernel.
 KernelQuestion = Literal["interpret", "compile", "candidates", "generated", "interpret generated"]
 
@@ -1827,7 +1857,7 @@ class KernelsAnswer(TypedDict, total=False):
     #: Of candidates, in their order.
     answers: List[TargetAnswer]
     #: `interpret generated`: what the script's own checks say, with kernels that were launched.
-    outcome: Literal["passes", "fails"]
+    outcome: Literal[CandidateOutcome.PASSES, CandidateOutcome.FAILS]
     launched: int
     exception: str
     message: str

@@ -18,7 +18,7 @@ import torch
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend
 from ..machine.processes import write_whole
-from ..protocol import CallPhase, CompileOptions, ContextState, RunAnswer, Rung
+from ..protocol import CallOutcome, CallPhase, CompileOptions, ContextState, RunAnswer, Rung
 from . import (
     bisection,
     circumstances,
@@ -136,7 +136,7 @@ def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
         torch_settings.set_settings(rung.get("config") or {})
         counter = bisection.apply(rung)
     except (torch_settings.NoSuchSettingError, bisection.CannotBisectError) as error:
-        return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
+        return {"outcome": CallOutcome.SKIPPED, "detail": str(error)[:200], "seconds": 0.0}
     answer = _perform(call, rung)
     if counter:
         answer["bisect"] = counter.build_answer()
@@ -154,7 +154,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         with context.apply_state(state):
             if rung["how"] == "probe":
                 return {
-                    "outcome": "ok",
+                    "outcome": CallOutcome.OK,
                     "facts": probe.collect_facts(call, rung.get("snapshot")),
                     "seconds": time.time() - started,
                 }
@@ -190,16 +190,16 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         seconds = time.time() - started
         if error is not stage.error:
             # the program ran; it is we who cannot look at what it returned
-            return {"outcome": "error", "detail": str(error)[:200], "seconds": seconds}
+            return {"outcome": CallOutcome.ERROR, "detail": str(error)[:200], "seconds": seconds}
         described = failure.describe(error)
         return {
-            "outcome": "raises",
+            "outcome": CallOutcome.RAISES,
             "phase": stage.name,
             "failure": described,
             "seconds": seconds,
         }
     answer: RunAnswer = {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "snapshot": rung["snapshot"],
         "seconds": time.time() - started,
     }

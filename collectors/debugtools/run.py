@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..call import context, restoring, rungs
-from ..protocol import EvidenceAnswer, EvidenceRequest, ToolsRequest
+from ..protocol import CallOutcome, EvidenceAnswer, EvidenceRequest, ToolsRequest
 from .inductor import InductorFolder
 from .logs import Logs
 from .one_function import OneFunction
@@ -48,4 +48,4 @@ def ask_of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceA
             function(*call.args, **call.kwargs)
     except Exception as error:  # the call is the program's code
         raised = type(error).__name__
-    return {"outcome": "ok", "found": tools.stop(), "raised": raised}
+    return {"outcome": CallOutcome.OK, "found": tools.stop(), "raised": raised}

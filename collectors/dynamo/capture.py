@@ -19,7 +19,7 @@ from ..call.operators.graph import build_operator_graph
 from ..captured import GraphJson
 from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.public_names import NotInGraphError, collect_public_names
-from ..protocol import CaptureAnswer, CaptureRequest
+from ..protocol import CallOutcome, CaptureAnswer, CaptureRequest
 from .bodies import Body
 from .translator import Translator
 from .value_statistics import ValueStatistics
@@ -75,7 +75,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
             graphs.append(_translate(backend, index, names, owned, allowed))
             if not request.get("replay"):
                 nested += _nested_graphs(backend.watching[index].bodies, names)
-    return {"outcome": "ok", "graphs": [*nested, *graphs], "error": error}
+    return {"outcome": CallOutcome.OK, "graphs": [*nested, *graphs], "error": error}
 
 
 def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
@@ -94,7 +94,7 @@ def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAn
         ).translate()
     except NotInGraphError as reason:
         graph = {"unsupported": str(reason)}
-    return {"outcome": "ok", "graphs": [graph], "error": None}
+    return {"outcome": CallOutcome.OK, "graphs": [graph], "error": None}
 
 
 def _run(

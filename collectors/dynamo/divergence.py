@@ -24,6 +24,7 @@ from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..machine.tensors import read_version_counter
 from ..protocol import (
+    CallOutcome,
     ContextState,
     DivergenceAnswer,
     DivergenceRequest,
@@ -58,7 +59,7 @@ def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> 
             except Exception as error:  # says nothing of the other prefixes
                 line.update({"error": type(error).__name__, "detail": str(error)[-300:]})
             tell(line)
-    return {"outcome": "ok"}
+    return {"outcome": CallOutcome.OK}
 
 
 # -- following the call to one of its graphs -------------------------------------------------------
@@ -166,7 +167,11 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
         _follow(call, request, receive)
     except Exception as raised:  # an invalid program still has a graph
         error = type(raised).__name__
-    return {"outcome": "ok", "graphs": [described[index] for index in ran], "error": error}
+    return {
+        "outcome": CallOutcome.OK,
+        "graphs": [described[index] for index in ran],
+        "error": error,
+    }
 
 
 def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:

@@ -20,7 +20,13 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 from ..call import context, rungs
-from ..protocol import BreakRecord, GraphBreaksAnswer, GraphBreaksRequest, RecompileRecord
+from ..protocol import (
+    BreakRecord,
+    CallOutcome,
+    GraphBreaksAnswer,
+    GraphBreaksRequest,
+    RecompileRecord,
+)
 from . import guard_words
 from .counters import MOST_LISTED, MOST_TEXT, read_recompile_limit, split_reason
 from .observer import Observer, list_call_arguments, read_code_place
@@ -48,7 +54,7 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
             except Exception as error:  # the calls are the program's code
                 raised = type(error).__name__
     return {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "raised": raised,
         "graph_breaks": {
             "graphs": len(observer.graphs),

@@ -17,7 +17,7 @@ import torch
 
 from ..call import context, failure, history, outputs, rungs
 from ..machine.processes import write_whole
-from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
+from ..protocol import ArgumentChange, CallOutcome, GuardsAnswer, GuardsRequest
 from .guard_words import Labels, label_frame, label_parameters, publish
 from .observer import ObservedGraph, Observer, list_call_arguments
 
@@ -34,17 +34,17 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
     observer = Observer().install()
     static = list(request.get("static") or ())
     if static and not hasattr(torch._dynamo, "mark_static"):
-        return {"outcome": "unsupported"}
+        return {"outcome": CallOutcome.UNSUPPORTED}
     try:
         vary = request.get("vary")
         calls = list_call_arguments(call) if vary is None else _isolate(call, vary)
         _run(call, calls, observer, static, request["snapshot"])
     except BaseException as error:  # the calls are the program's code
-        return {"outcome": "raises", "failure": failure.describe(error)}
+        return {"outcome": CallOutcome.RAISES, "failure": failure.describe(error)}
     reused = _find_reused(observer, len(calls) - 1)
     changed = _find_changes(reused, calls, call)
     return {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "snapshot": request["snapshot"],
         "reused": len(reused),
         "changed": _dependent_first(changed, reused, call),

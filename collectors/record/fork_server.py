@@ -32,6 +32,7 @@ from ..protocol import (
     MOST_OF_LOG,
     STOP_PATIENCE,
     CallAnswer,
+    CallOutcome,
     CallRequest,
     ForkServerGreeting,
     LostAnswer,
@@ -180,7 +181,7 @@ class ForkServer:
             process_groups.revive()
             answer = requests.perform(self.call, request)
         except BaseException:  # the call is the program's code
-            answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
+            answer = {"outcome": CallOutcome.ERROR, "detail": traceback.format_exc()[-4000:]}
         answer["compilations"] = counters.count_compilations() - before
         write_json(path, answer)
 
@@ -201,7 +202,7 @@ class ForkServer:
                 # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                self._send(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
+                self._send(pid, {"outcome": CallOutcome.TIMEOUT, "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
                     child.limit += min(child.extra, waiting.measure_time_in_queue(pid))
@@ -218,14 +219,14 @@ class ForkServer:
         """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
             name = name_signal(os.WTERMSIG(status))
-            return {"outcome": "died", "signal": name, "detail": self._log(child)}
+            return {"outcome": CallOutcome.DIED, "signal": name, "detail": self._log(child)}
         answer = load_answer(child.path)
         if answer is not None:
             return answer
         code, log = os.WEXITSTATUS(status), self._log(child)
         if code == _UNWRITTEN:
-            return {"outcome": "died", "lost": LostAnswer.UNWRITTEN, "detail": log}
-        return {"outcome": "died", "signal": "exit {}".format(code), "detail": log}
+            return {"outcome": CallOutcome.DIED, "lost": LostAnswer.UNWRITTEN, "detail": log}
+        return {"outcome": CallOutcome.DIED, "signal": "exit {}".format(code), "detail": log}
 
     def _log(self, child: _Child) -> str:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))

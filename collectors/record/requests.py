@@ -14,6 +14,7 @@ from ..call import bisection, comparison, context, outputs, rungs
 from ..machine import environment, internal_names, vocabulary
 from ..protocol import (
     CallAnswer,
+    CallOutcome,
     CallRequest,
     CompareAnswer,
     CompareRequest,
@@ -78,19 +79,19 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
         [load(path) for path in request.get("again") or ()],
     )
     result = comparison.compare(load(request["reference"]), load(request["actual"]), known)
-    return {"outcome": "ok", "comparison": result}
+    return {"outcome": CallOutcome.OK, "comparison": result}
 
 
 def _tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
     """The named tensors of the call with the number of their elements."""
     given = context.name_reachable(call.function, call.args, call.kwargs)
-    return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
+    return {"outcome": CallOutcome.OK, "tensors": {name: t.numel() for name, t in given.items()}}
 
 
 def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
     table = bisection.list_subsystems(request.get("settings") or ())
     return {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "subsystems": table["subsystems"],
         "changes": table["changes"],
         "settings": table["settings"],
@@ -99,7 +100,7 @@ def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> Subsyst
 
 def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> EnvironmentAnswer:
     return {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "environment": environment.collect_environment(),
         "vocabulary": vocabulary.collect_vocabulary(),
         "internals": internal_names.collect_internal_names(),

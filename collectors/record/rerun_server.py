@@ -15,7 +15,7 @@ import torch
 from ..call import stopping
 from ..call.rungs import RecordedCall
 from ..dynamo import counters
-from ..protocol import CallAnswer, CallRequest, RerunGreeting, RerunSpec, StopRequest
+from ..protocol import CallAnswer, CallOutcome, CallRequest, RerunGreeting, RerunSpec, StopRequest
 from . import requests
 from .call_state import CallChangedError, restore
 from .channel import Channel
@@ -86,11 +86,11 @@ class RerunServer:
         try:
             answer = requests.perform(self.call, request)
         except BaseException:  # the call is the program's code
-            answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
+            answer = {"outcome": CallOutcome.ERROR, "detail": traceback.format_exc()[-4000:]}
         if _is_out_of_memory(answer):
             # the recorded program is still there and holds its part: this failure is of our making
             return {
-                "outcome": "error",
+                "outcome": CallOutcome.ERROR,
                 "detail": "the device has not enough memory for another run",
             }
         answer["compilations"] = counters.count_compilations() - before

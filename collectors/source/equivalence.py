@@ -17,7 +17,7 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
-from ..protocol import EquivalenceAnswer, SourceEquivalenceRequest
+from ..protocol import CallOutcome, EquivalenceAnswer, SourceEquivalenceRequest
 from ..trace.equivalence import (
     EquivalenceRun,
     SavedRun,
@@ -39,19 +39,22 @@ def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> Equiva
     """
     changed = next(find_replaced(), None)
     if changed is not None:
-        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
+        return {
+            "outcome": CallOutcome.RAISES,
+            "detail": "the program has replaced {}".format(changed),
+        }
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     path = request["file"]
     if not WaitingFork(lambda: torch.save(_private(call, request, rng), path)).run():
-        return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+        return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
     private: SavedRun = outputs.load(path)
     os.unlink(path)
     try:
         public = _public(call, request, rng)
     except Exception as error:  # a rewritten program may raise anything
         return {
-            "outcome": "raises",
+            "outcome": CallOutcome.RAISES,
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
     return _compare(private, public)
@@ -65,7 +68,7 @@ def _compare(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
     back = compare_lists([private["gradients"].get(label) for label in labels], gradients)
     back["how"] = judge_gradients(back, private, public)
     return {
-        "outcome": "ok",
+        "outcome": CallOutcome.OK,
         "outputs": compare_lists(expected, [leaf.detach() for leaf in public.results]),
         "gradients": back,
         "buffers": compare_lists([private["after"][label] for label in labels], after),

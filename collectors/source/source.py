@@ -29,7 +29,7 @@ from ..gathered import (
     SequenceKind,
     SequenceReference,
 )
-from ..protocol import GatherAnswer, GatherRequest
+from ..protocol import CallOutcome, GatherAnswer, GatherRequest
 from ..trace import custom_operators
 from . import kinds, text
 from .classes import ObjectRecorder
@@ -62,7 +62,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     given = call.options.get("backend")
     backend = given if callable(given) else None
     gathered = gather(call.function, call.args, call.kwargs, backend, call.history)
-    return {"outcome": "ok", "gathered": gathered}
+    return {"outcome": CallOutcome.OK, "gathered": gathered}
 
 
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()) -> GatheredJson:

@@ -29,6 +29,7 @@ from ..call.variations import precision
 from ..machine.public_names import NAMESPACES
 from ..protocol import (
     BatchCloseness,
+    CallOutcome,
     Closeness,
     ContextState,
     EquivalenceAnswer,
@@ -50,13 +51,16 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     """Compares the call with the model in `request`."""
     changed = next(find_replaced(), None)
     if changed is not None:
-        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
+        return {
+            "outcome": CallOutcome.RAISES,
+            "detail": "the program has replaced {}".format(changed),
+        }
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not WaitingFork(
         lambda: torch.save(EquivalenceRun.from_call(call, rng).save(), request["file"])
     ).run():
-        return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+        return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = WaitingFork(lambda: torch.save(_exact(call, rng).save(), request["file"]))
@@ -79,7 +83,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         public, model = _rewritten(call, request, tracer.writer, rng, known)
     except Exception as error:  # a rewritten model may raise anything
         return {
-            "outcome": "raises",
+            "outcome": CallOutcome.RAISES,
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
 
@@ -365,7 +369,7 @@ class _RunComparison:
             [exact["after"].get(identity) if exact else None for _, identity in after],
         )
         found: EquivalenceAnswer = {
-            "outcome": "ok",
+            "outcome": CallOutcome.OK,
             "outputs": results,
             "gradients": gradients,
             "buffers": buffers,

@@ -27,7 +27,7 @@ from ..captured import (
     TraceJson,
 )
 from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
-from ..protocol import TraceAnswer, TraceRequest
+from ..protocol import CallOutcome, TraceAnswer, TraceRequest
 from . import functions, stand_ins
 from .cached_results import empty_caches
 from .modes import NewTensorMode, WatchMode
@@ -59,7 +59,7 @@ def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     tracer.registry.allowed = {id(given[name]) for name in allowed}
     with context.apply_state(call.state):
         result = tracer.run()
-    return {"outcome": "ok", "trace": tracer.build_trace(result)}
+    return {"outcome": CallOutcome.OK, "trace": tracer.build_trace(result)}
 
 
 class Tracer:

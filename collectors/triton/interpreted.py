@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Dict, Optional
 
-from ..protocol import KernelLaunch, KernelsAnswer, ScriptEnding
+from ..protocol import CandidateOutcome, KernelLaunch, KernelsAnswer, ScriptEnding
 from . import generated, launches
 
 #: Elements that one program of the interpreter works on; it pays by the program, not by the
@@ -194,11 +194,11 @@ def judge_ending(found: InterpretedRun, ending: ScriptEnding) -> KernelsAnswer:
     if ending["exit"] == 0:
         if not found.launched:
             return {"skipped": "no Triton kernel was launched"}
-        return {"outcome": "passes", "launched": found.launched}
+        return {"outcome": CandidateOutcome.PASSES, "launched": found.launched}
     if ending["exit"] != 1 or "exception" not in ending:
         return {"skipped": "the script ended with {}".format(ending["exit"])}
     return {
-        "outcome": "fails",
+        "outcome": CandidateOutcome.FAILS,
         "launched": found.launched,
         "exception": ending["exception"],
         "message": ending["message"],

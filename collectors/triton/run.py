@@ -16,6 +16,7 @@ from ..machine.internal_names import collect_internal_names
 from ..machine.processes import write_json
 from ..protocol import (
     KernelLaunch,
+    KernelOutcome,
     KernelQuestion,
     KernelsAnswer,
     KernelSpec,
@@ -138,7 +139,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
             answers = [
                 {
                     "target": name,
-                    "outcome": "broken",
+                    "outcome": KernelOutcome.BROKEN,
                     "message": type(error).__name__,
                     "seconds": 0.0,
                 }
@@ -207,7 +208,7 @@ def _candidates(spec: KernelSpec) -> KernelsAnswer:
             module_spec.loader.exec_module(module)
             kernel = getattr(module, spec["kernel"])
         except Exception as error:  # a candidate's text may raise anything
-            answers.append({"outcome": "broken", "message": type(error).__name__})
+            answers.append({"outcome": KernelOutcome.BROKEN, "message": type(error).__name__})
             continue
         answers.append(targets.compile_for(kernel, spec["launches"][number], spec["target"]))
     return {"answers": answers}

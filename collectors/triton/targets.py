@@ -18,7 +18,7 @@ import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from ..machine.processes import name_signal
-from ..protocol import KernelLaunch, TargetAnswer
+from ..protocol import KernelLaunch, KernelOutcome, TargetAnswer
 
 TARGETS = {
     "cuda:80": ("cuda", 80, 32),
@@ -136,14 +136,16 @@ def _judge(text: str, status: int, late: bool) -> TargetAnswer:
     names = classes.split(",") if classes else []
     found: TargetAnswer = {"exception": names[0] if names else None, "signal": None}
     if late:
-        found["outcome"] = "timeout"
+        found["outcome"] = KernelOutcome.TIMEOUT
     elif os.WIFSIGNALED(status):
-        found["outcome"] = "died"
+        found["outcome"] = KernelOutcome.DIED
         found["signal"] = name_signal(os.WTERMSIG(status))
     elif os.WEXITSTATUS(status) == 0:
-        return {**found, "outcome": "ok", "message": "", "pass": None, "log": ""}
+        return {**found, "outcome": KernelOutcome.OK, "message": "", "pass": None, "log": ""}
     else:
-        found["outcome"] = "refused" if _is_refusal(names, message) else "raises"
+        found["outcome"] = (
+            KernelOutcome.REFUSED if _is_refusal(names, message) else KernelOutcome.RAISES
+        )
     found["message"] = _headline(before, message)
     found["pass"] = _pass(before)
     found["log"] = (message + "\n" + before)[-_MAX_TEXT:].strip()
@@ -222,7 +224,7 @@ def find_unusable_targets(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -
     found = {}
     for name in wanted:
         answer = compile_for(module.control, CONTROL_ROW, name)
-        if answer["outcome"] != "ok":
+        if answer["outcome"] != KernelOutcome.OK:
             found[name] = "not even an empty kernel compiles: " + answer["message"][:160]
     warm = next((name for name in wanted if name not in found), None)
     if warm is not None:  # what is loaded here once, every fork has

@@ -159,14 +159,14 @@ def run(request: CandidateRequest, folder: str) -> int:
         else:
             with _fill_memory() if overrides.get("fill") else contextlib.nullcontext():
                 _execute(request["text"], path)
-        answer = {"outcome": "passes", "failure": None, "exit": 0}
+        answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
     except early_end.CompilerReached:
-        answer = {"outcome": "passes", "failure": None, "exit": 0}
+        answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
     except SystemExit as stop:
         answer = _stop(stop)
     except NoSuchSettingError as error:
         answer = {
-            "outcome": "cannot_judge",
+            "outcome": CandidateOutcome.CANNOT_JUDGE,
             "failure": None,
             "exit": CANNOT_JUDGE,
             "detail": str(error),
@@ -174,7 +174,11 @@ def run(request: CandidateRequest, folder: str) -> int:
     except BaseException as error:  # a candidate may raise anything
         broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
         account = describe(error)
-        answer = {"outcome": "broken" if broken else "fails", "failure": account, "exit": 1}
+        answer = {
+            "outcome": CandidateOutcome.BROKEN if broken else CandidateOutcome.FAILS,
+            "failure": account,
+            "exit": 1,
+        }
         sys.stderr.write(account.get("traceback", ""))
     faulthandler.cancel_dump_traceback_later()
     answer["compilations"] = counters.count_compilations() - before
@@ -182,7 +186,7 @@ def run(request: CandidateRequest, folder: str) -> int:
         answer["bisect"] = counter.build_answer()
     if tools is not None:
         answer["found"] = tools.stop()
-    if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
+    if answer["outcome"] == CandidateOutcome.FAILS and _of_values(answer.get("failure")):
         answer["undefined"] = _find_undefined(request["text"])
     _flush()
     write_json(os.path.join(out, ANSWER_FILE), answer)
@@ -244,9 +248,9 @@ def _stop(stop: SystemExit) -> CandidateEnding:
     code = stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 1)
     code &= 0xFF
     if code in (0, CANNOT_JUDGE):
-        outcome: CandidateOutcome = "passes" if code == 0 else "cannot_judge"
+        outcome = CandidateOutcome.PASSES if code == 0 else CandidateOutcome.CANNOT_JUDGE
         return {"outcome": outcome, "failure": None, "exit": code}
-    return {"outcome": "fails", "failure": describe(stop), "exit": code}
+    return {"outcome": CandidateOutcome.FAILS, "failure": describe(stop), "exit": code}
 
 
 def _is_text_at_fault(error: BaseException, path: str) -> bool:

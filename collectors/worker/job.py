@@ -95,12 +95,14 @@ def read_answer(job: Job) -> CandidateAnswer:
     }
     signalled = os.WIFSIGNALED(job.status)
     if signalled and job.timed_out:
-        answer.update({"outcome": "timeout", "failure": None, "signal": None})
-    elif signalled and answer["outcome"] == "passes":  # it crashed while the interpreter shut down
+        answer.update({"outcome": CandidateOutcome.TIMEOUT, "failure": None, "signal": None})
+    elif (
+        signalled and answer["outcome"] == CandidateOutcome.PASSES
+    ):  # it crashed while the interpreter shut down
         answer = {**answer, **_ending(job)}
     if job.cancelled:
-        answer.update({"outcome": "cancelled", "failure": None})
-    if answer["outcome"] in ("died", "timeout"):
+        answer.update({"outcome": CandidateOutcome.CANCELLED, "failure": None})
+    if answer["outcome"] in (CandidateOutcome.DIED, CandidateOutcome.TIMEOUT):
         answer["detail"] = read_tail(os.path.join(out, "stack")) or answer["detail"]
     return answer
 
@@ -118,16 +120,19 @@ def _read_written(out: str) -> CandidateEnding | None:
 def _ending(job: Job) -> CandidateEnding:
     if "error" in job.request:
         return {
-            "outcome": "cannot_judge",
+            "outcome": CandidateOutcome.CANNOT_JUDGE,
             "exit": candidate.CANNOT_JUDGE,
             "detail": job.request["error"],
         }
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)
-        return {"outcome": "died", "signal": name_signal(number), "exit": -number}
+        return {"outcome": CandidateOutcome.DIED, "signal": name_signal(number), "exit": -number}
     code = os.WEXITSTATUS(job.status)
-    outcomes: dict[int, CandidateOutcome] = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
-    return {"outcome": outcomes.get(code, "died"), "exit": code}
+    outcomes = {
+        0: CandidateOutcome.PASSES,
+        candidate.CANNOT_JUDGE: CandidateOutcome.CANNOT_JUDGE,
+    }
+    return {"outcome": outcomes.get(code, CandidateOutcome.DIED), "exit": code}
 
 
 def read_tail(path: str) -> str:

@@ -38,6 +38,7 @@ from typing import Any, get_args
 from .. import FOLDER
 from ..protocol import (
     CancelRequest,
+    CandidateOutcome,
     CandidateRequest,
     Isolation,
     WorkerMessage,
@@ -47,6 +48,9 @@ from . import candidate, preloaded
 from .job import Job, kill_group, read_answer
 from .slot import Slot
 from .warm_up import IMPORT, begin_device, settle, warm_up
+
+#: A process that ended like this may have left what it was writing half done.
+_CUT_OFF = (CandidateOutcome.DIED, CandidateOutcome.TIMEOUT, CandidateOutcome.CANCELLED)
 
 
 class Worker:
@@ -235,7 +239,7 @@ class Worker:
     def _finish(self, job: Job) -> None:
         del self.jobs[job.request["id"]]
         answer = read_answer(job)
-        if answer["outcome"] in ("died", "timeout", "cancelled"):
+        if answer["outcome"] in _CUT_OFF:
             job.slot.purge(job.started)
         else:
             self.published += job.slot.find_produced(job.started)

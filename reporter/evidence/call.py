@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import EvidenceAnswer, EvidenceOptions
+from collectors.protocol import CallOutcome, EvidenceAnswer, EvidenceOptions
 from reporter.evidence.interface import CollectorResult, read_answer, trim
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, compute_longest_wait
@@ -80,7 +80,7 @@ def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -
     found = answer.get("found")
     if found is None:
         death = questions.describe_death(answer)
-        late = not death and answer["outcome"] == "timeout"
+        late = not death and answer["outcome"] == CallOutcome.TIMEOUT
         reason = (
             f"not done within {budget:g} s"
             if late

@@ -15,7 +15,6 @@ from pathlib import Path
 from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, KernelSpec
 from reporter.core.formatting import format_program
 from reporter.kernels.questions import ask, has_gpu
-from reporter.kernels.verdict import REFUSED
 from reporter.report.folder import write_private
 from reporter.report.kernel_sections import (
     GeneratedKernelRow,
@@ -25,8 +24,8 @@ from reporter.report.kernel_sections import (
 from reporter.report.sections import build_section
 from templates.kernel import render_repro
 
-_BROKEN: tuple[KernelOutcome, ...] = ("raises", "died")
-_FAILED = (*_BROKEN, REFUSED)
+_BROKEN = (KernelOutcome.RAISES, KernelOutcome.DIED)
+_FAILED = (*_BROKEN, KernelOutcome.REFUSED)
 
 
 def compile_kernels(

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, RungOutcome
 
-#: The outcome of a compilation that the front end refuses, beside those of a rung.
-REFUSED: KernelOutcome = "refused"
-_KINDS: Mapping[KernelOutcome, Kind] = {"raises": Kind.CRASH, "died": Kind.PROCESS_DEATH}
+_KINDS: Mapping[KernelOutcome, Kind] = {
+    KernelOutcome.RAISES: Kind.CRASH,
+    KernelOutcome.DIED: Kind.PROCESS_DEATH,
+}
 _ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")
 
 
@@ -51,15 +52,19 @@ def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> K
             )
             return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
         return KernelVerdict(_KINDS[item["outcome"]], True, _failure(row, item), row, item)
-    refused = next(((row, item) for row, item in answers if item["outcome"] == REFUSED), None)
+    refused = next(
+        ((row, item) for row, item in answers if item["outcome"] == KernelOutcome.REFUSED), None
+    )
     if refused is not None:
         row, item = refused
-        where = [other["target"] for other in row["targets"] if other["outcome"] == REFUSED]
-        fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+        where = [
+            other["target"] for other in row["targets"] if other["outcome"] == KernelOutcome.REFUSED
+        ]
+        fine = [other["target"] for other in row["targets"] if other["outcome"] == KernelOutcome.OK]
         only = f" for {', '.join(where)}, but not for {', '.join(fine)}" if fine else ""
         text = f"Triton refuses the kernel `{row['kernel']}`{only}: {item['message']}."
         return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
-    late = [item["target"] for _, item in answers if item["outcome"] == "timeout"]
+    late = [item["target"] for _, item in answers if item["outcome"] == KernelOutcome.TIMEOUT]
     if late:  # large kernels legitimately take minutes
         text = (
             f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so"
@@ -70,8 +75,8 @@ def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> K
 
 
 def _failure(row: KernelLaunch, item: TargetAnswer) -> str:
-    fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
-    if item["outcome"] == "died":
+    fine = [other["target"] for other in row["targets"] if other["outcome"] == KernelOutcome.OK]
+    if item["outcome"] == KernelOutcome.DIED:
         how = f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else "")
     else:
         how = f"fails with {item['exception']}: {item['message']}"
@@ -117,7 +122,7 @@ def classify_outcome(answer: TargetAnswer) -> RungOutcome:
         ValueError: no compilation has this outcome.
     """
     word = answer["outcome"]
-    return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)
+    return RungOutcome.RAISES if word == KernelOutcome.REFUSED else RungOutcome(word)
 
 
 def is_same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_section
 
 from anonymizer.graph.values import MOST_VALUES
 from collectors.captured import GraphJson
-from collectors.protocol import CaptureWay, EnvironmentAnswer
+from collectors.protocol import CallOutcome, CaptureWay, EnvironmentAnswer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.diagnose.comparisons import find_worst_value
@@ -89,7 +89,7 @@ def _collect_environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     """What the target says of itself: versions, torch's own words, the user's files and texts."""
     finding = diagnosis.finding
     if finding is None:
-        return {"outcome": "skipped"}
+        return {"outcome": CallOutcome.SKIPPED}
     answer = finding.call_session.request(questions.collect_environment(), 60)
     refuse_lost(answer)
     return answer

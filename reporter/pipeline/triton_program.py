@@ -15,6 +15,7 @@ from anonymizer.source.triton_kernel import KernelNotPublicError, rebuild
 from collectors.protocol import (
     KernelConstant,
     KernelLaunch,
+    KernelOutcome,
     KernelsAnswer,
     KernelSpec,
     TargetAnswer,
@@ -282,7 +283,7 @@ class TritonProgram:
         found = self._ask(spec)
         answers = found.get("answers", [])
         missing = len(kernels) - len(answers)
-        answers += [TargetAnswer(outcome="broken", message="")] * missing
+        answers += [TargetAnswer(outcome=KernelOutcome.BROKEN, message="")] * missing
         for kernel, answer in zip(kernels, answers):
             if target == self.target and is_same_failure(self.wanted, answer):
                 self._shrunk(kernel)
@@ -316,7 +317,7 @@ class TritonProgram:
 
     def _shows(self, answer: Answer) -> bool:
         """Whether a fresh process failed, with what the compiler said before."""
-        if self.wanted["outcome"] == "died":
+        if self.wanted["outcome"] == KernelOutcome.DIED:
             return (
                 answer.outcome == CandidateOutcome.DIED and answer.signal == self.wanted["signal"]
             )
@@ -332,7 +333,7 @@ class TritonProgram:
         """What the verdict says, in words of ours and of the compiler."""
         how = (
             f"dies with {self.wanted['signal']}"
-            if self.wanted["outcome"] == "died"
+            if self.wanted["outcome"] == KernelOutcome.DIED
             else f"fails with {self.wanted['exception']}"
         )
         where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""

@@ -29,7 +29,10 @@ from reporter.recording.fork_servers import ForkServers
 from reporter.recording.watching import Watching
 
 #: What it means that a backward pass does not return where eager's does.
-_SYMPTOMS: Mapping[CallOutcome, Symptom] = {"raises": Symptom.RAISED, "died": Symptom.DIED}
+_SYMPTOMS: Mapping[CallOutcome, Symptom] = {
+    CallOutcome.RAISES: Symptom.RAISED,
+    CallOutcome.DIED: Symptom.DIED,
+}
 
 
 class AddFinding(Protocol):
@@ -121,7 +124,7 @@ class CallJudge:
                 self._run(call, "eager-again", {"how": "eager"}),
                 self._run(call, "eager-elsewhere", {"how": "eager", "elsewhere": True}),
             ]
-            good = all(run["outcome"] == "ok" for run in runs)
+            good = all(run["outcome"] == CallOutcome.OK for run in runs)
             self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None
         return self._other_runs[call]
 
@@ -131,13 +134,13 @@ class CallJudge:
         """What eager and compiled left behind compared, with float64 where that may excuse it; None
         if it cannot be.
         """
-        if eager["outcome"] != "ok":
+        if eager["outcome"] != CallOutcome.OK:
             return None
         comparison = self._compare(call, eager["snapshot"], actual)
         if comparison is None or comparison["same"] or comparison["metadata"]:
             return comparison
         exact = self._run(call, f"fp64-{name}", {"how": "eager", "fp64": True, "grads": grads})
-        if exact["outcome"] != "ok":
+        if exact["outcome"] != CallOutcome.OK:
             return comparison
         return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
 
@@ -149,7 +152,7 @@ class CallJudge:
         elif message["checked"]:
             eager = self._run(call, "eager", {"how": "eager"})
             self.recording.counts.compared += 1
-            both = eager["outcome"] == "raises"
+            both = eager["outcome"] == CallOutcome.RAISES
             if both:
                 self.recording.rejected = eager["failure"]
                 self.fork_servers.drop(call)
@@ -164,7 +167,7 @@ class CallJudge:
             self._reply({"keep": False})
             return
         eager = self._run(call, "eager", {"how": "eager"})
-        if eager["outcome"] == "raises" and not _limit_of_forks(eager["failure"]):
+        if eager["outcome"] == CallOutcome.RAISES and not _limit_of_forks(eager["failure"]):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply({"keep": False})
             return
@@ -173,7 +176,7 @@ class CallJudge:
             # the other ranks may have had their part in it, which none of the repetitions has
             compiled = self._run(call, "compiled", {"how": "reused"})
             path = compiled.get("snapshot", "")
-            is_good = compiled["outcome"] == "ok"
+            is_good = compiled["outcome"] == CallOutcome.OK
             comparison = self._compare_with_eager(call, "eager", eager, path) if is_good else None
         if comparison is None:
             self._leave_unchecked(call)
@@ -195,7 +198,7 @@ class CallJudge:
         """
         begun = self.begun[call]
         eager = self._run(call, "eager", {"how": "eager"})
-        if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != "ok":
+        if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != CallOutcome.OK:
             self.fork_servers.drop(call)
             self._reply({})
             return
@@ -206,7 +209,7 @@ class CallJudge:
         if failure is not None and failure["exception"] == "ModuleNotFoundError":
             self._leave_unchecked(call)  # there is no ONNX Runtime here, and the program needs none
             return
-        if exported["outcome"] == "ok":
+        if exported["outcome"] == CallOutcome.OK:
             comparison = self._compare_with_eager(call, "exported", eager, exported["snapshot"])
             self.recording.counts.compared += comparison is not None
             if comparison is not None and not comparison["same"]:
@@ -227,7 +230,7 @@ class CallJudge:
         eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
         again: Rung = {"how": "compiled", "grads": path, "replay": replay}
         compiled = self._run(call, "compiled-grad", again)
-        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
+        if eager["outcome"] == CallOutcome.OK and compiled["outcome"] == CallOutcome.OK:
             comparison = self._compare_with_eager(
                 call, "grad", eager, compiled["snapshot"], grads=path
             )
@@ -241,7 +244,7 @@ class CallJudge:
                 self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
                 self.fork_servers.drop(call)
-        elif eager["outcome"] == "ok":
+        elif eager["outcome"] == CallOutcome.OK:
             symptom = _SYMPTOMS.get(compiled["outcome"], Symptom.HANG)
             self._add(
                 call,
@@ -259,7 +262,7 @@ class CallJudge:
         that are replayed all meet the state that changed after the first one.
         """
         reused = self._run(call, "reused-grad", {"how": "reused", "grads": path})
-        if reused["outcome"] != "ok":
+        if reused["outcome"] != CallOutcome.OK:
             return None
         found = self._compare_with_eager(call, "grad", eager, reused["snapshot"], grads=path)
         return None if found is None or found["same"] else found

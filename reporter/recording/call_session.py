@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from collectors.protocol import CallAnswer, LostAnswer, StopRequest
+from collectors.protocol import CallAnswer, CallOutcome, LostAnswer, StopRequest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.json_values import Json
 from reporter.execution.usage import METER
@@ -131,7 +131,7 @@ class ForkedCallSession:
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for future in waiting:
-            future.set_result({"outcome": "died", "lost": LostAnswer.SERVER})
+            future.set_result({"outcome": CallOutcome.DIED, "lost": LostAnswer.SERVER})
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         """Asks one question without waiting for its answer, but up to 30 s for the fork server.
@@ -147,7 +147,7 @@ class ForkedCallSession:
             if not lost:
                 self._waiting[number] = future
         if lost:
-            future.set_result({"outcome": "died", "lost": LostAnswer.SERVER})
+            future.set_result({"outcome": CallOutcome.DIED, "lost": LostAnswer.SERVER})
         else:
             assert self._connection is not None
             self._connection.send({**question.message, "id": number, "timeout": timeout})

@@ -28,6 +28,7 @@ from collectors.protocol import (
     STOP_PATIENCE,
     STOP_SIGNAL,
     CallAnswer,
+    CallOutcome,
     CallRequest,
     LostAnswer,
     ProgramStart,
@@ -144,17 +145,17 @@ class _Again:
         except TimeoutError:
             self.end()
             return {
-                "outcome": "error",
+                "outcome": CallOutcome.ERROR,
                 "detail": "the program took too long to make the call again",
             }
         if isinstance(greeting, int):
             log = self._read(self._file("rerun", "log"))
             return {
-                "outcome": "error",
+                "outcome": CallOutcome.ERROR,
                 "detail": "the program did not make the call again\n" + log,
             }
         if "changed" in greeting:
-            return {"outcome": "error", "detail": greeting["changed"]}
+            return {"outcome": CallOutcome.ERROR, "detail": greeting["changed"]}
         log_file = self._file(f"child-{uuid.uuid4().hex[:8]}", "log")
         answer: Future[CallAnswer | int] = Future()
         self._answer = answer
@@ -166,7 +167,7 @@ class _Again:
             answered = answer.result(timeout=timeout)
         except TimeoutError:
             self._stop(int(greeting["pid"]))
-            return {"outcome": "timeout", "detail": self._read(log_file)}
+            return {"outcome": CallOutcome.TIMEOUT, "detail": self._read(log_file)}
         if isinstance(answered, int):
             return self._describe_death(answered, log_file)
         return answered
@@ -185,7 +186,7 @@ class _Again:
     def _describe_death(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
         name = name_signal(-code) if code < 0 else f"exit {code}"
-        return {"outcome": "died", "signal": name, "detail": log}
+        return {"outcome": CallOutcome.DIED, "signal": name, "detail": log}
 
     def _read(self, path: Path) -> str:
         try:
@@ -314,7 +315,7 @@ class RerunCallSession:
                 return answer
         with self._lock:
             if self._closed:
-                return {"outcome": "died", "lost": LostAnswer.CLOSED}
+                return {"outcome": CallOutcome.DIED, "lost": LostAnswer.CLOSED}
             run = self._take()
             self._working.add(run)
             if not reads and self._runs.ahead:
@@ -360,7 +361,7 @@ class RerunCallSession:
         try:
             if run.is_there:
                 answer = run.ask(message, timeout + _PATIENCE, stay=True)
-            return None if answer is None or answer["outcome"] == "died" else answer
+            return None if answer is None or answer["outcome"] == CallOutcome.DIED else answer
         finally:
             with self._lock:
                 self._working.discard(run)

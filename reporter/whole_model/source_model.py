@@ -15,7 +15,7 @@ from typing import Literal
 
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
-from collectors.protocol import EquivalenceAnswer, SourceEquivalenceRequest
+from collectors.protocol import CallOutcome, EquivalenceAnswer, SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import list_python_words
@@ -86,7 +86,7 @@ def describe_equivalence(found: Rewriting) -> EquivalenceSection:
     if "error" in found:
         raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")
     proof = found["equivalence"]
-    if proof["outcome"] != "ok":
+    if proof["outcome"] != CallOutcome.OK:
         raise CannotJudgeError(
             "the rewritten source does not run with the private tensors:"
             f" {questions.explain_missing_answer(proof)}"

@@ -22,7 +22,7 @@ from anonymizer.numbers import resize
 from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
 from collectors.captured import TraceJson
-from collectors.protocol import EquivalenceRequest, TraceWay
+from collectors.protocol import CallOutcome, EquivalenceRequest, TraceWay
 from reporter.core.candidate import Candidate, Content
 from reporter.core.errors import CannotJudgeError
 from reporter.core.json_values import Json
@@ -121,7 +121,7 @@ def _collect(
     call_session: CallSession, timeout: float, allow: Sequence[str], way: TraceWay
 ) -> WholeModel:
     answer = call_session.request(questions.trace(allow, way), timeout)
-    if answer["outcome"] != "ok":
+    if answer["outcome"] != CallOutcome.OK:
         return {
             "error": f"the call could not be traced ({questions.explain_missing_answer(answer)})"
         }
@@ -182,7 +182,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
     found = whole["equivalence"]
     reasons = "; ".join(whole["trace"]["reasons"])
     hint = f" ({reasons})" if reasons else ""
-    if found["outcome"] != "ok":
+    if found["outcome"] != CallOutcome.OK:
         raise CannotJudgeError(
             "the rewritten model does not run with the private weights:"
             f" {questions.explain_missing_answer(found)}{hint}"

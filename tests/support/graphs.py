@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
-from collectors.protocol import CandidateOutcome
 from reporter.core.answer import Answer
+from reporter.core.kinds import CandidateOutcome
 
 META = TensorMeta((4, 8), "float32", (8, 1))
 
 
-def failing(fails: Callable[[str], bool]) -> Callable[[str], CandidateOutcome]:
+def failing(fails: Callable[[str], bool]) -> Callable[[str], str]:
     """The outcome of a text that fails where `fails` says so."""
     return lambda text: "fails" if fails(text) else "passes"
 
@@ -46,7 +46,7 @@ class TextPool:
 
     jobs = 1
 
-    def __init__(self, outcome: Callable[[str], CandidateOutcome]) -> None:
+    def __init__(self, outcome: Callable[[str], str]) -> None:
         self.outcome = outcome
         self.asked: list[str] = []
 
@@ -56,5 +56,5 @@ class TextPool:
         self.asked.append(text)
         compile(text, "candidate", "exec")  # every candidate is valid Python
         future: Future[Answer] = Future()
-        future.set_result(Answer(self.outcome(text)))
+        future.set_result(Answer(CandidateOutcome(self.outcome(text))))
         return future

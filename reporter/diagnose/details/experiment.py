@@ -20,6 +20,7 @@ from typing import cast
 from anonymizer.harness.text import let_through
 from collectors.protocol import (
     BisectCount,
+    CallOutcome,
     CallVariation,
     Comparison,
     Failure,
@@ -177,7 +178,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
 
         def ran(future: Future[RunAnswer]) -> None:
             answer = future.result()
-            if answer["outcome"] != "ok" or not eager.agrees:
+            if answer["outcome"] != CallOutcome.OK or not eager.agrees:
                 conclude(answer, None)
                 return
             second = finding.call_session.submit(comparison, timeout)
@@ -342,7 +343,7 @@ def ask_supported_variations(
     interest.
     """
     answer = call_session.request(questions.list_subsystems(names), timeout)
-    if answer["outcome"] != "ok":
+    if answer["outcome"] != CallOutcome.OK:
         return USUAL
     return SupportedVariations(
         tuple((str(item["backend"]), str(item["subsystem"])) for item in answer["subsystems"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from collectors.protocol import GraphBreaks
+from collectors.protocol import CallOutcome, GraphBreaks
 from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.findings import Recording
@@ -101,9 +101,9 @@ def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
     where that one does not come to an end.
     """
     answer = last.call_session.request(questions.find_graph_breaks(), timeout)
-    if answer["outcome"] != "ok" or answer.get("raised"):
+    if answer["outcome"] != CallOutcome.OK or answer.get("raised"):
         again = last.call_session.request(questions.find_graph_breaks(Backend.EAGER.value), timeout)
-        if again["outcome"] == "ok":
+        if again["outcome"] == CallOutcome.OK:
             answer = again
     return answer.get("graph_breaks")
 

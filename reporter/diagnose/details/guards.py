@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.protocol import ArgumentChange, GuardsAnswer
+from collectors.protocol import ArgumentChange, CallOutcome, GuardsAnswer
 from reporter.recording import questions
 from reporter.recording.findings import Finding
 from reporter.report.sections import ChangedSize, GuardSection, build_section
@@ -45,7 +45,7 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
     """
     search = _Search(finding, timeout)
     answer = search.ask([])
-    if answer.get("outcome") != "ok" or not answer["reused"] or not answer["changed"]:
+    if answer.get("outcome") != CallOutcome.OK or not answer["reused"] or not answer["changed"]:
         return None
     changes = [build_section(ChangedSize, change) for change in answer["changed"]]
     blamed, confirmed = changes[:1], None
@@ -91,7 +91,7 @@ class _Search:
 
     def is_right(self, answer: GuardsAnswer) -> bool | None:
         """Whether a run agrees with eager; None if it cannot be told."""
-        if answer.get("outcome") != "ok" or self.eager.get("outcome") != "ok":
+        if answer.get("outcome") != CallOutcome.OK or self.eager.get("outcome") != CallOutcome.OK:
             return None
         question = questions.compare(self.eager["snapshot"], answer["snapshot"])
         compared = self.finding.call_session.request(question, self.timeout).get("comparison")
@@ -105,7 +105,7 @@ class _Search:
         for group in groups[:_MAX_EXPERIMENTS] if len(groups) > 1 else ():
             answer = self.ask([], vary=group)
             if (
-                answer.get("outcome") == "ok"
+                answer.get("outcome") == CallOutcome.OK
                 and answer["reused"]
                 and self.is_right(answer) is False
             ):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as replace_section
 
-from collectors.protocol import Rung
+from collectors.protocol import CallOutcome, Rung
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose.details.experiment import Variation, make_call_experiment
 from reporter.diagnose.verdict import Diagnosis
@@ -73,4 +73,4 @@ def _time_eager(diagnosis: Diagnosis, timeout: float) -> float | None:
     rung: Rung = {"how": "eager", "snapshot": str(path), "timed": _TIMED}
     answer = finding.call_session.request(questions.run(rung), timeout)
     path.unlink(missing_ok=True)
-    return answer.get("call_seconds") if answer["outcome"] == "ok" else None
+    return answer.get("call_seconds") if answer["outcome"] == CallOutcome.OK else None

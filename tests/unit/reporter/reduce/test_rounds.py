@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
 from reporter.reduce.questions import Questions, SweepPass, require_graph
@@ -236,7 +235,7 @@ def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     """After many candidates in vain, once they have taken longer than all before and a minute."""
     seconds = 0.0
 
-    def outcome(text: str) -> CandidateOutcome:
+    def outcome(text: str) -> str:
         nonlocal seconds
         seconds += pause
         return "fails" if "torch.sinh" in text else "passes"

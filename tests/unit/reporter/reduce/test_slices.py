@@ -11,7 +11,6 @@ import pytest
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import CandidateOutcome
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
@@ -36,7 +35,7 @@ def deep(blocks: int, culprit: str, at: int) -> Graph:
 
 
 def search(
-    graph: Graph, outcome: Callable[[str], CandidateOutcome], failure: dict[str, Any] | None = None
+    graph: Graph, outcome: Callable[[str], str], failure: dict[str, Any] | None = None
 ) -> tuple[Candidate | None, list[str]]:
     """What the search finds, and every text it asked about; `outcome` says how a text ends."""
     pool = TextPool(outcome)
@@ -46,7 +45,7 @@ def search(
 
 
 def test_a_deeper_model_costs_no_more_questions() -> None:
-    def outcome(text: str) -> CandidateOutcome:
+    def outcome(text: str) -> str:
         return "fails" if "torch.sinh" in text else "passes"
 
     counts = {}
@@ -95,7 +94,7 @@ def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:
     texts_with_both = "torch.sinh", "torch.exp"
     graph = Graph((tensor("x0"),), nodes, (Ref(nodes[-1].name),))
 
-    def outcome(text: str) -> CandidateOutcome:
+    def outcome(text: str) -> str:
         # sinh of what exp has just computed, in one expression chain of the same program
         lines = [line.strip() for line in text.splitlines()]
         exps = {line.split(" = ")[0] for line in lines if "torch.exp(" in line and " = " in line}
@@ -108,7 +107,7 @@ def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:
 
 
 def test_a_piece_that_eager_refuses_does_not_hide_the_others() -> None:
-    def outcome(text: str) -> CandidateOutcome:
+    def outcome(text: str) -> str:
         if "torch.abs" in text:
             return "cannot_judge"
         return "fails" if "torch.sinh" in text else "passes"
