@@ -212,13 +212,28 @@ LayerConstructor = TypedDict(
 )
 
 
+#: What an operation is: a call of a `function`, a `method`, a stock layer (`module`) or an
+#: `autograd.Function` (`apply`), one that nobody can look into (`opaque` in a graph, `stand_in` in
+#: a trace), a region that opens or closes, or a switch of the grad mode.
+OperationKind = Literal[
+    "function",
+    "method",
+    "module",
+    "apply",
+    "opaque",
+    "stand_in",
+    "enter",
+    "exit",
+    "grad_mode",
+]
+
+
 class EncodedOperation(TypedDict):
     """An operation, in a graph and in a trace."""
 
     #: Of its result.
     name: str
-    #: function, method, module, …
-    op: str
+    op: OperationKind
     #: Public name.
     target: str
     args: List[Encoded]
@@ -227,6 +242,9 @@ class EncodedOperation(TypedDict):
 
 
 # -- a graph ---------------------------------------------------------------------------------------
+
+#: What a tensor is to its program: an argument, or state of the module.
+InputKind = Literal["input", "param", "buffer"]
 
 #: Sizes of a tensor; those that vary are the text of their expression.
 Symbols = List[Union[int, str]]
@@ -256,8 +274,7 @@ class InputAlias(TypedDict):
 
 class _GraphInput(TypedDict):
     name: str
-    #: input, param, buffer.
-    kind: str
+    kind: InputKind
     meta: TensorLayout
 
 
@@ -420,10 +437,13 @@ class TracedModule(TypedDict):
     state: List[List[str]]
 
 
+#: The same in a trace: a `constant` is neither, and was there before the call.
+TracedKind = Literal["input", "param", "buffer", "constant"]
+
+
 class _TracedTensor(TypedDict):
     name: str
-    #: input, param, buffer, constant.
-    kind: str
+    kind: TracedKind
     meta: TensorLayout
 
 

@@ -33,6 +33,7 @@ from anonymizer.graph.ir import (
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
 from anonymizer.graph.repro import ReproBody, indent
 from anonymizer.graph.values import parenthesize_operand
+from anonymizer.kinds import assert_never
 
 
 class Emitter:
@@ -245,14 +246,17 @@ class Emitter:
             match = self.matches[node.name]
             given = ", ".join(self.expressions.write_operand(value) for value in match.data)
             return f"{self._layer(match.layer)}({given})"
-        if node.op == "module":
-            assert node.layer is not None
-            return self.expressions.write_call(node, 0, self._layer(node.layer))
-        if node.op == "method":
-            return self.expressions.write_method(node)
-        if node.op == "grad_mode":
-            return f"torch.set_grad_enabled({write_literal(node.args[0])})"
-        return self.expressions.write_function(node)
+        match node.op:
+            case "module":
+                assert node.layer is not None
+                return self.expressions.write_call(node, 0, self._layer(node.layer))
+            case "method":
+                return self.expressions.write_method(node)
+            case "grad_mode":
+                return f"torch.set_grad_enabled({write_literal(node.args[0])})"
+            case "function" | "enter" | "exit" | "apply" | "opaque" | "stand_in":
+                return self.expressions.write_function(node)
+        assert_never(node.op)
 
     def _layer(self, layer: StockLayer) -> str:
         base = stock_layers.name_attribute(layer)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from anonymizer.graph.ir import Atom, Node, Ref, Seq, StockLayer, Value
+from anonymizer.kinds import assert_never
 
 INFIX = {
     "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/",
@@ -67,13 +68,16 @@ def write_literal(value: Value) -> str:
 
 
 def _sequence(value: Seq, items: list[str]) -> str:
-    if value.kind == "list":
-        return "[" + ", ".join(items) + "]"
-    if value.kind == "tuple":
-        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
-    if value.kind == "slice":
-        return "slice(" + ", ".join(items) + ")"
-    raise NotPublicError("a dictionary argument")
+    match value.kind:
+        case "list":
+            return "[" + ", ".join(items) + "]"
+        case "tuple":
+            return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+        case "slice":
+            return "slice(" + ", ".join(items) + ")"
+        case "dict":
+            raise NotPublicError("a dictionary argument")
+    assert_never(value.kind)
 
 
 def _no_other_form(value: Value) -> str:

@@ -10,9 +10,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
-from collectors.captured import TensorStatistics
+from collectors.captured import InputKind, OperationKind, TensorStatistics
+
+#: What stands around the items of a `Seq`.
+SequenceKind = Literal["list", "tuple", "slice", "dict"]
+#: How a tensor's values are made; see `Recipe`.
+RecipeKind = (
+    Literal["randn", "rand", "uniform", "normal", "ties", "randint", "bool"]
+    | Literal["arange", "zeros", "ones", "full", "literal"]
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Atom:
 class Seq:
     """A list, tuple, dict or slice of arguments. A dict holds (key, value) tuples."""
 
-    kind: str
+    kind: SequenceKind
     items: tuple[Any, ...]
 
 
@@ -74,7 +82,7 @@ class Recipe:
     the share of elements that get them.
     """
 
-    kind: str
+    kind: RecipeKind
     low: float = 0.0
     high: float = 1.0
     step: float = 1.0
@@ -99,13 +107,10 @@ class Alias:
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor the program is given.
-
-    `kind`: input (an argument), param or buffer (state of the module).
-    """
+    """A tensor the program is given."""
 
     name: str
-    kind: str
+    kind: InputKind
     meta: TensorMeta
     recipe: Recipe
     alias: Alias | None = None
@@ -142,16 +147,14 @@ _ATEN_NAMES = {
 
 @dataclass(frozen=True)
 class Node:
-    """One operation. `op`: function, method, module, enter, exit, grad_mode.
-
-    `meta`: of its result(s), if known.
+    """One operation. `meta`: of its result(s), if known.
 
     `recipe` is how to make values like its result's, for a graph in which the result is an input;
     `symbols` are the sizes of that input, as `Input` has them.
     """
 
     name: str
-    op: str
+    op: OperationKind
     target: str
     args: tuple[Value, ...] = ()
     kwargs: tuple[tuple[str, Value], ...] = ()

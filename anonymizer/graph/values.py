@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.ir import ChooseRecipe, Recipe, TensorMeta
+from anonymizer.kinds import assert_never
 from collectors.captured import Share, TensorStatistics
 
 LEVELS = ("plain", "moments", "range", "close")
@@ -262,46 +263,44 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
     dims = ", ".join(str(size) for size in shape)
     sizes = dims if dims else "()"
     tuple_sizes = f"({dims},)" if len(shape) == 1 else f"({dims})"
-    kind = recipe.kind
     typed = "" if dtype == "float32" else f", dtype=torch.{dtype}"
     integer = "" if dtype == "int64" else f", dtype=torch.{dtype}"
-    if kind in ("randn", "rand", "zeros", "ones"):
-        return f"torch.{kind}({sizes}{typed}{where})"
-    if kind == "uniform":
-        return _shift(
-            f"torch.rand({sizes}{typed}{where}) * {_number(recipe.high - recipe.low)}", recipe.low
-        )
-    if kind == "normal":
-        scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
-        return _shift(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
-    if kind == "ties":
-        drawn = (
-            f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
-            f" {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
-        )
-        return f"{drawn} * {_number(recipe.step)}"
-    if kind == "bool":
-        return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
-    if kind == "randint":
-        return (
-            f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{integer}{where})"
-        )
-    if kind == "arange":
-        if len(shape) == 1:
-            return f"torch.arange({shape[0]}{integer}{where})"
-        total = math.prod(int(size) for size in shape)
-        counted = f"torch.arange({total}{integer}{where}).reshape({dims})"
-        return counted if dims else f"torch.tensor(0{integer}{where})"
-    if kind == "full" and dtype == "bool":
-        return f"torch.{'ones' if recipe.low else 'zeros'}({sizes}{typed}{where})"
-    if kind == "full":
-        is_float = dtype.startswith(("float", "bfloat"))
-        value = _number(recipe.low) if is_float else str(int(recipe.low))
-        named = typed if is_float else f", dtype=torch.{dtype}"
-        return f"torch.full({tuple_sizes}, {value}{named}{where})"
-    if kind == "literal":
-        return f"torch.tensor({_literal(recipe, shape)}, dtype=torch.{dtype}{where})"
-    raise ValueError(f"unknown recipe {kind}")
+    match recipe.kind:
+        case "randn" | "rand" | "zeros" | "ones":
+            return f"torch.{recipe.kind}({sizes}{typed}{where})"
+        case "uniform":
+            width = _number(recipe.high - recipe.low)
+            return _shift(f"torch.rand({sizes}{typed}{where}) * {width}", recipe.low)
+        case "normal":
+            scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
+            return _shift(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
+        case "ties":
+            drawn = (
+                f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
+                f" {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
+            )
+            return f"{drawn} * {_number(recipe.step)}"
+        case "bool":
+            return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
+        case "randint":
+            ends = f"{int(recipe.low)}, {int(recipe.high)}"
+            return f"torch.randint({ends}, {tuple_sizes}{integer}{where})"
+        case "arange":
+            if len(shape) == 1:
+                return f"torch.arange({shape[0]}{integer}{where})"
+            total = math.prod(int(size) for size in shape)
+            counted = f"torch.arange({total}{integer}{where}).reshape({dims})"
+            return counted if dims else f"torch.tensor(0{integer}{where})"
+        case "full" if dtype == "bool":
+            return f"torch.{'ones' if recipe.low else 'zeros'}({sizes}{typed}{where})"
+        case "full":
+            is_float = dtype.startswith(("float", "bfloat"))
+            value = _number(recipe.low) if is_float else str(int(recipe.low))
+            named = typed if is_float else f", dtype=torch.{dtype}"
+            return f"torch.full({tuple_sizes}, {value}{named}{where})"
+        case "literal":
+            return f"torch.tensor({_literal(recipe, shape)}, dtype=torch.{dtype}{where})"
+    assert_never(recipe.kind)
 
 
 def _shift(text: str, by: float) -> str:

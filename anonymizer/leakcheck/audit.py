@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anonymizer.leakcheck import patterns, vocabulary
-from anonymizer.leakcheck.patterns import Identity, PatternMatch
+from anonymizer.leakcheck.patterns import Identity, LeakKind, PatternMatch
 from anonymizer.leakcheck.terms import (
     PHRASE,
     PLAIN_PHRASE,
+    TermKind,
     Terms,
     collect_private_terms,
     collect_surrounding_terms,
@@ -66,7 +67,7 @@ class Leak:
     file: str
     line: int
     term: str
-    kind: str
+    kind: LeakKind
     excerpt: str
 
 
@@ -188,7 +189,7 @@ def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
             yield PatternMatch(found.start(), word, "rare word")
 
 
-def _texts(text: str, strings: Mapping[str, str]) -> Iterator[PatternMatch]:
+def _texts(text: str, strings: Mapping[str, TermKind]) -> Iterator[PatternMatch]:
     for string, kind in strings.items():
         pattern = r"\s+".join(re.escape(word) for word in string.split())
         found = re.search(rf"(?<![A-Za-z0-9_]){pattern}(?![A-Za-z0-9_])", text)

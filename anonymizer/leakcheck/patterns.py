@@ -16,7 +16,9 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NewType
+
+from anonymizer.leakcheck.terms import TermKind
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
@@ -91,13 +93,25 @@ class Identity:
         return cls(home, user, socket.gethostname())
 
 
+#: That something looks like a key or a token, and what kind of one, in the words of detect-secrets.
+CredentialKind = NewType("CredentialKind", str)
+#: What was found in a text that is about to leave.
+LeakKind = (
+    TermKind
+    | Literal["rare word", "phrase", "number"]
+    | Literal["e-mail address", "IP address", "URL", "path"]
+    | Literal["home folder", "user name", "host name"]
+    | CredentialKind
+)
+
+
 @dataclass(frozen=True)
 class PatternMatch:
     """One place in a text: the offset, the private text itself and its kind."""
 
     start: int
     text: str
-    kind: str
+    kind: LeakKind
 
 
 def find_addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
@@ -143,11 +157,12 @@ def find_identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[P
     if len(who.home.strip("/\\")) >= 3 and who.home.strip("/\\").lower() not in _NOBODY:
         for found in re.finditer(re.escape(who.home) + r"(?![\w])", text):
             yield PatternMatch(found.start(), found.group(), "home folder")
-    for name, kind in (
+    names: tuple[tuple[str, LeakKind], ...] = (
         (who.user, "user name"),
         (who.host, "host name"),
         (who.host.split(".")[0], "host name"),
-    ):
+    )
+    for name, kind in names:
         if len(name) < 3 or name.lower() in _NOBODY or name.isdigit():
             continue
         if name.lower() in known:
@@ -182,7 +197,8 @@ def find_credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatc
     for line in text.splitlines(keepends=True):
         for value, kind in _secrets(line.rstrip("\r\n")):
             if value not in allowed:
-                yield PatternMatch(offset + max(0, line.find(value)), value, f"credential ({kind})")
+                start = offset + max(0, line.find(value))
+                yield PatternMatch(start, value, CredentialKind(f"credential ({kind})"))
         offset += len(line)
 
 

@@ -20,9 +20,13 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import Literal
 
 from anonymizer.leakcheck import vocabulary as public
 from anonymizer.leakcheck.vocabulary import is_common, split_identifier
+
+#: What a private term is.
+TermKind = Literal["name", "string", "text", "file name", "extra", "surroundings"]
 
 PHRASE = 3
 PLAIN_PHRASE = 6
@@ -49,11 +53,11 @@ class Terms:
     only.
     """
 
-    names: Mapping[str, str] = field(default_factory=dict)
-    code_names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, TermKind] = field(default_factory=dict)
+    code_names: Mapping[str, TermKind] = field(default_factory=dict)
     words: frozenset[str] = frozenset()
-    strings: Mapping[str, str] = field(default_factory=dict)
-    code_strings: Mapping[str, str] = field(default_factory=dict)
+    strings: Mapping[str, TermKind] = field(default_factory=dict)
+    code_strings: Mapping[str, TermKind] = field(default_factory=dict)
     phrases: frozenset[tuple[str, ...]] = frozenset()
     code_phrases: frozenset[tuple[str, ...]] = frozenset()
     numbers: frozenset[float] = frozenset()
@@ -171,11 +175,11 @@ class _TermCollector:
             part for name in vocabulary for part in split_identifier(name) if len(part) > 2
         }
         self.folded = {name.lower() for name in self.vocabulary}
-        self.names: dict[str, str] = {}
-        self.code_names: dict[str, str] = {}
+        self.names: dict[str, TermKind] = {}
+        self.code_names: dict[str, TermKind] = {}
         self.words: set[str] = set()
-        self.strings: dict[str, str] = {}
-        self.code_strings: dict[str, str] = {}
+        self.strings: dict[str, TermKind] = {}
+        self.code_strings: dict[str, TermKind] = {}
         self.phrases: set[tuple[str, ...]] = set()
         self.code_phrases: set[tuple[str, ...]] = set()
         self.numbers: set[float] = set()
@@ -324,7 +328,7 @@ class _TermCollector:
 
     # Terms
 
-    def add_name(self, name: str, defined: bool, kind: str = "name") -> None:
+    def add_name(self, name: str, defined: bool, kind: TermKind = "name") -> None:
         """An identifier; `defined` when the program brought it into the world as a class, function
         or attribute.
         """

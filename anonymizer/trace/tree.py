@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anonymizer.graph.ir import Node, Recipe, StockLayer, TensorMeta
-from collectors.captured import Switches
+from collectors.captured import Switches, TracedKind
 
 ROOT = -1
 
@@ -18,13 +18,13 @@ ROOT = -1
 class GivenTensor:
     """A tensor from outside the call.
 
-    `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
+    `storage` is equal for views of one memory.
 
     `earlier` are the shapes that an input had in the calls before this one.
     """
 
     name: str
-    kind: str
+    kind: TracedKind
     meta: TensorMeta
     recipe: Recipe
     storage: int | None = None

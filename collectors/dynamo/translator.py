@@ -17,6 +17,8 @@ from ..captured import (
     Encoded,
     GraphInput,
     GraphOperation,
+    InputKind,
+    OperationKind,
     ResultLayout,
     Symbols,
     TensorLayout,
@@ -205,7 +207,7 @@ class Translator:
         self, name: str, tensor: torch.Tensor, fake: Any, value: Any, cast: bool = False
     ) -> None:
         label = self.owned.get(id(value), "")
-        kind = (
+        kind: InputKind = (
             "param"
             if isinstance(value, torch.nn.Parameter) or isinstance(fake, torch.nn.Parameter)
             else "input"
@@ -320,9 +322,10 @@ class Translator:
 
     def _node(self, node: Any) -> None:
         try:
-            op, target = self._operation(node)
-            if op == "skip":
+            operation = self._operation(node)
+            if operation is None:
                 return
+            op, target = operation
             args = [self._encode(item) for item in node.args]
             kwargs = {key: self._encode(item) for key, item in node.kwargs.items()}
         except NotInGraphError:
@@ -359,9 +362,11 @@ class Translator:
             return _meta(node.meta.get("example_value"))
         return _on_device(_meta(self.results[node.name]), self.device)
 
-    def _operation(self, node: Any) -> Tuple[str, str]:
+    def _operation(self, node: Any) -> Optional[Tuple[OperationKind, str]]:
+        """What a node is, and its public name; None for one that computes nothing."""
         if node.op == "get_attr":
-            return self._attribute(node)
+            self._attribute(node)
+            return None
         if node.op == "call_method":
             if not hasattr(torch.Tensor, node.target):
                 raise NotInGraphError("a method that torch.Tensor lacks")
@@ -374,17 +379,16 @@ class Translator:
         if short in _EXIT and is_torch_owned(node.target):
             return "exit", "exit"
         if short == "_log_api_usage_once" and is_torch_owned(node.target):
-            return "skip", ""  # a note to torch's own telemetry, which computes nothing
+            return None  # a note to torch's own telemetry
         if short == "_set_grad_enabled":
             return "grad_mode", "torch._C._set_grad_enabled"
         return "function", find_public_name(node.target, self.names)
 
-    def _attribute(self, node: Any) -> Tuple[str, str]:
+    def _attribute(self, node: Any) -> None:
         value = self.module
         for part in node.target.split("."):
             value = getattr(value, part)
         if not isinstance(value, torch.Tensor):
             self.nested.add(node.name)
-            return "skip", ""
+            return
         self._input(node.name, value, node.meta.get("example_value"), value)
-        return "skip", ""

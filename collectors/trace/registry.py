@@ -14,7 +14,7 @@ from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from ..captured import TracedModule, TracedNames, TracedTensor
+from ..captured import TracedKind, TracedModule, TracedNames, TracedTensor
 from ..dynamo import stock_layers
 from ..dynamo.translator import read_tensor_meta
 from ..dynamo.value_statistics import compute_statistics, list_literal_values
@@ -40,7 +40,7 @@ class Registry:
         self.keep = keep
         self.known: Dict[int, Tuple[Any, str]] = {}
         self.given: Dict[str, torch.Tensor] = {}
-        self.kinds: Dict[str, str] = {}
+        self.kinds: Dict[str, TracedKind] = {}
         self.modules: Dict[int, TracedModule] = {}
         self.held: List[Any] = []  # modules stay alive, so that an id stays one module's
         self.created: Dict[int, Any] = {}
@@ -86,10 +86,10 @@ class Registry:
     def _state_name(self, tensor: torch.Tensor) -> str:
         if id(tensor) in self.known:
             return self.known[id(tensor)][1]
-        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
+        kind: TracedKind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
         return self.give("p{}".format(len(self.given)), kind, tensor)
 
-    def give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+    def give(self, name: str, kind: TracedKind, tensor: torch.Tensor) -> str:
         """Takes in a tensor that the program was given, and returns its name."""
         if not isinstance(tensor, torch.nn.Parameter) and not is_torch_owned(type(tensor)):
             self.note("a tensor subclass")  # a plain one stands for it
@@ -131,7 +131,7 @@ class Registry:
             raise NotInGraphError("a tensor inside a function transform (torch.func)")
         if has_dispatch(tensor):
             raise NotInGraphError("a tensor subclass with a dispatch of its own")
-        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
+        kind: TracedKind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
         return self.give("c{}".format(len(self.given)), kind, tensor)
 
     # -- for the document --------------------------------------------------------------------------

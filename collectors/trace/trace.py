@@ -22,6 +22,7 @@ from ..captured import (
     Encoded,
     EncodedReference,
     OpaqueArgument,
+    OperationKind,
     ReturnedNames,
     TracedCall,
     TraceJson,
@@ -254,7 +255,7 @@ class Tracer:
                 self.writer.write_node("function", name, encoded, {}, None)
         return func(*args, **kwargs)
 
-    def _target(self, func: Any, short: str) -> Tuple[str, str]:
+    def _target(self, func: Any, short: str) -> Tuple[OperationKind, str]:
         method = getattr(torch.Tensor, short, None)
         if method is not None and method == func:
             return "method", short

@@ -13,6 +13,7 @@ from ..call import context
 from ..captured import (
     Encoded,
     EncodedReference,
+    OperationKind,
     ResultLayout,
     Switches,
     TracedBlock,
@@ -88,6 +89,7 @@ class TraceWriter:
         found = self._sizes_read.get(key)
         if found is not None and found[1] in (id(item) for item in self._blocks()):
             return {"ref": found[0]}
+        op: OperationKind
         kind, *operands = size.derivation
         if kind == "item":
             return {"ref": operands[0]}
@@ -114,7 +116,7 @@ class TraceWriter:
     def note_result(
         self,
         result: Any,
-        op: str,
+        op: OperationKind,
         target: str,
         args: List[Encoded],
         kwargs: Dict[str, Encoded],
@@ -158,7 +160,7 @@ class TraceWriter:
 
     def write_node(
         self,
-        op: str,
+        op: OperationKind,
         target: str,
         args: List[Encoded],
         kwargs: Dict[str, Encoded],

@@ -12,6 +12,16 @@ from reporter.core.arguments import (
     declare_option,
     declare_switch,
 )
+from reporter.core.kinds import Word
+
+
+class Executor(Word):
+    """What runs the checks."""
+
+    #: Processes of this machine.
+    LOCAL = "local"
+    #: A Dask cluster.
+    DASK = "dask"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reporter.check import results
-from reporter.check.arguments import CheckArguments
+from reporter.check.arguments import CheckArguments, Executor
 from reporter.check.check import check
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Engine
@@ -78,12 +78,17 @@ def _refuse_contradictions(asked: CheckArguments) -> None:
     if not asked.repros and not asked.all:
         what = "result files" if asked.merge else "a repro file or a report folder, or use --all"
         raise UsageError(f"nothing was given to check; name {what}")
-    if asked.executor not in ("local", "dask"):
-        raise UsageError(f"--executor is {asked.executor!r}, but must be local or dask")
-    if (asked.executor == "dask") != (asked.scheduler is not None):
+    if (_read_executor(asked.executor) == Executor.DASK) != (asked.scheduler is not None):
         raise UsageError(
             "--executor dask and --scheduler tcp://HOST:PORT go together; give both or neither"
         )
+
+
+def _read_executor(word: str) -> Executor:
+    try:
+        return Executor(word)
+    except ValueError:
+        raise UsageError(f"--executor is {word!r}, but must be local or dask") from None
 
 
 def _addresses(asked: CheckArguments) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from reporter.core.kinds import Layer
 
@@ -65,9 +65,9 @@ _ANY_OPERATOR = "torch/_ops.py:"
 
 @dataclass(frozen=True)
 class TorchFrame:
-    """`phase`: compiling or running; `frames`: torch's, innermost first, `file:function`."""
+    """`frames`: torch's, innermost first, `file:function`."""
 
-    phase: str
+    phase: Literal["compiling", "running"]
     frames: tuple[str, ...]
 
     def describe(self) -> str:

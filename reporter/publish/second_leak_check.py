@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymizer.leakcheck.audit import Identity, Leak, Terms, collect_private_terms
+from anonymizer.leakcheck.patterns import LeakKind
 from reporter.core.json_values import Json
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
 from reporter.report.folder import ALLOW_LIST, MAPPING, PRIVATE, REPRO
 
-_ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
+_ON_PURPOSE: frozenset[LeakKind] = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 
 @dataclass(frozen=True)

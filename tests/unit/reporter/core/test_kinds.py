@@ -18,6 +18,7 @@ import templates
 from collectors.protocol import CallOutcome, KernelOutcome, LostAnswer, Property, TensorRole
 from reporter.bisect.narrowing import Change
 from reporter.check import issue_subject, results
+from reporter.check.arguments import Executor
 from reporter.core import kinds
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
@@ -51,7 +52,7 @@ OUTCOMES: tuple[type[Enum], ...] = (
 )
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
-    *(Status, Match, StatedSymptom, Change, Property, TensorRole, LostAnswer),
+    *(Status, Match, StatedSymptom, Change, Executor, Property, TensorRole, LostAnswer),
 )
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
@@ -65,6 +66,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "match": (Match,),
     "sort": (StatedSymptom,),
     "what": (Change,),
+    "executor": (Executor,),
     "property": (Property, TensorRole, LostAnswer),
 }
 
