@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from collectors.protocol import Property
+from collectors.protocol import Failure, Property
 from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 
@@ -99,7 +99,7 @@ def normalise(message: str) -> str:
     return message.strip()[:200]
 
 
-def read_torch_frames(failure: Mapping[str, Any]) -> tuple[str, ...]:
+def read_torch_frames(failure: Failure) -> tuple[str, ...]:
     """Torch's frames of a described failure, innermost first, at most six."""
     names = [
         f"{frame['file']}:{frame['function']}"
@@ -109,7 +109,7 @@ def read_torch_frames(failure: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(reversed(names))[:_FRAMES]
 
 
-def sign_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> Signature:
+def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
     """The signature of an exception raised by compiling or running the compiled code.
 
     A message that user code composed (a backend of the user's own, say) names the user's program,
@@ -127,7 +127,7 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> S
     )
 
 
-def _key_line(failure: Mapping[str, Any]) -> str:
+def _key_line(failure: Failure) -> str:
     """The key line; of violated constraints without their names, and whether torch knows a way
     out, since that one is the user's to take.
     """

@@ -7,10 +7,10 @@ torch are kept: they tell compiling from running, and name nothing of the user's
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from collectors.protocol import Failure
 from reporter.core.kinds import Layer
 
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
@@ -49,11 +49,12 @@ _LAYERS = {
 }
 
 
-def is_raised_while_running(failure: Mapping[str, Any] | None) -> bool:
+def is_raised_while_running(failure: Failure | None) -> bool:
     """Whether a described exception comes out of compiled code that runs, and of nothing that
     compiles. False where its frames do not say.
     """
-    files = [str(frame.get("file", "")) for frame in (failure or {}).get("frames") or ()]
+    frames = failure.get("frames") if failure is not None else None
+    files = [str(frame.get("file", "")) for frame in frames or ()]
     return any(file.startswith(_RUNNING) for file in files) and not any(
         file.startswith((*_COMPILING, *_CATCHES)) for file in files
     )
@@ -77,7 +78,7 @@ class TorchFrame:
         return f"while {self.phase}{where}"
 
 
-def find_raising_layer(failure: Mapping[str, Any]) -> Layer | None:
+def find_raising_layer(failure: Failure) -> Layer | None:
     """The layer whose code raised: that of the innermost frame of one; None where there is none."""
     for frame in reversed(failure.get("frames", ())):
         for folder, layer in _LAYERS.items():

@@ -144,7 +144,7 @@ def check_kernel_report(
     """
     own, left = _terms(to.issue.keep_source, script, finished)
     versions = collect(to.info.path)
-    environment = versions.environment
+    environment = versions.environment.to_json()
     words = _strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
     form = choose_form(to.issue, Layer.TRITON)
@@ -156,7 +156,7 @@ def check_kernel_report(
         fingerprint=_fingerprint(finished.report).to_section(),
         timing=to.timing or None,
         not_measured=to.not_measured or None,
-        issue=make_issue(to, form, texts.repro, environment, texts.log),
+        issue=make_issue(to, form, texts.repro, versions.environment, texts.log),
     )
     internals = _strings(finished.compiled.get("internals"))
     revisions = (environment.get("git"), to.info.torch_git)

@@ -11,7 +11,6 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
@@ -21,6 +20,7 @@ from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
+from reporter.report.sections import ContrastSection
 from reporter.verify.cold_runs import ColdRuns
 from reporter.verify.numbers import collect_private_numbers, replace_private_numbers
 from reporter.verify.plain import PlainRepro, PlainSearch
@@ -33,7 +33,7 @@ class VerifiedRepro:
     reduced: ReducedProgram
     program: PlainRepro
     cold: ColdRuns
-    differs_from: tuple[Json, ...]
+    differs_from: tuple[ContrastSection, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
     #: Where torch's own tools left what they found of the text, if it ran with them.

@@ -109,11 +109,11 @@ class Outgoing:
 
 
 def make_issue(
-    to: Destination, form: IssueForm, repro: str, environment: Mapping[str, object], log: str
+    to: Destination, form: IssueForm, repro: str, environment: EnvironmentSection, log: str
 ) -> IssueSection:
     """What every issue says beside the report's numbers."""
     return IssueSection(
-        environment=build_section(EnvironmentSection, environment),
+        environment=environment,
         version=VERSION,
         error_log=log,
         human_words=to.issue.summary or "",

@@ -15,6 +15,7 @@ from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.scheduler import Counts
 from reporter.report.sections import (
+    ContrastSection,
     CulpritSection,
     PictureSection,
     Report,
@@ -94,7 +95,7 @@ class BuiltRepro:
     search: SearchResult
     details: ReproDetails
     summary: str
-    differs_from: tuple[Json, ...] = ()
+    differs_from: tuple[ContrastSection, ...] = ()
     numbers_left: tuple[float, ...] = ()
 
 

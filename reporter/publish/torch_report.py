@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from msgspec import UNSET, structs
 
+from collectors.protocol import Failure
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
@@ -32,8 +32,8 @@ from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
 from reporter.report.labels import choose_labels
+from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.sections import (
-    ContrastSection,
     FailureSection,
     IssueSection,
     NeighbourRow,
@@ -101,13 +101,15 @@ def check_torch_report(
     )
 
 
-def shorten_message(failure: Mapping[str, Any]) -> str:
+def shorten_message(failure: Failure | None) -> str:
     """The line of an exception that names the problem, without the advice behind it; of a heading
     with a list below it the first point as well, and of Dynamo's fake calls what the operator says.
     Empty where there is no exception.
 
     At most 500 characters.
     """
+    if failure is None:
+        return ""
     line = _ADVICE.sub("", str(failure.get("first_line", "")))
     point = _POINT.match(str(failure.get("message", "")))
     if point and line and line == _ADVICE.sub("", point["heading"]):
@@ -172,8 +174,7 @@ def _build_report(
         repro=_build_repro_info(captured, built, to.seconds),
         labels=form.allow(_choose_labels(captured, built, info.torch)),
         other_findings=tuple(others),
-        differs_from=tuple(build_section(ContrastSection, row) for row in built.differs_from)
-        or None,
+        differs_from=built.differs_from or None,
         culprit=built.details.culprit,
         sizes_left=(sizes := tuple(find_left_over(captured, built))),
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
@@ -232,7 +233,7 @@ def _find_shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | 
 def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = built.cold.failure
     crash = captured.verdict.kind in CRASHES
-    summary, message = built.summary, str(failure.get("message", "")) or None
+    summary, message = built.summary, failure["message"] or None if failure else None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
         summary, message = built.cold.describe_death(built.summary)
     return Verdict(
@@ -241,7 +242,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         is_bug=not captured.verdict.is_request,
         summary=summary,
         signature=_write_public_signature(captured),
-        exception=str(failure.get("exception")) if crash else built.cold.signal,
+        exception=failure["exception"] if crash and failure else built.cold.signal,
         message=shorten_message(failure) if crash else message,
         reproduced=built.cold.reproduced,
         explanation=explain_verdict(captured.verdict),
@@ -271,12 +272,14 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
         captured.verdict.kind,
         captured.verdict.layer,
         True,
-        cpu_only="cpp" in json.dumps(failure.get("frames", []))
+        cpu_only="cpp" in json.dumps(failure.get("frames", []) if failure else [])
         or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
         and outcome.get(Backend.INDUCTOR) not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and dict(built.candidate.check.arguments).get("dynamic") == "True",
-        earlier_release_right=bool(find_regressions(torch, built.differs_from)),
+        earlier_release_right=bool(
+            find_regressions(torch, [row.to_json() for row in built.differs_from])
+        ),
         signal=built.cold.signal,
         operators=list_operators(built.program.harness),
     )
@@ -295,9 +298,11 @@ def _build_issue(
     captured: CapturedCall, built: BuiltRepro, to: Destination, form: IssueForm
 ) -> IssueSection:
     """What the issue says beside the report's numbers, with the whole log."""
-    log = str(built.cold.failure.get("traceback", "")) or built.cold.find_stacks()
+    environment = build_section(EnvironmentSection, captured.surroundings.environment)
+    failure = built.cold.failure
+    log = (failure.get("traceback", "") if failure else "") or built.cold.find_stacks()
     return structs.replace(
-        make_issue(to, form, built.program.text, captured.surroundings.environment, log),
+        make_issue(to, form, built.program.text, environment, log),
         culprit=suspect.describe_location(built.details.culprit) if built.details.culprit else "",
         workaround=_describe_workaround(built),
     )

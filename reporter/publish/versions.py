@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reporter.core.json_values import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
 from reporter.report.environment import build_public_environment, list_withheld
+from reporter.report.machine_sections import EnvironmentSection
+from reporter.report.sections import build_section
 from templates.versions import render_versions
 
 # Runs in the target: the collectors load themselves by location, under a private name.
@@ -29,18 +30,18 @@ class Versions:
     the words of the rest.
     """
 
-    environment: Json
+    environment: EnvironmentSection
     withheld: tuple[str, ...] = ()
     exit_code: int = 0
 
     def to_json(self) -> dict[str, object]:
         """The facts by name."""
-        return {"schema_version": 1, "environment": self.environment}
+        return {"schema_version": 1, "environment": self.environment.to_json()}
 
     def summarize(self) -> list[str]:
         """The lines of the Versions block."""
 
-        return render_versions(self.environment).splitlines()
+        return render_versions(self.environment.to_json()).splitlines()
 
 
 def collect(python: Path) -> Versions:
@@ -51,4 +52,5 @@ def collect(python: Path) -> Versions:
     """
     probe(python)
     facts = ask(python, _COLLECT, [str(COLLECTORS)])["environment"]
-    return Versions(build_public_environment(facts), list_withheld(facts))
+    shown = build_section(EnvironmentSection, build_public_environment(facts))
+    return Versions(shown, list_withheld(facts))

@@ -20,6 +20,7 @@ from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.scheduler import InterpreterTest
+from reporter.report.sections import ContrastSection
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _failure_words(answer: Answer) -> str:
 
 def verify_contrasts(
     contrasts: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
-) -> tuple[dict[str, str], ...]:
+) -> tuple[ContrastSection, ...]:
     """The rows of `differs_from`, each from fresh processes.
 
     Raises:
@@ -124,6 +125,8 @@ def verify_contrasts(
                 " is not reported"
             )
         rows.append(
-            {"torch": contrast.info.torch, "python": contrast.info.version, "outcome": "passes"}
+            ContrastSection(
+                torch=contrast.info.torch, python=contrast.info.version, outcome="passes"
+            )
         )
     return tuple(rows)

@@ -8,11 +8,9 @@ early counts as one without the failure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import Overrides
+from collectors.protocol import Failure, Overrides
 from reporter.core.kinds import Kind
 from reporter.diagnose.stacks import is_raised_while_running
 
@@ -26,11 +24,11 @@ _LOADERS = frozenset(
 )
 
 
-def comes_early(failure: Mapping[str, Any] | None, check: ReproCheck) -> bool:
+def comes_early(failure: Failure | None, check: ReproCheck) -> bool:
     """Whether a described failure seems to be raised inside Inductor's Python, in the forward of
     the first compile.
     """
-    frames = (failure or {}).get("frames") or ()
+    frames = (failure.get("frames") if failure is not None else None) or ()
     if check.kind != Kind.CRASH or check.calls or not frames or is_raised_while_running(failure):
         return False
     files = [str(frame.get("file", "")) for frame in frames]

@@ -9,10 +9,10 @@ found.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from anonymizer.graph.ir import Graph
+from collectors.protocol import Failure
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind
@@ -34,7 +34,7 @@ _OVERLOAD = re.compile(r"\b(?:aten|prims|torch|nn\.functional|F)\.(\w+)")
 _LOWERED = re.compile(r"(?:lowering|decomp\w*|refs/\w+|meta_registrations|kernel/\w+)\.py$")
 
 
-def find_named_operators(failure: Mapping[str, Any] | None) -> frozenset[str]:
+def find_named_operators(failure: Failure | None) -> frozenset[str]:
     """Operators that a failure names: in its message, as functions of torch's lowerings and
     decompositions, or in the name of a kernel that the C++ compiler refused.
     """
@@ -76,7 +76,7 @@ class Slices:
         self.others = others
         self.patience = _PATIENCE
 
-    def find(self, graph: Graph, failure: Mapping[str, Any] | None) -> Candidate | None:
+    def find(self, graph: Graph, failure: Failure | None) -> Candidate | None:
         """Level by level, the smallest pieces first."""
         if graph.statements < _LEAST or self.others and self._is_hopeless(graph):
             return None

@@ -13,8 +13,8 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from collectors.protocol import Failure
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise, read_torch_frames
 from reporter.report.sections import FingerprintSection
@@ -79,7 +79,7 @@ def compute_fingerprint(
     kind: Kind,
     layer: Layer,
     operators: Sequence[str],
-    failure: Mapping[str, Any] | None = None,
+    failure: Failure | None = None,
     signal: str | None = None,
 ) -> Fingerprint:
     """The fingerprint of a verified repro.
@@ -90,14 +90,14 @@ def compute_fingerprint(
         signal: what killed the process, if something did.
     """
     if kind in CRASHES:
-        return _of_exception(layer, failure or {})
+        return _of_exception(layer, failure) if failure else Fingerprint()
     names = sorted(set(operators))
     if not names:
         return Fingerprint()
     return Fingerprint((kind, layer, *([signal] if signal else []), *names))
 
 
-def _of_exception(layer: Layer, failure: Mapping[str, Any]) -> Fingerprint:
+def _of_exception(layer: Layer, failure: Failure) -> Fingerprint:
     exception = str(failure.get("exception") or "")
     first_line = str(failure.get("first_line") or "")
     if exception and _COMPILERS_WORDS.match(first_line):

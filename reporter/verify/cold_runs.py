@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from collectors.protocol import Failure
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import CandidateOutcome
@@ -28,9 +27,9 @@ class ColdRuns:
         return self.hits, len(self.answers)
 
     @property
-    def failure(self) -> Mapping[str, Any]:
-        """The exception of the first run that raised one; empty where none did."""
-        return next((answer.failure for answer in self.answers if answer.failure), {})
+    def failure(self) -> Failure | None:
+        """The exception of the first run that raised one; None where none did."""
+        return next((answer.failure for answer in self.answers if answer.failure), None)
 
     @property
     def signal(self) -> str | None:
