@@ -267,7 +267,8 @@ class _Stage:
 
 def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
-    changed, sums in another order, without functions' caches, at another time and place, or nothing special.
+    changed, sums in another order, without functions' caches, at another time and place, or nothing
+    special.
     """
     if rung.get("fp64"):
         return precision.promote()
