@@ -151,11 +151,12 @@ class TritonProgram:
         return found
 
     def conclude(self, found: DiagnosedKernel, reason: CannotJudgeError | None = None) -> RunResult:
-        """The verdict alone. Raises `reason`, for which there is no repro."""
+        """The verdict alone; with a `reason`, why there is no repro."""
+        lines = tuple(_lines(found.report))
         if reason is not None:
-            raise reason
-        code = 0 if found.is_bug else NO_BUG
-        return RunResult(found.report, code, tuple(_lines(found.report)))
+            code = CannotJudgeError.exit_code
+            return RunResult(found.report, code, (*lines, f"No repro: {reason}."))
+        return RunResult(found.report, 0 if found.is_bug else NO_BUG, lines)
 
     def reduce(self, found: DiagnosedKernel) -> ReducedKernel:
         """The smallest kernel in public names that fails for the target in the same way.

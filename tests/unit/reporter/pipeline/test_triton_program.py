@@ -117,7 +117,6 @@ def _says_nothing(ask: str, note: Json) -> Json:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (_no_triton, "there is no Triton in"),
         (_compiles_in_public_names, "in public names does not fail in the same way"),
         (_says_nothing, "in public names does not fail in the same way"),
         (_ends_well, "fails in none of 3 fresh processes"),
@@ -128,7 +127,19 @@ def test_what_was_not_seen_in_the_end_is_not_reported(
     edit: Callable[[str, Json], Json], says: str, told: Run, tmp_path: Path
 ) -> None:
     done = told("create", "fp8_sum", "-o", str(tmp_path / "report"), edit=edit)
-    assert done.returncode == 125 and says in done.stderr, done.stderr
+    assert done.returncode == 125, done.stderr
+    assert "No repro: the " in done.stderr and says in done.stderr, done.stderr
+    assert not (tmp_path / "report").exists()
+    # the verdict stands without a repro
+    document = json.loads(done.stdout)
+    assert (document["verdict"]["kind"], document["verdict"]["is_bug"]) == ("crash", True)
+    assert "verdict: crash in triton (bug)" in done.stderr and "repro" not in document
+
+
+def test_without_triton_there_is_no_verdict(told: Run, tmp_path: Path) -> None:
+    done = told("create", "fp8_sum", "-o", str(tmp_path / "report"), edit=_no_triton)
+    assert done.returncode == 125 and "there is no Triton in" in done.stderr, done.stderr
+    assert set(json.loads(done.stdout)) == {"schema_version", "error"}
     assert not (tmp_path / "report").exists()
 
 
