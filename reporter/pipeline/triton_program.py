@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -33,7 +33,8 @@ from reporter.kernels.report import (
     build_kernel_report,
     check_kernel_report,
 )
-from reporter.kernels.verdict import KernelVerdict, classify_outcome, is_same_failure, judge
+from reporter.kernels.search import KernelSearch, ask_target
+from reporter.kernels.verdict import KernelVerdict, classify_outcome, judge
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.report_files import Outgoing
@@ -69,11 +70,18 @@ class DiagnosedKernel:
 
 @dataclass(frozen=True)
 class ReducedKernel:
-    """The smallest kernel in public names that still fails; `names` maps private to public ones."""
+    """The smallest kernel in public names that still fails as `wanted`.
+
+    `names` maps private to public ones. `tried` kernels were compiled for it; `history` has (kernels
+    tried, statements, lines), each time it got smaller.
+    """
 
     found: DiagnosedKernel
     kernel: KernelCandidate
     names: Mapping[str, str]
+    wanted: TargetAnswer
+    tried: int
+    history: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -95,10 +103,6 @@ class TritonProgram:
         self.run = run
         self.program, self.work = run.program, run.work
         self.info, self.progress = run.info, run.progress
-        self.wanted: TargetAnswer = {}
-        self.target = ""
-        self.tried = 0
-        self.history: list[tuple[int, int, int]] = []
 
     @staticmethod
     def fits(run: Run) -> bool:
@@ -164,17 +168,18 @@ class TritonProgram:
         Raises:
             CannotJudgeError: there is no public form, or if it does not fail.
         """
-        assert found.verdict.answer is not None
-        self.wanted = found.verdict.answer
-        self.target = self.wanted["target"]
+        wanted = found.verdict.answer
+        assert wanted is not None
         self.progress.begin_stage("rewrite", "the kernel in public names")
         first, names = _public(found)
-        if not self.attempt([first])[0]:
+        search = KernelSearch(self._ask, wanted, self.progress)
+        if not search.attempt([first])[0]:
             raise CannotJudgeError(
                 "the kernel in public names does not fail in the same way, so it is not reported"
             )
         self.progress.begin_stage("reduce", f"from {first.statements} statements")
-        return ReducedKernel(found, reduce_kernel(first, self.attempt), names)
+        kernel = reduce_kernel(first, search.attempt)
+        return ReducedKernel(found, kernel, names, wanted, search.tried, tuple(search.history))
 
     def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
         """The formatted text in fresh processes.
@@ -183,9 +188,9 @@ class TritonProgram:
             CannotJudgeError: none of them fails.
         """
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        text = self._text(render_repro, reduced.kernel)
+        text = _write(render_repro, reduced)
         cold = tuple(self._cold(text) for _ in range(FRESH_PROCESSES))
-        hits = tuple(answer for answer in cold if self._shows(answer))
+        hits = tuple(answer for answer in cold if _shows(answer, reduced.wanted))
         if not hits:
             raise CannotJudgeError(
                 f"the reduced kernel fails in none of {FRESH_PROCESSES} fresh processes, so it is"
@@ -195,36 +200,40 @@ class TritonProgram:
 
     def measure(self, verified: VerifiedKernel) -> FinishedKernel:
         """The other targets and the regression test, on the final text."""
-        found, kernel = verified.reduced.found, verified.reduced.kernel
+        reduced, found = verified.reduced, verified.reduced.found
         seen = (len(verified.hits), len(verified.cold))
         extras = OptionalMeasurements(self.progress, not self.work.quick, self.run.end)
         ladder: tuple[RungRow, ...] = ()
         ladder = extras.measure(
             "ablation",
             f"seen in {seen[0]} of {seen[1]}; every other target",
-            lambda: self._ablation(found.report, kernel),
+            lambda: self._ablation(found.report, reduced.kernel),
             (),
         )
-        test = self._text(render_kernel_test, kernel)
+        test = _write(render_kernel_test, reduced)
         fails = extras.measure(
-            "test", "the regression test", lambda: self._shows(self._cold(test)), False
+            "test",
+            "the regression test",
+            lambda: _shows(self._cold(test), reduced.wanted),
+            False,
         )
+        asked = [row for row in ladder if row.outcome != RungOutcome.SKIPPED]
         lines = count_lines(verified.text)
         seconds = round(time.monotonic() - self.run.started, 1)
         repro = ReproInfo(
             path=REPRO,
-            statements=kernel.statements,
+            statements=reduced.kernel.statements,
             lines=lines,
             operators=(),
             verified_cold=True,
-            candidates=self.tried,
+            candidates=reduced.tried + len(asked),
             seconds=seconds,
         )
         report = replace(
             found.report,
             verdict=replace(
                 found.report.verdict,
-                summary=self._summary(),
+                summary=_summarize(reduced.wanted),
                 reproduced=seen,
                 command="python repro.py",
             ),
@@ -232,14 +241,14 @@ class TritonProgram:
             repro=repro,
             triton=TritonSection(
                 version=found.answers.compiled.get("triton"),
-                target=self.target,
-                mlir_pass=self.wanted.get("pass"),
-                launch=build_section(LaunchSection, kernel.launch),
+                target=reduced.wanted["target"],
+                mlir_pass=reduced.wanted.get("pass"),
+                launch=build_section(LaunchSection, reduced.kernel.launch),
             ),
             test=TestSection(path=TEST, fails_here=fails),
-            reduction=tuple(self.history),
+            reduction=reduced.history,
         )
-        mapping = {"names": {value: key for key, value in verified.reduced.names.items()}}
+        mapping = {"names": {value: key for key, value in reduced.names.items()}}
         compiled = found.answers.compiled
         private = {
             MAPPING: json.dumps(mapping, indent=2),
@@ -263,40 +272,6 @@ class TritonProgram:
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
         return ask(self.info.path, spec, self.program.cwd, self.work.timeout)
 
-    def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
-        """Whether each kernel still fails for the target in the same way."""
-        return [
-            is_same_failure(self.wanted, answer)
-            for answer in self._ask_target(kernels, self.target)
-        ]
-
-    def _ask_target(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
-        """What the compiler says of each kernel for one target."""
-        self.tried += len(kernels)
-        head = "import triton\nimport triton.language as tl\n\n"
-        spec: KernelSpec = {
-            "what": "candidates",
-            "kernel": kernels[0].name,
-            "texts": [head + kernel.text for kernel in kernels],
-            "launches": [kernel.launch for kernel in kernels],
-            "target": target,
-        }
-        found = self._ask(spec)
-        answers = found.get("answers", [])
-        missing = len(kernels) - len(answers)
-        answers += [TargetAnswer(outcome=KernelOutcome.BROKEN, message="")] * missing
-        for kernel, answer in zip(kernels, answers):
-            if target == self.target and is_same_failure(self.wanted, answer):
-                self._shrunk(kernel)
-        return answers
-
-    def _shrunk(self, kernel: KernelCandidate) -> None:
-        """Notes a kernel that fails, if it is the smallest so far."""
-        if not self.history or kernel.statements < self.history[-1][1]:
-            lines = count_lines(kernel.text)
-            self.history.append((self.tried, kernel.statements, lines))
-            self.progress.update(self.tried, f"{kernel.statements} statements")
-
     def _ablation(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:
         """The rungs of the reduced kernel for each target; what the interpreter made of the script
         says nothing about it.
@@ -308,7 +283,7 @@ class TritonProgram:
             if rung.outcome == RungOutcome.SKIPPED:
                 rungs.append(rung)
                 continue
-            answer = self._ask_target([kernel], rung.rung)[0]
+            answer = ask_target(self._ask, [kernel], rung.rung)[0]
             said, seconds = answer["message"], answer.get("seconds")
             rungs.append(RungRow(rung.rung, classify_outcome(answer), said, seconds=seconds))
         return tuple(rungs)
@@ -316,29 +291,32 @@ class TritonProgram:
     def _cold(self, text: str) -> Answer:
         return run_cold(self.info.path, text, self.work.timeout, describe=False)
 
-    def _shows(self, answer: Answer) -> bool:
-        """Whether a fresh process failed, with what the compiler said before."""
-        if self.wanted["outcome"] == KernelOutcome.DIED:
-            return (
-                answer.outcome == CandidateOutcome.DIED and answer.signal == self.wanted["signal"]
-            )
-        said = self.wanted["exception"] or ""
-        return answer.outcome == CandidateOutcome.FAILS and said.rpartition(".")[2] in answer.stderr
 
-    def _text(self, render: Any, kernel: KernelCandidate) -> str:
-        return format_program(
-            render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())
-        )
+def _shows(answer: Answer, wanted: TargetAnswer) -> bool:
+    """Whether a fresh process failed, with what the compiler said before."""
+    if wanted["outcome"] == KernelOutcome.DIED:
+        return answer.outcome == CandidateOutcome.DIED and answer.signal == wanted["signal"]
+    said = wanted["exception"] or ""
+    return answer.outcome == CandidateOutcome.FAILS and said.rpartition(".")[2] in answer.stderr
 
-    def _summary(self) -> str:
-        """What the verdict says, in words of ours and of the compiler."""
-        how = (
-            f"dies with {self.wanted['signal']}"
-            if self.wanted["outcome"] == KernelOutcome.DIED
-            else f"fails with {self.wanted['exception']}"
-        )
-        where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""
-        return f"Compiling the kernel for {self.target} {how}{where}."
+
+def _write(render: Any, reduced: ReducedKernel) -> str:
+    """A program of the kernel, formatted."""
+    kernel, wanted = reduced.kernel, reduced.wanted
+    return format_program(
+        render(kernel.text, kernel.name, kernel.launch, wanted["target"], _summarize(wanted))
+    )
+
+
+def _summarize(wanted: TargetAnswer) -> str:
+    """What the verdict says, in words of ours and of the compiler."""
+    how = (
+        f"dies with {wanted['signal']}"
+        if wanted["outcome"] == KernelOutcome.DIED
+        else f"fails with {wanted['exception']}"
+    )
+    where = f" in the pass {wanted['pass']}" if wanted.get("pass") else ""
+    return f"Compiling the kernel for {wanted['target']} {how}{where}."
 
 
 def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
