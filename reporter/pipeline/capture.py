@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from msgspec.structs import replace as replace_section
@@ -39,6 +39,21 @@ from reporter.report.sections import RungRow
 from reporter.whole_model import source_model, traced_model
 
 _MAX_SOURCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class CapturedProgram:
+    """The failing call as plain data, and what was found of the recorded one, as long as that can
+    be asked.
+    """
+
+    call: CapturedCall
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether there is something to report."""
+        return self.call.is_bug
 
 
 def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:

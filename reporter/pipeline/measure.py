@@ -20,7 +20,6 @@ from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.details.workaround import try_on_call
 from reporter.diagnose.explain import write_public_summary
-from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
@@ -46,17 +45,10 @@ _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 class Measurement:
     """Everything that is measured on a verified repro.
 
-    `captured` is the call with the layer that the repro was found to fail in; `diagnosis` is what
-    was found of the recorded call, if that can still be asked.
+    `captured` is the call with the layer that the repro was found to fail in.
     """
 
-    def __init__(
-        self,
-        verified: VerifiedRepro,
-        run: Run,
-        workers: WorkerSet,
-        diagnosis: Diagnosis | None = None,
-    ) -> None:
+    def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
         captured = verified.captured
         assert captured.verdict.signature is not None
         self.verified = verified
@@ -65,7 +57,6 @@ class Measurement:
         self.run = run
         self.workers = workers
         self.pool = workers.pool
-        self.diagnosis = diagnosis
 
     def measure(self, extras: OptionalMeasurements) -> BuiltRepro:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
@@ -218,11 +209,12 @@ class Measurement:
             SearchBudget(self.run.limit_to_budget(CULPRIT_BUDGET), self.run.work.jobs),
             self.run.say,
         )
-        if workaround is None or self.diagnosis is None:
+        diagnosis = self.verified.reduced.origin.diagnosis
+        if workaround is None or diagnosis is None:
             return found
         self.run.say("culprit: the workaround on the recorded call")
         limit = self.run.limit_to_budget(min(CULPRIT_BUDGET, self.run.work.timeout))
-        return try_on_call(found, workaround, self.diagnosis, limit)
+        return try_on_call(found, workaround, diagnosis, limit)
 
 
 def _size(candidate: Candidate, text: str) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines
 from reporter.core.kinds import Kind
 from reporter.execution.journal import Journal
+from reporter.pipeline.capture import CapturedProgram
 from reporter.pipeline.first_candidate import FirstCandidateSearch
 from reporter.pipeline.run import Run
 from reporter.reduce import rounds, source_candidates
@@ -41,7 +42,7 @@ class ReducedProgram:
     """The smallest candidate found in warm workers, and what the search knows beside it.
 
     Attributes:
-        captured: what the search started from.
+        origin: what the search started from.
         accepted: every candidate that showed the failure, each smaller than the one before.
         others: failures of other sorts that candidates showed.
         history: (candidates settled, tensor operations, lines), each time the program got smaller.
@@ -49,7 +50,7 @@ class ReducedProgram:
         own_backend: whether it is compiled by a backend of the user's own.
     """
 
-    captured: CapturedCall
+    origin: CapturedProgram
     candidate: Candidate
     accepted: AcceptedCandidates
     others: OtherFailures
@@ -57,6 +58,11 @@ class ReducedProgram:
     history: tuple[tuple[int, int, int], ...]
     different: Difference | None = None
     own_backend: bool = False
+
+    @property
+    def captured(self) -> CapturedCall:
+        """What the program was made from."""
+        return self.origin.call
 
 
 class ProgramSearch:
@@ -67,14 +73,16 @@ class ProgramSearch:
 
     def __init__(
         self,
-        captured: CapturedCall,
+        origin: CapturedProgram,
         run: Run,
         workers: WorkerSet,
         journal: Journal | None,
         on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
+        captured = origin.call
         check = captured.material.check
         assert captured.verdict.signature is not None and check is not None
+        self.origin = origin
         self.captured = captured
         self.run = run
         self.workers = workers
@@ -124,7 +132,7 @@ class ProgramSearch:
             self.progress.begin_stage("needs", "what the model needs beside stock layers to fail")
             different = traced_model.find_difference(self.captured, reduced, self.ask)
         return ReducedProgram(
-            captured=self.captured,
+            origin=self.origin,
             candidate=reduced,
             accepted=self.accepted,
             others=self.others,

@@ -16,13 +16,12 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explain import explain_verdict
-from reporter.diagnose.verdict import Diagnosis
 from reporter.evidence.call import PendingEvidence, ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
-from reporter.pipeline.capture import capture_call
+from reporter.pipeline.capture import CapturedProgram, capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.measure import Measurement
@@ -90,9 +89,6 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        #: What was found of the recorded call, as long as that can be asked.
-        self._diagnosis: Diagnosis | None = None
-        self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.work, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
 
@@ -104,9 +100,10 @@ class TorchProgram:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def resume(self) -> CapturedCall | None:
+    def resume(self) -> CapturedProgram | None:
         """What the interrupted run had captured."""
-        return self._keep(self.run.resumed) if self.run.resumed is not None else None
+        resumed = self.run.resumed
+        return CapturedProgram(self._keep(resumed)) if resumed is not None else None
 
     def record(self) -> Recording:
         """Every compiled call next to eager.
@@ -131,48 +128,50 @@ class TorchProgram:
         """
         return diagnose_recording(self.run, recording)
 
-    def capture(self, found: DiagnosedRun) -> CapturedCall:
+    def capture(self, found: DiagnosedRun) -> CapturedProgram:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at.
 
         Raises:
             UsageError: --allow-values names what the call does not have.
             CannotJudgeError: the process that holds the call was ended.
         """
-        captured = capture_call(self.run, found)
+        call = capture_call(self.run, found)
         has_call = found.diagnosis.finding is not None
-        if captured.verdict.is_bug and self.run.output is not None and has_call:
-            self._diagnosis = found.diagnosis  # more is asked of it when the rest is safe
-        else:
+        # more is asked of the recorded call when the rest is safe
+        is_kept = call.is_bug and self.run.output is not None and has_call
+        if not is_kept:
             found.recording.close()
-        self.workers.suit(captured.device)
-        if found.doubtful and captured.material.check is not None:
-            captured = look_at_blocks(captured, self.workers.pool, self.run.progress)
-        is_reported = captured.verdict.is_bug and self.run.output is not None
-        return self._keep(captured) if is_reported else captured
+        self.workers.suit(call.device)
+        if found.doubtful and call.material.check is not None:
+            call = look_at_blocks(call, self.workers.pool, self.run.progress)
+        if call.is_bug and self.run.output is not None:
+            call = self._keep(call)
+        return CapturedProgram(call, found.diagnosis if is_kept else None)
 
-    def reduce(self, captured: CapturedCall) -> ReducedProgram:
+    def reduce(self, captured: CapturedProgram) -> ReducedProgram:
         """The smallest public program that shows the failure.
 
         Raises:
             CannotJudgeError: no public program shows it.
             UsageError: another run has the journal open.
         """
-        if captured.material.whole is not None:
-            describe_equivalence(captured)
-        captured = rename_exception(captured)
-        subject = f"{captured.surroundings.python} torch {self.run.info.torch}"
+        call = captured.call
+        if call.material.whole is not None:
+            describe_equivalence(call)
+        call = rename_exception(call)
+        subject = f"{call.surroundings.python} torch {self.run.info.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
-        if captured.material.check is None:
+        if call.material.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
         assert self.run.output is not None
         journal = Journal(self.run.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
-        self.workers.fresh.prepare(_compiles_with_inductor(captured.material.check))
-        assert self._early is not None
-        smaller = self._early.write_candidate
-        return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
+        self.workers.fresh.prepare(_compiles_with_inductor(call.material.check))
+        origin = replace(captured, call=call)
+        smaller = EarlyAnswer(self.run.output / PRIVATE, self.run.progress).write_candidate
+        return ProgramSearch(origin, self.run, self.workers, journal, smaller).reduce()
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes.
@@ -190,13 +189,11 @@ class TorchProgram:
             self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once
         )
         self._open.callback(extras.close)
-        of_call = self._begin_call_evidence() if extras.may_begin() else None
+        of_call = self._begin_call_evidence(verified) if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
-        measurement = Measurement(verified, self.run, self.workers, self._diagnosis)
+        measurement = Measurement(verified, self.run, self.workers)
         built = measurement.measure(extras)
-        verified = replace(
-            verified, reduced=replace(verified.reduced, captured=measurement.captured)
-        )
+        verified = verified.with_call(measurement.captured)
         tools = self._tools(verified, built, extras) if self.run.work.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
@@ -220,9 +217,12 @@ class TorchProgram:
             self.run.progress.note,
         )
 
-    def conclude(self, captured: CapturedCall, reason: CannotJudgeError | None = None) -> RunResult:
+    def conclude(
+        self, captured: CapturedProgram, reason: CannotJudgeError | None = None
+    ) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
-        report = _bare_report(captured, self.run.info)
+        call = captured.call
+        report = _bare_report(call, self.run.info)
         document = report.to_json()
         lines = tuple(render_verdict(document))
         if reason is not None:
@@ -230,8 +230,8 @@ class TorchProgram:
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
             lines = (*render_ladder(document), *lines)
-        code = CannotJudgeError.exit_code if captured.verdict.kind == Kind.OUTSIDE else NO_BUG
-        return RunResult(report, 0 if captured.verdict.is_bug else code, lines)
+        code = CannotJudgeError.exit_code if call.verdict.kind == Kind.OUTSIDE else NO_BUG
+        return RunResult(report, 0 if call.verdict.is_bug else code, lines)
 
     def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
@@ -243,21 +243,21 @@ class TorchProgram:
         captured = replace(captured, surroundings=surroundings)
         private = _private_folder(output)
         captured.save(private / RECORDING)
-        self._early = EarlyAnswer(private, self.run.progress)
-        self._early.write_verdict(_bare_report(captured, self.run.info))
+        EarlyAnswer(private, self.run.progress).write_verdict(_bare_report(captured, self.run.info))
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
 
-    def _begin_call_evidence(self) -> PendingEvidence | None:
+    def _begin_call_evidence(self, verified: VerifiedRepro) -> PendingEvidence | None:
         """Asks torch's tools about the private call, in the recorded program, beside all that is
         measured on the public one; what they say stays in `private/`.
         """
-        if self._diagnosis is None or not self.run.work.evidence:
+        diagnosis = verified.reduced.origin.diagnosis
+        if diagnosis is None or not self.run.work.evidence:
             return None
-        assert self.run.output is not None and self._diagnosis.finding is not None
+        assert self.run.output is not None and diagnosis.finding is not None
         folder = self.run.output / PRIVATE / EVIDENCE / "call"
         return ask_of_call(
-            self._diagnosis.finding.call_session,
+            diagnosis.finding.call_session,
             folder,
             self.run.limit_to_budget(self.run.work.evidence),
         )

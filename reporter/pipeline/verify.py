@@ -44,6 +44,11 @@ class VerifiedRepro:
         """What the program was made from."""
         return self.reduced.captured
 
+    def with_call(self, call: CapturedCall) -> VerifiedRepro:
+        """The same, of another verdict on the call."""
+        origin = replace(self.reduced.origin, call=call)
+        return replace(self, reduced=replace(self.reduced, origin=origin))
+
 
 class Verification:
     """Holds the smallest candidate's text to fresh processes, here and in each interpreter that it
