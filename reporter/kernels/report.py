@@ -154,8 +154,8 @@ def check_kernel_report(
         labels=form.allow(("bug",)),
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).to_section(),
-        timing=to.timing or None,
-        not_measured=to.not_measured or None,
+        timing=to.used.timing or None,
+        not_measured=to.used.not_measured or None,
         issue=make_issue(to, form, texts.repro, versions.environment, texts.log),
     )
     internals = _strings(finished.compiled.get("internals"))

@@ -16,13 +16,15 @@ from collectors.captured import GraphJson
 from collectors.protocol import CallOutcome, CaptureWay, EnvironmentAnswer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
+from reporter.core.settings import Options
 from reporter.diagnose.comparisons import find_worst_value
 from reporter.diagnose.explain import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
+from reporter.execution.usage import MeteredProgress
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.repro_check import build_check
-from reporter.pipeline.run import Run
+from reporter.pipeline.run import Goal
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
 from reporter.recording.entry_points import EntryPoint, resolve_entry_point
@@ -35,7 +37,7 @@ from reporter.report.captured_call import (
     WholeModel,
 )
 from reporter.report.environment import build_public_environment, list_withheld
-from reporter.report.sections import RungRow
+from reporter.report.sections import RungRow, StageRow
 from reporter.whole_model import source_model, traced_model
 
 _MAX_SOURCE = 2_000_000
@@ -56,7 +58,9 @@ class CapturedProgram:
         return self.call.is_bug
 
 
-def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
+def capture_call(
+    options: Options, python: Path, goal: Goal, found: DiagnosedRun, progress: MeteredProgress
+) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
     Raises:
@@ -66,17 +70,19 @@ def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     diagnosis = found.details.remark_diagnosis or found.diagnosis
     answer = _collect_environment(diagnosis)
     captured = CapturedCall(
-        _build_verdict(run, found, diagnosis),
-        _gather_material(run, found, diagnosis, answer),
-        _build_surroundings(run, answer),
-        ScriptRun(write_command(run.program, diagnosis.cited), found.recording.script.output),
+        _build_verdict(found, diagnosis, progress.collect_rows()),
+        _gather_material(options, resolve_entry_point(options, python), found, goal, answer),
+        _build_surroundings(python, answer),
+        ScriptRun(write_command(options, diagnosis.cited), found.recording.script.output),
     )
-    if run.as_whole and found.diagnosis.is_bug:
-        captured = _add_model(run, found, captured)
+    if goal.as_whole and found.diagnosis.is_bug:
+        captured = _add_model(options, found, captured)
     return captured
 
 
-def _build_verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> CapturedVerdict:
+def _build_verdict(
+    found: DiagnosedRun, diagnosis: Diagnosis, timing: dict[str, StageRow]
+) -> CapturedVerdict:
     return CapturedVerdict(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -86,7 +92,7 @@ def _build_verdict(run: Run, found: DiagnosedRun, diagnosis: Diagnosis) -> Captu
         failure=diagnosis.failure,
         ladder=_build_rows(diagnosis.ladder),
         reproduced=diagnosis.reproduced,
-        details=replace_section(found.details.sections, timing=run.progress.collect_rows()),
+        details=replace_section(found.details.sections, timing=timing),
         remarks=(*_list_remarks(found.diagnosis), *found.details.lines),
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,
@@ -110,10 +116,10 @@ def _collect_environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     return answer
 
 
-def _build_surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
+def _build_surroundings(python: Path, answer: EnvironmentAnswer) -> Surroundings:
     facts = answer.get("environment", {})
     return Surroundings(
-        str(run.info.path),
+        str(python),
         build_public_environment(facts),
         list_withheld(facts),
         tuple(answer.get("vocabulary", ())),
@@ -121,45 +127,49 @@ def _build_surroundings(run: Run, answer: EnvironmentAnswer) -> Surroundings:
     )
 
 
-def _add_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
+def _add_model(options: Options, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
     """The recording with the trace of the whole model and its source."""
     finding = found.diagnosis.finding
     if finding is None:
         return captured
-    traced = traced_model.collect(finding.call_session, run.work.timeout, run.issue.allow_values)
+    traced = traced_model.collect(finding.call_session, options.timeout, options.allow_values)
     captured = replace(captured, material=replace(captured.material, whole=traced))
-    source = source_model.collect(finding.call_session, captured, run.work.timeout)
+    source = source_model.collect(finding.call_session, captured, options.timeout)
     whole: WholeModel = {**traced, "source": source}
     return replace(captured, material=replace(captured.material, whole=whole))
 
 
 def _gather_material(
-    run: Run, found: DiagnosedRun, diagnosis: Diagnosis, answer: EnvironmentAnswer
+    options: Options,
+    entry: EntryPoint,
+    found: DiagnosedRun,
+    goal: Goal,
+    answer: EnvironmentAnswer,
 ) -> ProgramMaterial:
     """The program's files and, where a repro is to be made, what the failing call is asked for.
 
     Raises:
         UsageError: the call lacks a tensor of --allow-values.
     """
-    entry = resolve_entry_point(run.program, run.info.path)
     sources = {
         **_read_sources(entry, answer.get("files", ())),
         **entry.texts,
         **answer.get("texts", {}),
     }
+    diagnosis = found.details.remark_diagnosis or found.diagnosis
     finding = diagnosis.finding
-    is_wanted = found.diagnosis.is_bug and run.output is not None or found.doubtful
+    is_wanted = found.diagnosis.is_bug and goal.output is not None or found.doubtful
     if finding is None or not is_wanted:
         return ProgramMaterial(sources=sources)
     gathered = finding.call_session.request(questions.gather(), 60)
     tensors = finding.call_session.request(questions.list_tensors(), 60)
     refuse_lost(gathered)
     refuse_lost(tensors)
-    allowed = run.issue.allow_values
+    allowed = options.allow_values
     _check_allowed(allowed, tensors.get("tensors", {}))
-    captures = tuple(capture_graphs(diagnosis, run.work.timeout / 2, allowed))
+    captures = tuple(capture_graphs(diagnosis, options.timeout / 2, allowed))
     words = frozenset(answer.get("vocabulary", ()))
-    check = build_check(diagnosis, answer.get("environment"), words, run.work.seed)
+    check = build_check(diagnosis, answer.get("environment"), words, options.seed)
     script = str(entry.script) if entry.script is not None else None
     return ProgramMaterial(
         check,

@@ -90,9 +90,9 @@ def _resumable(program: TorchProgram, run: Run) -> RunResult | None:
     try:
         return go_through_stages(program, run)
     except KeyboardInterrupt:
-        if run.output is not None and (run.output / PRIVATE / RECORDING).exists():
+        if run.goal.output is not None and (run.goal.output / PRIVATE / RECORDING).exists():
             raise Interruption(
-                f"interrupted; go on with `bugreport create --resume {run.output}`"
+                f"interrupted; go on with `bugreport create --resume {run.goal.output}`"
             ) from None
         raise
 
@@ -167,10 +167,10 @@ def go_through_stages(
         if diagnosed is None:
             return None
         captured = program.capture(diagnosed)
-    if not captured.is_bug or run.output is None:
+    if not captured.is_bug or run.goal.output is None:
         return program.conclude(captured)
     try:
         measured = program.measure(program.verify(program.reduce(captured)))
     except CannotJudgeError as reason:
         return program.conclude(captured, reason)
-    return publish(program.check_leaks(measured), overwrite=run.overwrite)
+    return publish(program.check_leaks(measured), overwrite=run.options.force)

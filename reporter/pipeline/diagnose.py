@@ -48,7 +48,8 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         CannotJudgeError: its calls cannot be repeated.
         UsageError: the script cannot be run again.
     """
-    work, progress = run.work, run.progress
+    options, progress = run.options, run.progress
+    is_reported, python = run.goal.output is not None, run.interpreters.own.path
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
     what = "compiled or exported" if recording.counts.exports else "compiled"
@@ -57,26 +58,26 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
     )
     progress.begin_stage("diagnose", f"{calls}, {watching}")
-    limit = run.limit_to_budget(work.timeout / 2, _SHARE_OF_RUNG)
-    diagnosis = judge(recording, limit, run.say, run.rungs, work.jobs)
+    limit = run.budget.limit(options.timeout / 2, _SHARE_OF_RUNG)
+    diagnosis = judge(recording, limit, run.say, options.rungs, options.jobs)
     doubtful = _is_doubtful(diagnosis, recording)
     if doubtful:
-        diagnosis = blame(run, recording, diagnosis)
+        diagnosis = blame(run.watch_script(), recording, diagnosis)
         doubtful = diagnosis.kind in ROUNDED
-    if run.issue.as_request and run.output is not None:
+    if options.as_request and is_reported:
         diagnosis = diagnosis.as_request()
-    progress.begin_stage("capture" if run.output is not None else "details", diagnosis.summary)
+    progress.begin_stage("capture" if is_reported else "details", diagnosis.summary)
     measure = partial(
         gather,
         diagnosis,
         recording,
         limit,
-        work.jobs,
+        options.jobs,
         run.say,
-        checked=checks_itself(read_own_texts(resolve_entry_point(run.program, run.info.path))),
+        checked=checks_itself(read_own_texts(resolve_entry_point(options, python))),
     )
     try:
-        details = measure(thorough=not (run.output is not None or doubtful or work.quick))
+        details = measure(thorough=not (is_reported or doubtful or options.quick))
     except KeyboardInterrupt:
         progress.note("interrupted: the verdict is said without what was still measured")
         details = measure(thorough=False)

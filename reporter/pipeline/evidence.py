@@ -13,10 +13,10 @@ from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, collect_call_evidence
-from reporter.pipeline.record import WatchedScript, find_echo, record
+from reporter.pipeline.budget import Budget
+from reporter.pipeline.record import record, watch_script
 from reporter.pipeline.run import open_working_folder, prepare
 from reporter.recording.call_session import CallSession
-from reporter.recording.entry_points import resolve_entry_point
 from reporter.recording.findings import Recording
 
 DEFAULT_FOLDER = "bugreport-evidence"
@@ -59,9 +59,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
         raise UsageError(f"{folder} exists already; choose another folder with --output")
     with open_progress(options) as progress, open_working_folder() as name:
         progress.begin_stage("record", "running the script once, every compiled call next to eager")
-        entry = resolve_entry_point(options, python)
-        echo = find_echo(options)
-        recording = record(WatchedScript(entry, python, Path(name), progress, options, echo))
+        recording = record(watch_script(options, python, Path(name), progress, Budget()))
         try:
             progress.begin_stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproCheck
@@ -22,8 +22,8 @@ from reporter.core.kinds import (
     Kind,
     Layer,
 )
+from reporter.core.settings import IssueOptions
 from reporter.execution.control import WITHOUT_COMPILER
-from reporter.pipeline.run import Run
 from reporter.reduce import early_end, initial_candidates, source_candidates
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.operator_fallback import find_unreached
@@ -35,6 +35,16 @@ from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import traced_model
 
 
+@dataclass(frozen=True)
+class Sightings:
+    """What candidates showed beside the failure: failures of other sorts, and where they fail that
+    have to pass.
+    """
+
+    others: OtherFailures
+    refusals: Refusals
+
+
 class FirstCandidateSearch:
     """From a captured call to the first candidate that shows the failure.
 
@@ -44,21 +54,22 @@ class FirstCandidateSearch:
     def __init__(
         self,
         captured: CapturedCall,
-        run: Run,
+        issue: IssueOptions,
         workers: WorkerSet,
         ask: Questions,
-        others: OtherFailures,
-        refusals: Refusals,
+        sightings: Sightings,
+        say: Callable[[str], None],
     ) -> None:
         self.captured = captured
-        self.work, self.issue = run.work, run.issue
-        self.progress = run.progress
+        self.issue = issue
+        self.memory = workers.options.memory
+        self.say = say
         self.contrasts = workers.contrasts
         self.pool = workers.pool
         self.ask = ask
-        self.others = others
-        self.refusals = refusals
-        self.wanted = others.wanted
+        self.others = sightings.others
+        self.refusals = sightings.refusals
+        self.wanted = sightings.others.wanted
         self.backend = (
             source_candidates.rewrite_backend(captured)
             if captured.verdict.layer == Layer.BACKEND
@@ -92,7 +103,7 @@ class FirstCandidateSearch:
         if self.ask.scheduler.out_of_memory:
             reasons.append(
                 f"{self.ask.scheduler.out_of_memory} programs needed more than the"
-                f" {self.work.memory:g} GiB of --memory"
+                f" {self.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         small = [
@@ -265,7 +276,7 @@ class FirstCandidateSearch:
             return None
         found = self._find_alone(self._build_source_candidates(content))
         if found is not None:
-            self.progress.note(
+            self.say(
                 "made-up values do not show the failure: the repro keeps those of tensors of at"
                 " most 16 small whole numbers, which are yours"
             )
@@ -281,7 +292,7 @@ class FirstCandidateSearch:
             initial_candidates.build_source_candidates(content, check, self.captured.verdict.layer)
         )
         if found is not None:
-            self.progress.note(
+            self.say(
                 "the failing call alone does not show the failure: the repro is made from the"
                 " statements of the script, rewritten, up to that call"
             )

@@ -4,7 +4,6 @@ final text.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +19,10 @@ from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.details.workaround import try_on_call
 from reporter.diagnose.explain import write_public_summary
+from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
-from reporter.pipeline.run import FRESH_PROCESSES, Run
+from reporter.pipeline.run import FRESH_PROCESSES
 from reporter.pipeline.verify import VerifiedRepro, compute_process_limit
 from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
 from reporter.reduce import source_candidates
@@ -48,15 +48,22 @@ class Measurement:
     `captured` is the call with the layer that the repro was found to fail in.
     """
 
-    def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
+    def __init__(
+        self,
+        verified: VerifiedRepro,
+        workers: WorkerSet,
+        budget: Budget,
+        say: Callable[[str], None],
+    ) -> None:
         captured = verified.captured
         assert captured.verdict.signature is not None
         self.verified = verified
         self.captured = captured
         self.wanted = captured.verdict.signature
-        self.run = run
         self.workers = workers
         self.pool = workers.pool
+        self.budget = budget
+        self.say = say
 
     def measure(self, extras: OptionalMeasurements) -> BuiltRepro:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
@@ -166,8 +173,8 @@ class Measurement:
             self.workers,
             make_matcher(self.wanted),
         )
-        limit = compute_process_limit(self.captured, self.run, self.pool)
-        return measure(subject, limit, seconds, self.run.work.jobs)
+        limit = compute_process_limit(self.captured, self.workers, self.budget)
+        return measure(subject, limit, seconds, self.workers.options.jobs)
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit, and
@@ -190,10 +197,8 @@ class Measurement:
 
     def _for_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""
-        share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.run.started)
-        return self.run.limit_to_budget(
-            max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share))
-        )
+        share = _SHARE_OF_NEIGHBOURS * self.budget.elapsed
+        return self.budget.limit(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
 
     def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
@@ -206,14 +211,14 @@ class Measurement:
         found, workaround = find_with_workaround(
             make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, self.captured.device, mode),
-            SearchBudget(self.run.limit_to_budget(CULPRIT_BUDGET), self.run.work.jobs),
-            self.run.say,
+            SearchBudget(self.budget.limit(CULPRIT_BUDGET), self.workers.options.jobs),
+            self.say,
         )
         diagnosis = self.verified.reduced.origin.diagnosis
         if workaround is None or diagnosis is None:
             return found
-        self.run.say("culprit: the workaround on the recorded call")
-        limit = self.run.limit_to_budget(min(CULPRIT_BUDGET, self.run.work.timeout))
+        self.say("culprit: the workaround on the recorded call")
+        limit = self.budget.limit(min(CULPRIT_BUDGET, self.workers.options.timeout))
         return try_on_call(found, workaround, diagnosis, limit)
 
 

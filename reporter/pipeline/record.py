@@ -13,7 +13,7 @@ from typing import IO
 from reporter.core.kinds import Backend
 from reporter.core.program_account import ProgramAccount
 from reporter.core.progress import Progress
-from reporter.core.settings import TalkOptions, WorkOptions
+from reporter.core.settings import Options, TalkOptions, WorkOptions
 from reporter.diagnose.eager_faults import (
     find_childs_signal,
     find_failing_child,
@@ -32,7 +32,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.execution import interpreter
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
-from reporter.pipeline.run import Run
+from reporter.pipeline.budget import Budget
 from reporter.recording.entry_points import (
     EntryPoint,
     build_program_start,
@@ -50,7 +50,7 @@ _SHARE_OF_SCRIPT = 0.4
 _MOST_CHILDREN = 4
 
 
-def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
+def record_program(script: WatchedScript, warm: Path, seen: Recording | None = None) -> Recording:
     """Runs the script once, watched; with `seen`, a program that ran by itself, nothing is run.
 
     `warm` is the folder of the warm-up cache.
@@ -59,15 +59,14 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
         UsageError: the input cannot be used.
         CannotJudgeError: the program has ended its own watcher.
     """
-    entry = resolve_entry_point(run.program, run.info.path)
-    prefill((run.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
+    prefill((script.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
     if seen is None:
-        run.progress.begin_stage(
+        script.audience.progress.begin_stage(
             "record", "running the script once, every compiled call next to eager"
         )
-    recording = seen or record(_script_of(run, entry))
+    recording = seen or record(script)
     try:
-        refuse_run(entry, recording)
+        refuse_run(script.entry, recording)
     except BaseException:
         recording.close()
         raise
@@ -81,15 +80,15 @@ def record(script: WatchedScript) -> Recording:
     Raises:
         UsageError: the interpreter has no torch that can be used.
     """
-    progress = script.progress
+    progress, untrusted = script.audience.progress, script.audience.untrusted
     for note in script.entry.notes:
         progress.note(note)
     watching = script.choose_watching()
     recording = script.run(watching)
     if _may_lack_torch(recording):
         interpreter.probe(script.python)  # says so
-    if script.untrusted is not None:
-        script.untrusted(_account(recording))
+    if untrusted is not None:
+        untrusted(_account(recording))
     if recording.unsupported == "CUDA":
         progress.note(CUDA_NOTE)
         recording.close()
@@ -130,7 +129,7 @@ def _may_lack_torch(recording: Recording) -> bool:
     return raised["raised_in_torch"] or raised["class"] in ("ImportError", "ModuleNotFoundError")
 
 
-def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
+def blame(script: WatchedScript, recording: Recording, excused: Diagnosis) -> Diagnosis:
     """The verdict on a script that says it fails, though its compiled calls differ from eager by
     rounding only (`excused`): rounding has to explain that failure.
 
@@ -142,8 +141,7 @@ def blame(run: Run, recording: Recording, excused: Diagnosis) -> Diagnosis:
     """
     if not may_fail_uncompiled(recording):
         return excused
-    entry = resolve_entry_point(run.program, run.info.path)
-    again = _FurtherRuns(_script_of(run, entry))
+    again = _FurtherRuns(script)
     if again.fails_uncompiled(recording):
         return blame_program(recording, excused)
     if again.fails_unrounded(recording):
@@ -165,19 +163,25 @@ def _account(recording: Recording) -> ProgramAccount:
 
 
 @dataclass(frozen=True)
-class WatchedScript:
-    """The script as it is run and watched: what it prints goes to `echo`.
-
-    `untrusted` is told how the run of a stranger's program ended.
+class Audience:
+    """Who hears of a watched script: what it prints goes to `echo`, and `untrusted` is told how the
+    run of a stranger's program ended.
     """
+
+    progress: Progress
+    echo: IO[bytes] | None
+    untrusted: Callable[[ProgramAccount], None] | None = None
+
+
+@dataclass(frozen=True)
+class WatchedScript:
+    """The script as it is run and watched; `folder` holds its working files."""
 
     entry: EntryPoint
     python: Path
     folder: Path
-    progress: Progress
     work: WorkOptions
-    echo: IO[bytes] | None
-    untrusted: Callable[[ProgramAccount], None] | None = None
+    audience: Audience
 
     def choose_watching(self) -> Watching:
         """How its first run is watched."""
@@ -188,19 +192,20 @@ class WatchedScript:
             isolation="rerun" if work.workers == "spawn" else "fork",
             # with a budget the script's share of it is all that it has
             longest=work.timeout if work.budget else None,
-            guarded=self.untrusted is not None,
+            guarded=self.audience.untrusted is not None,
         )
 
     def run(self, watching: Watching) -> Recording:
         """Runs it; what it prints is seen."""
-        return RecordingSession(self._program(), watching, self.echo, self.progress.note).run()
+        echo, note = self.audience.echo, self.audience.progress.note
+        return RecordingSession(self._program(), watching, echo, note).run()
 
     def run_again(self, watching: Watching, **variables: str) -> Recording:
         """Runs it once more, with further environment variables; what it prints has been printed by
         the first run.
         """
         program = self._program(**variables)
-        return RecordingSession(program, watching, talk=self.progress.note).run()
+        return RecordingSession(program, watching, talk=self.audience.progress.note).run()
 
     def _program(self, **variables: str) -> WatchedProgram:
         entry = self.entry
@@ -226,7 +231,7 @@ class _FurtherRuns:
         """
         count = len(recording.script.children)
         which = f"the first {_MOST_CHILDREN}" if count > _MOST_CHILDREN else "each"
-        self.script.progress.note(
+        self.script.audience.progress.note(
             f"the script starts processes of its own, and {count} of them"
             f" compile{'s' if count == 1 else ''} something: once more for {which} of them"
         )
@@ -247,7 +252,7 @@ class _FurtherRuns:
         """The run in which the torch function that ends the script is watched; the given one where
         it cannot be found.
         """
-        self.script.progress.note(
+        self.script.audience.progress.note(
             "the script fails in torch's own code, and not in a compiled call: twice more, to find"
             " the operator"
         )
@@ -265,7 +270,7 @@ class _FurtherRuns:
         """The run with what its operators are off float64; where one of them is wrong, the run in
         which that call is watched.
         """
-        self.script.progress.note(
+        self.script.audience.progress.note(
             "the script's own check fails, and no compiled call differs: once more, each operator"
             " against float64, and derivatives against finite differences"
         )
@@ -291,7 +296,7 @@ class _FurtherRuns:
         """Whether the script ends in the same exception with the compiler switched off; None where
         that run did not come to its end.
         """
-        self.script.progress.note(
+        self.script.audience.progress.note(
             "the script fails by no fault of a compiled call: once more, without the compiler"
         )
         found = self.script.run_again(self.script.choose_watching(), **{DISABLING_VARIABLE: "1"})
@@ -304,7 +309,7 @@ class _FurtherRuns:
         """Whether the script ends in the same exception where the backend is `eager`, so that the
         compiled calls compute as eager mode does.
         """
-        self.script.progress.note("once more, with the graphs run by eager mode")
+        self.script.audience.progress.note("once more, with the graphs run by eager mode")
         found = self._run_otherwise(backend=Backend.EAGER.value)
         found.close()
         return have_same_ending(recording.script.exception, found.script.exception)
@@ -347,21 +352,25 @@ class _FurtherRuns:
         return self.script.run_again(otherwise)
 
 
-def _script_of(run: Run, entry: EntryPoint) -> WatchedScript:
-    """The program of a run, which has its share of the time that the run has left."""
-    seconds = run.limit_to_budget(run.work.timeout, _SHARE_OF_SCRIPT)
+def watch_script(
+    options: Options, python: Path, folder: Path, progress: Progress, budget: Budget
+) -> WatchedScript:
+    """The program that was named, which has its share of what is left of the budget.
+
+    Raises:
+        UsageError: it cannot be run.
+    """
+    seconds = budget.limit(options.timeout, _SHARE_OF_SCRIPT)
     return WatchedScript(
-        entry=entry,
-        python=run.info.path,
-        folder=run.folder,
-        progress=run.progress,
-        work=replace(run.work, timeout=seconds),
-        echo=find_echo(run.talk),
-        untrusted=run.program.untrusted,
+        resolve_entry_point(options, python),
+        python,
+        folder,
+        replace(options, timeout=seconds),
+        Audience(progress, _find_echo(options), options.untrusted),
     )
 
 
-def find_echo(talk: TalkOptions) -> IO[bytes] | None:
+def _find_echo(talk: TalkOptions) -> IO[bytes] | None:
     """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON
     document.
     """

@@ -11,10 +11,12 @@ from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines
 from reporter.core.kinds import Kind
+from reporter.core.progress import Progress
+from reporter.core.settings import IssueOptions
 from reporter.execution.journal import Journal
+from reporter.pipeline.budget import Budget
 from reporter.pipeline.capture import CapturedProgram
-from reporter.pipeline.first_candidate import FirstCandidateSearch
-from reporter.pipeline.run import Run
+from reporter.pipeline.first_candidate import FirstCandidateSearch, Sightings
 from reporter.reduce import rounds, source_candidates
 from reporter.reduce.accepted_candidates import AcceptedCandidates
 from reporter.reduce.contrast import Refusals
@@ -65,28 +67,36 @@ class ReducedProgram:
         return self.origin.call
 
 
-class ProgramSearch:
-    """From a captured call to the smallest candidate, in warm workers.
-
-    `on_smaller` gets each program that shows the failure as the search goes on, with its size.
+@dataclass(frozen=True)
+class SearchNotes:
+    """What is said and kept of a search while it goes on: stages and counts, each answer in the
+    journal, and each program that shows the failure, with its size.
     """
+
+    progress: Progress
+    journal: Journal | None
+    on_smaller: Callable[[Candidate, str], None]
+
+
+class ProgramSearch:
+    """From a captured call to the smallest candidate, in warm workers."""
 
     def __init__(
         self,
         origin: CapturedProgram,
-        run: Run,
+        issue: IssueOptions,
         workers: WorkerSet,
-        journal: Journal | None,
-        on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
+        budget: Budget,
+        notes: SearchNotes,
     ) -> None:
         captured = origin.call
         check = captured.material.check
         assert captured.verdict.signature is not None and check is not None
         self.origin = origin
         self.captured = captured
-        self.run = run
         self.workers = workers
-        self.progress = run.progress
+        self.budget = budget
+        self.progress = notes.progress
         self.as_whole = captured.material.whole is not None
         shows = make_matcher(captured.verdict.signature)
         self.others = OtherFailures(captured.verdict.signature, check.list_seeds())
@@ -97,15 +107,18 @@ class ProgramSearch:
         self.scheduler = Scheduler(
             workers.pool,
             shows,
-            journal,
+            notes.journal,
             [contrast.test for contrast in workers.contrasts],
             SearchListener(self._count, self.others.note, refusals.add),
-            SearchSettings(run.limit_to_budget(self._compute_limit(), _SHARE_OF_SEARCH)),
+            SearchSettings(budget.limit(self._compute_limit(), _SHARE_OF_SEARCH)),
         )
         self.accepted = AcceptedCandidates()
         self.ask = Questions(self.scheduler, self._note_smaller)
-        self._on_smaller = on_smaller
-        self.first = FirstCandidateSearch(captured, run, workers, self.ask, self.others, refusals)
+        self._on_smaller = notes.on_smaller
+        sightings = Sightings(self.others, refusals)
+        self.first = FirstCandidateSearch(
+            captured, issue, workers, self.ask, sightings, self.progress.note
+        )
 
     def reduce(self) -> ReducedProgram:
         """The smallest public program that shows the failure in a warm worker.
@@ -159,7 +172,7 @@ class ProgramSearch:
         """Seconds for the search without a budget. A hang has taken its limit once already, and
         half of it for the verdict; each candidate that hangs takes long, too.
         """
-        limit = self.run.work.timeout
+        limit = self.workers.options.timeout
         if self.captured.verdict.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
         return max(_LEAST_SEARCH, 2 * limit) * (1 + len(self.workers.contrasts))
@@ -169,7 +182,7 @@ class ProgramSearch:
         budget and the kind of failure allow.
         """
         pool = self.workers.pool
-        patience = self.run.limit_to_budget(pool.patience, _SHARE_OF_CANDIDATE)
+        patience = self.budget.limit(pool.patience, _SHARE_OF_CANDIDATE)
         if self.captured.verdict.kind == Kind.HANG:
             patience = SHORTEST_HANG
         pool.patience = min(pool.patience, max(SHORTEST_HANG, patience))

@@ -1,4 +1,6 @@
-"""One run of a command on one program: what it was asked for, and what its stages share."""
+"""One run of a command on one program: what it was asked for, and where its stages get their
+parts.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,14 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.progress import open_progress
-from reporter.core.settings import (
-    IssueOptions,
-    Options,
-    ProgramOptions,
-    TalkOptions,
-    WorkOptions,
-)
+from reporter.core.settings import Options, WorkOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.usage import MeteredProgress
-from reporter.publish.report_files import Destination
+from reporter.pipeline.budget import Budget
+from reporter.pipeline.record import WatchedScript, watch_script
+from reporter.publish.report_files import Destination, RunUsage
 from reporter.recording.entry_points import resolve_entry_point
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING
@@ -31,61 +30,59 @@ FRESH_PROCESSES = 3
 
 
 @dataclass(frozen=True)
-class Run:
-    """What all stages may know.
+class Interpreters:
+    """The interpreter of the program, and those that its repro has to pass in."""
 
-    `program`, `work`, `issue` and `talk` are what the user asked for, by subject, and `rungs` the
-    further rungs of the ladder. `info` is the program's interpreter, `others` those that its repro
-    has to pass in. `output` is the absolute path of the report folder, None where only a verdict is
-    wanted; `overwrite` lets it replace a report. `folder` holds working files and goes away with
-    the run. `resumed` is what an interrupted run had captured. `started` is a reading of the
-    monotonic clock, in seconds.
+    own: InterpreterInfo
+    others: tuple[InterpreterInfo, ...] = ()
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a run is for.
+
+    `output` is the absolute path of the report folder, None where only a verdict is wanted. With
+    `as_whole` the report is of the whole model. `resumed` is what an interrupted run had captured.
     """
 
-    program: ProgramOptions
-    work: WorkOptions
-    issue: IssueOptions
-    info: interpreter.InterpreterInfo
-    progress: MeteredProgress
-    folder: Path
-    talk: TalkOptions = TalkOptions()
-    rungs: tuple[str, ...] = ()
-    others: tuple[interpreter.InterpreterInfo, ...] = ()
     output: Path | None = None
-    overwrite: bool = False
     as_whole: bool = False
     resumed: CapturedCall | None = None
-    started: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the stages are given from: each gets the part that it needs.
+
+    `options` is what the user asked for. `folder` holds working files and goes away with the run.
+    """
+
+    options: Options
+    interpreters: Interpreters
+    goal: Goal
+    budget: Budget
+    progress: MeteredProgress
+    folder: Path
 
     @property
     def say(self) -> Callable[[str], None]:
         """Notes what only a verbose run says."""
-        return self.progress.note if self.talk.verbose else lambda _: None
+        return self.progress.note if self.options.verbose else lambda _: None
 
-    @property
-    def end(self) -> float | None:
-        """When the whole answer is due, by the monotonic clock; None: when it is done."""
-        return self.started + self.work.budget if self.work.budget else None
+    def watch_script(self) -> WatchedScript:
+        """The program, which has its share of the time that is left."""
+        python = self.interpreters.own.path
+        return watch_script(self.options, python, self.folder, self.progress, self.budget)
 
     def begin_leak_check(self, not_measured: tuple[str, ...]) -> Destination:
         """Where the report goes, which is searched for private words now."""
-        assert self.output is not None
+        output = self.goal.output
+        assert output is not None
         self.progress.begin_stage("leak check", "every outgoing byte against the private program")
+        used = RunUsage(self.budget.elapsed, self.progress.collect_rows(), not_measured)
         return Destination(
-            issue=self.issue,
-            cwd=self.program.cwd,
-            info=self.info,
-            output=self.output,
-            seconds=time.monotonic() - self.started,
-            timing=self.progress.collect_rows(),
-            not_measured=not_measured,
+            self.options, self.options.cwd, self.interpreters.own, output=output, used=used
         )
-
-    def limit_to_budget(self, seconds: float, share: float = 1.0) -> float:
-        """A limit in seconds, cut to a share of what is left of the budget; at least one second."""
-        if self.end is None:
-            return seconds
-        return max(1.0, min(seconds, share * (self.end - time.monotonic())))
 
 
 @contextlib.contextmanager
@@ -98,7 +95,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     started = time.monotonic()
     is_resumed = output is not None and options.resume
     resumed = CapturedCall.load(output / PRIVATE / RECORDING) if output and is_resumed else None
-    others: tuple[interpreter.InterpreterInfo, ...] = ()
+    others: tuple[InterpreterInfo, ...] = ()
     refuse_other_seed(options, resumed)
     if output is None:
         info = prepare(options)
@@ -109,24 +106,16 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
         if warning:
             progress.note(warning)
         yield Run(
-            program=options,
-            work=options,
-            issue=options,
-            info=info,
-            progress=progress,
-            folder=Path(name),
-            talk=options,
-            rungs=options.rungs,
-            others=others,
-            output=output,
-            overwrite=options.force,
-            as_whole=as_whole,
-            resumed=resumed,
-            started=started,
+            options,
+            Interpreters(info, others),
+            Goal(output, as_whole, resumed),
+            Budget(options.budget, started),
+            progress,
+            Path(name),
         )
 
 
-def prepare(options: Options) -> interpreter.InterpreterInfo:
+def prepare(options: Options) -> InterpreterInfo:
     """The interpreter to drive, checked, and the script checked with it.
 
     Raises:
@@ -162,7 +151,7 @@ def refuse_other_seed(options: WorkOptions, resumed: CapturedCall | None) -> Non
 
 def resolve_interpreters(
     options: Options, resumed: CapturedCall | None
-) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
+) -> tuple[InterpreterInfo, tuple[InterpreterInfo, ...]]:
     """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
     it began with.
 

@@ -27,7 +27,7 @@ from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.measure import Measurement
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.record import record_program
-from reporter.pipeline.reduce import ProgramSearch, ReducedProgram
+from reporter.pipeline.reduce import ProgramSearch, ReducedProgram, SearchNotes
 from reporter.pipeline.run import Run
 from reporter.pipeline.verify import Verification, VerifiedRepro
 from reporter.publish.report_files import Outgoing
@@ -89,11 +89,13 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        self.workers = WorkerSet(run.work, run.info.path, run.folder, run.others)
+        self.workers = WorkerSet(
+            run.options, run.interpreters.own.path, run.folder, run.interpreters.others
+        )
         self._open.callback(self.workers.close)
 
     def __enter__(self) -> TorchProgram:
-        if self.run.output is not None:
+        if self.run.goal.output is not None:
             self.workers.start()  # they warm up while the script runs
         return self
 
@@ -102,7 +104,7 @@ class TorchProgram:
 
     def resume(self) -> CapturedProgram | None:
         """What the interrupted run had captured."""
-        resumed = self.run.resumed
+        resumed = self.run.goal.resumed
         return CapturedProgram(self._keep(resumed)) if resumed is not None else None
 
     def record(self) -> Recording:
@@ -113,9 +115,9 @@ class TorchProgram:
             CannotJudgeError: the program has ended its own watcher.
         """
         seen = self.seen.recording if self.seen is not None else None
-        recording = record_program(self.run, self.workers.warm, seen)
+        recording = record_program(self.run.watch_script(), self.workers.warm, seen)
         self._open.callback(recording.close)
-        if recording.on_gpu and self.run.output is not None:
+        if recording.on_gpu and self.run.goal.output is not None:
             self.workers.suit("cuda")
             self.workers.start()  # they warm up while the call is diagnosed
         return recording
@@ -135,16 +137,18 @@ class TorchProgram:
             UsageError: --allow-values names what the call does not have.
             CannotJudgeError: the process that holds the call was ended.
         """
-        call = capture_call(self.run, found)
+        run = self.run
+        python = run.interpreters.own.path
+        call = capture_call(run.options, python, run.goal, found, run.progress)
         has_call = found.diagnosis.finding is not None
         # more is asked of the recorded call when the rest is safe
-        is_kept = call.is_bug and self.run.output is not None and has_call
+        is_kept = call.is_bug and self.run.goal.output is not None and has_call
         if not is_kept:
             found.recording.close()
         self.workers.suit(call.device)
         if found.doubtful and call.material.check is not None:
             call = look_at_blocks(call, self.workers.pool, self.run.progress)
-        if call.is_bug and self.run.output is not None:
+        if call.is_bug and self.run.goal.output is not None:
             call = self._keep(call)
         return CapturedProgram(call, found.diagnosis if is_kept else None)
 
@@ -159,19 +163,21 @@ class TorchProgram:
         if call.material.whole is not None:
             describe_equivalence(call)
         call = rename_exception(call)
-        subject = f"{call.surroundings.python} torch {self.run.info.torch}"
+        subject = f"{call.surroundings.python} torch {self.run.interpreters.own.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
         if call.material.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
-        assert self.run.output is not None
-        journal = Journal(self.run.output / PRIVATE / JOURNAL, subject)
+        assert self.run.goal.output is not None
+        journal = Journal(self.run.goal.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
         self.workers.fresh.prepare(_compiles_with_inductor(call.material.check))
         origin = replace(captured, call=call)
-        smaller = EarlyAnswer(self.run.output / PRIVATE, self.run.progress).write_candidate
-        return ProgramSearch(origin, self.run, self.workers, journal, smaller).reduce()
+        smaller = EarlyAnswer(self.run.goal.output / PRIVATE, self.run.progress).write_candidate
+        notes = SearchNotes(self.run.progress, journal, smaller)
+        options, budget = self.run.options, self.run.budget
+        return ProgramSearch(origin, options, self.workers, budget, notes).reduce()
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes.
@@ -180,21 +186,29 @@ class TorchProgram:
             CannotJudgeError: none shows the failure.
         """
         threading.Thread(target=charts.load, daemon=True).start()  # others compute meanwhile
-        return Verification(reduced.captured, self.run, self.workers).verify(reduced)
+        options = self.run.options
+        return Verification(
+            reduced.captured,
+            self.workers,
+            self.run.budget,
+            self.run.progress,
+            is_watched=bool(options.evidence) and not options.quick,
+            is_public=options.keep_source,
+        ).verify(reduced)
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        at_once = _SIDE_BY_SIDE if self.run.work.jobs > 1 else 1
+        at_once = _SIDE_BY_SIDE if self.run.options.jobs > 1 else 1
         extras = OptionalMeasurements(
-            self.run.progress, not self.run.work.quick, self.run.end, at_once=at_once
+            self.run.progress, not self.run.options.quick, self.run.budget.end, at_once=at_once
         )
         self._open.callback(extras.close)
         of_call = self._begin_call_evidence(verified) if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
-        measurement = Measurement(verified, self.run, self.workers)
+        measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
         built = measurement.measure(extras)
         verified = verified.with_call(measurement.captured)
-        tools = self._tools(verified, built, extras) if self.run.work.evidence else None
+        tools = self._tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
             tools = replace(tools, generated=kernels())
@@ -222,28 +236,30 @@ class TorchProgram:
     ) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
         call = captured.call
-        report = _bare_report(call, self.run.info)
+        report = _bare_report(call, self.run.interpreters.own)
         document = report.to_json()
         lines = tuple(render_verdict(document))
         if reason is not None:
             code = CannotJudgeError.exit_code
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
-        if self.run.output is None:
+        if self.run.goal.output is None:
             lines = (*render_ladder(document), *lines)
         code = CannotJudgeError.exit_code if call.verdict.kind == Kind.OUTSIDE else NO_BUG
         return RunResult(report, 0 if call.verdict.is_bug else code, lines)
 
     def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
-        output = self.run.output
+        output = self.run.goal.output
         assert output is not None
         self.workers.suit(captured.device)
-        others = tuple(str(item.path) for item in self.run.others)
+        others = tuple(str(item.path) for item in self.run.interpreters.others)
         surroundings = replace(captured.surroundings, differs_from=others)
         captured = replace(captured, surroundings=surroundings)
         private = _private_folder(output)
         captured.save(private / RECORDING)
-        EarlyAnswer(private, self.run.progress).write_verdict(_bare_report(captured, self.run.info))
+        EarlyAnswer(private, self.run.progress).write_verdict(
+            _bare_report(captured, self.run.interpreters.own)
+        )
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
 
@@ -252,14 +268,14 @@ class TorchProgram:
         measured on the public one; what they say stays in `private/`.
         """
         diagnosis = verified.reduced.origin.diagnosis
-        if diagnosis is None or not self.run.work.evidence:
+        if diagnosis is None or not self.run.options.evidence:
             return None
-        assert self.run.output is not None and diagnosis.finding is not None
-        folder = self.run.output / PRIVATE / EVIDENCE / "call"
+        assert self.run.goal.output is not None and diagnosis.finding is not None
+        folder = self.run.goal.output / PRIVATE / EVIDENCE / "call"
         return ask_of_call(
             diagnosis.finding.call_session,
             folder,
-            self.run.limit_to_budget(self.run.work.evidence),
+            self.run.budget.limit(self.run.options.evidence),
         )
 
     def _begin_kernels(
@@ -268,12 +284,12 @@ class TorchProgram:
         """Compiles Inductor's kernels of the text for GPUs that need not be there, beside all else
         that is measured; None where it makes none.
         """
-        if not self.run.work.evidence or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
+        if not self.run.options.evidence or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
             return None
-        assert self.run.output is not None
-        python, text = self.run.info.path, verified.program.text
-        folder = self.run.output / PRIVATE / EVIDENCE / "triton"
-        budget = self.run.limit_to_budget(self.run.work.evidence)
+        assert self.run.goal.output is not None
+        python, text = self.run.interpreters.own.path, verified.program.text
+        folder = self.run.goal.output / PRIVATE / EVIDENCE / "triton"
+        budget = self.run.budget.limit(self.run.options.evidence)
         return extras.begin(
             "triton", lambda: generated.compile_kernels(python, text, budget, folder), None
         )
@@ -282,8 +298,8 @@ class TorchProgram:
         self, verified: VerifiedRepro, built: BuiltRepro, extras: OptionalMeasurements
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
-        assert self.run.output is not None
-        private = self.run.output / PRIVATE / EVIDENCE
+        assert self.run.goal.output is not None
+        private = self.run.goal.output / PRIVATE / EVIDENCE
         return extras.measure(
             "evidence",
             "torch's own tools on the repro",
@@ -297,10 +313,10 @@ class TorchProgram:
         failure = built.cold.failure
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
         return collect_evidence(
-            self.run.info.path,
+            self.run.interpreters.own.path,
             built.program.text,
             ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),
-            self.run.limit_to_budget(self.run.work.evidence),
+            self.run.budget.limit(self.run.options.evidence),
             keep=private / "repro",
             warm=self.workers.warm,
             watched=verified.watched,

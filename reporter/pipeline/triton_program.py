@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -72,8 +71,8 @@ class DiagnosedKernel:
 class ReducedKernel:
     """The smallest kernel in public names that still fails as `wanted`.
 
-    `names` maps private to public ones. `tried` kernels were compiled for it; `history` has (kernels
-    tried, statements, lines), each time it got smaller.
+    `names` maps private to public ones. `tried` kernels were compiled for it; `history` has
+    (kernels tried, statements, lines), each time it got smaller.
     """
 
     found: DiagnosedKernel
@@ -101,16 +100,16 @@ class TritonProgram:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.program, self.work = run.program, run.work
-        self.info, self.progress = run.info, run.progress
+        self.options, self.progress = run.options, run.progress
+        self.info = run.interpreters.own
 
     @staticmethod
     def fits(run: Run) -> bool:
         """Whether the script defines kernels that this machine has no GPU for."""
-        program = run.program
-        if program.script is None or run.as_whole or run.resumed is not None:
+        options, goal = run.options, run.goal
+        if options.script is None or goal.as_whole or goal.resumed is not None:
             return False
-        return not has_gpu() and defines_kernels(program.cwd / program.script)
+        return not has_gpu() and defines_kernels(options.cwd / options.script)
 
     def resume(self) -> None:
         """A run that looks at kernels is short and begins anew."""
@@ -121,17 +120,17 @@ class TritonProgram:
         Raises:
             CannotJudgeError: there is no Triton.
         """
-        assert self.program.script is not None
-        script = (self.program.cwd / self.program.script).resolve()
+        assert self.options.script is not None
+        script = (self.options.cwd / self.options.script).resolve()
         source = script.read_text(encoding="utf-8", errors="replace")
         self.progress.begin_stage(
             "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
         )
-        arguments = list(self.program.args)
+        arguments = list(self.options.args)
         compiled = self._ask({"what": "compile", "script": str(script), "args": arguments})
         if compiled.get("missing") and _needs_triton(source):
             raise CannotJudgeError(
-                f"{self.program.script} has Triton kernels, but there is no Triton in"
+                f"{self.options.script} has Triton kernels, but there is no Triton in"
                 f" {self.info.path}; install it there (`pip install triton`), or name another"
                 " interpreter with --python"
             )
@@ -202,7 +201,7 @@ class TritonProgram:
         """The other targets and the regression test, on the final text."""
         reduced, found = verified.reduced, verified.reduced.found
         seen = (len(verified.hits), len(verified.cold))
-        extras = OptionalMeasurements(self.progress, not self.work.quick, self.run.end)
+        extras = OptionalMeasurements(self.progress, not self.options.quick, self.run.budget.end)
         ladder: tuple[RungRow, ...] = ()
         ladder = extras.measure(
             "ablation",
@@ -219,7 +218,7 @@ class TritonProgram:
         )
         asked = [row for row in ladder if row.outcome != RungOutcome.SKIPPED]
         lines = count_lines(verified.text)
-        seconds = round(time.monotonic() - self.run.started, 1)
+        seconds = round(self.run.budget.elapsed, 1)
         repro = ReproInfo(
             path=REPRO,
             statements=reduced.kernel.statements,
@@ -267,10 +266,10 @@ class TritonProgram:
             UsageError: a form of the user's own cannot be filled in.
         """
         to = self.run.begin_leak_check(finished.left_out)
-        return check_kernel_report(to, finished, str(self.program.script), self.progress.note)
+        return check_kernel_report(to, finished, str(self.options.script), self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
-        return ask(self.info.path, spec, self.program.cwd, self.work.timeout)
+        return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
 
     def _ablation(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:
         """The rungs of the reduced kernel for each target; what the interpreter made of the script
@@ -289,7 +288,7 @@ class TritonProgram:
         return tuple(rungs)
 
     def _cold(self, text: str) -> Answer:
-        return run_cold(self.info.path, text, self.work.timeout, describe=False)
+        return run_cold(self.info.path, text, self.options.timeout, describe=False)
 
 
 def _shows(answer: Answer, wanted: TargetAnswer) -> bool:

@@ -12,11 +12,12 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import CandidateOutcome, Kind
+from reporter.core.progress import Progress
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
-from reporter.execution.worker_pool import WorkerPool
+from reporter.pipeline.budget import Budget
 from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram
-from reporter.pipeline.run import FRESH_PROCESSES, Run
+from reporter.pipeline.run import FRESH_PROCESSES
 from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
@@ -53,22 +54,33 @@ class VerifiedRepro:
 class Verification:
     """Holds the smallest candidate's text to fresh processes, here and in each interpreter that it
     must pass in.
+
+    With `is_watched` torch's own tools watch one of them; the numbers of a program that `is_public`
+    may stay.
     """
 
-    def __init__(self, captured: CapturedCall, run: Run, workers: WorkerSet) -> None:
+    def __init__(
+        self,
+        captured: CapturedCall,
+        workers: WorkerSet,
+        budget: Budget,
+        progress: Progress,
+        is_watched: bool,
+        is_public: bool,
+    ) -> None:
         assert captured.verdict.signature is not None
         self.captured = captured
-        self.run = run
+        self.workers = workers
+        self.budget = budget
         self.wanted = captured.verdict.signature
-        self.work = run.work
-        self.progress = run.progress
-        self.folder = run.folder
+        self.progress = progress
+        self.is_watched = is_watched
         self.pool = workers.pool
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
         self.as_whole = captured.material.whole is not None
         self.is_hang = captured.verdict.kind == Kind.HANG
-        is_private = not self.as_whole and not run.issue.keep_source
+        is_private = not self.as_whole and not is_public
         self.private = collect_private_numbers(captured) if is_private else frozenset()
         self._watched: dict[str, Path] = {}
 
@@ -105,7 +117,7 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.render())
-        limit = compute_process_limit(self.captured, self.run, self.pool)
+        limit = compute_process_limit(self.captured, self.workers, self.budget)
         if not make_matcher(self.wanted)(self.fresh.run_again(text, limit)):
             return False
         if not candidate.check.compares_sides():
@@ -137,7 +149,9 @@ class Verification:
         runs = 1 if cold.hits == FRESH_PROCESSES else FRESH_PROCESSES
         text = program.text
         differs_from = (
-            verify_contrasts(self.contrasts, text, runs, self.work.jobs) if cold.hits else ()
+            verify_contrasts(self.contrasts, text, runs, self.workers.options.jobs)
+            if cold.hits
+            else ()
         )
         return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
 
@@ -156,13 +170,13 @@ class Verification:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """
-        limit = compute_process_limit(self.captured, self.run, self.pool)
+        limit = compute_process_limit(self.captured, self.workers, self.budget)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
-        jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.work.jobs)
+        jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.workers.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.run_cold, text, limit)]
-            if self.work.evidence and not self.work.quick and not is_hang:
+            if self.is_watched and not is_hang:
                 runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.run_again, text, limit))
@@ -176,7 +190,7 @@ class Verification:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
         they change what comes of it.
         """
-        folder = self.folder / f"watched-{len(self._watched)}"
+        folder = self.workers.folder / f"watched-{len(self._watched)}"
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not make_matcher(self.wanted)(answer):
             return self.fresh.run_again(text, limit)
@@ -185,12 +199,13 @@ class Verification:
         return answer
 
 
-def compute_process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
+def compute_process_limit(captured: CapturedCall, workers: WorkerSet, budget: Budget) -> float:
     """Seconds for a fresh process with the final text.
 
     One that hangs takes all of them, so it gets what tells it from a slow one.
     """
-    ample = max(run.work.timeout, 4 * pool.time_limit)
+    pool = workers.pool
+    ample = max(workers.options.timeout, 4 * pool.time_limit)
     if captured.verdict.kind == Kind.HANG:
-        return max(SHORTEST_HANG, run.limit_to_budget(min(ample, 3 * pool.time_limit)))
+        return max(SHORTEST_HANG, budget.limit(min(ample, 3 * pool.time_limit)))
     return ample

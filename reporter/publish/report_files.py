@@ -57,19 +57,25 @@ _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MUL
 
 
 @dataclass(frozen=True)
+class RunUsage:
+    """What a run took: wall seconds, what its stages used, and those that it left out."""
+
+    seconds: float
+    timing: dict[str, StageRow] = field(default_factory=dict)
+    not_measured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Destination:
     """Where a report goes: what its issue was to say, the folder that the program ran in, its
-    interpreter, the report's folder, the wall seconds that the run took, what its stages used, and
-    those that it left out.
+    interpreter, the report's folder, and what the run took.
     """
 
     issue: IssueOptions
     cwd: Path
     info: InterpreterInfo
     output: Path
-    seconds: float
-    timing: dict[str, StageRow] = field(default_factory=dict)
-    not_measured: tuple[str, ...] = ()
+    used: RunUsage
 
     def name_project(self, form: IssueForm) -> str:
         """The project to file in, as the command line has it; words for one that is not known."""
@@ -143,7 +149,7 @@ def build_outgoing(
         LeakError: there is something private in each of them; no outgoing file is written.
         UsageError: a form of the user's own cannot be filled in.
     """
-    allowing = allowing.add_words(to.timing)
+    allowing = allowing.add_words(to.used.timing)
     report, files = _render_clean_draft(to.output, form, allowing, drafts, note)
     assert report.issue is not None
     summary = Summary(

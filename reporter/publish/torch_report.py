@@ -171,7 +171,7 @@ def _build_report(
         python=info.version,
         device=captured.device,
         requires=_build_requirements(built),
-        repro=_build_repro_info(captured, built, to.seconds),
+        repro=_build_repro_info(captured, built, to.used.seconds),
         labels=form.allow(_choose_labels(captured, built, info.torch)),
         other_findings=tuple(others),
         differs_from=built.differs_from or None,
@@ -186,8 +186,8 @@ def _build_report(
         pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
-        timing={**(captured.verdict.details.timing or {}), **to.timing},
-        not_measured=to.not_measured or None,
+        timing={**(captured.verdict.details.timing or {}), **to.used.timing},
+        not_measured=to.used.not_measured or None,
         issue=_build_issue(captured, built, to, form),
     )
 

@@ -21,8 +21,8 @@ from reporter.reduce.contrast import ContrastInterpreter
 class WorkerSet:
     """The workers of one run and their compiler caches; made at once, started when first needed.
 
-    `contrasts` are those of the other interpreters that a candidate must pass in; `fresh` runs what
-    was found in processes of its own.
+    `options` say what a process may take. `contrasts` are those of the other interpreters that a
+    candidate must pass in; `fresh` runs what was found in processes of its own.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class WorkerSet:
     ) -> None:
         self.folder = folder
         self.python = python
-        self._options = options
+        self.options = options
         self._others = others
         self._isolation = options.workers
         self._warm_backend: Backend | None = Backend.INDUCTOR
@@ -76,7 +76,7 @@ class WorkerSet:
         """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever
         they run.
         """
-        options = self._options
+        options = self.options
         (self.folder / name).mkdir(exist_ok=True)
         return WorkerPool(
             python,
