@@ -75,7 +75,7 @@ def run(folder: Path, truth: Mapping[str, Any], python: InterpreterInfo, create:
         tuple(dict.fromkeys((truth["kind"], *truth.get("also", ())))),
         tuple(truth.get("layers", ())),
         said,
-        (_lines(program), _lines(said.repro)),
+        (_lines(program), _lines(said.repro.text)),
     )
 
 

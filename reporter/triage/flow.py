@@ -234,13 +234,13 @@ def _minimal(
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
-    if not judged.repro:
+    if not judged.repro.text:
         return None
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
         shown = run(
-            info, judged.repro, StatedFailure(StatedSymptom.UNKNOWN), wanted.limits, 1
+            info, judged.repro.text, StatedFailure(StatedSymptom.UNKNOWN), wanted.limits, 1
         ).decisive
         if shown.outcome in FAILED:
             seen[info.torch] = AttemptOutcome.FAILS
@@ -250,7 +250,7 @@ def _minimal(
             seen[info.torch] = AttemptOutcome.CANNOT_JUDGE
     if AttemptOutcome.FAILS not in seen.values():
         return None
-    return MinimalRepro(judged.repro, judged.statements, judged.operators, seen)
+    return MinimalRepro(judged.repro.text, judged.repro.statements, judged.repro.operators, seen)
 
 
 def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ def find_disagreement(
     """
     if judged is None or judged.kind is None:
         return None
-    if judged.account.reached:
-        what = ", ".join(judged.account.reached)
+    if judged.measured.account.reached:
+        what = ", ".join(judged.measured.account.reached)
         return f"the program reaches for what records it ({what}), so its recorder proves nothing"
     return _other_end(ran, judged) or _other_cause(ran, control, judged)
 
@@ -42,7 +42,9 @@ def ends_otherwise(ran: Attempts, judged: CommandVerdict) -> bool:
     """Whether the watched run ended in a way that no plain run did."""
     plain = {attempt.exit for attempt in ran.attempts}
     return (
-        judged.account.exit is not None and None not in plain and judged.account.exit not in plain
+        judged.measured.account.exit is not None
+        and None not in plain
+        and judged.measured.account.exit not in plain
     )
 
 
@@ -54,7 +56,7 @@ def fails_without(ran: Attempts, control: Attempts | None) -> bool:
 
 
 def _other_end(ran: Attempts, judged: CommandVerdict) -> str | None:
-    account = judged.account
+    account = judged.measured.account
     if ends_otherwise(ran, judged):
         alone = " or ".join(sorted({_end(attempt.exit) for attempt in ran.attempts}))
         beside = _end(account.exit)

@@ -49,7 +49,7 @@ def _failure(result: Triage) -> ReportedFailure:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""
-    mark = Fingerprint.from_json(judged.fingerprint)
+    mark = Fingerprint.from_json(judged.marks.fingerprint)
     stored = StoredReport(
         key=compute_key(text or result.thread.name),
         created=format_now(),
@@ -57,15 +57,15 @@ def _failure(result: Triage) -> ReportedFailure:
         title=result.thread.title,
         kind=judged.kind,
         layer=judged.layer,
-        signature=judged.signature,
+        signature=judged.marks.signature,
         fingerprint=mark.value,
         torch=result.runs[0].torch,
         repro=text,
     )
-    operators = judged.operators or (
+    operators = judged.repro.operators or (
         list_called_operators(result.repro.text) if result.repro else ()
     )
-    facts = FailureFacts(judged.exception, judged.message, tuple(operators), mark.parts)
+    facts = FailureFacts(judged.marks.exception, judged.marks.message, tuple(operators), mark.parts)
     return ReportedFailure(facts, result.labels, stored)
 
 

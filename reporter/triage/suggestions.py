@@ -54,7 +54,7 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
         or result.status not in (Status.REPRODUCES, Status.DIFFERENT)
     ):
         return ()
-    found = [label for label in judged.labels if label in ALLOWED]
+    found = [label for label in judged.marks.labels if label in ALLOWED]
     if not found:
         signal = result.runs[0].decisive.failure if judged.kind == Kind.PROCESS_DEATH else None
         found = choose_labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
@@ -92,7 +92,7 @@ def _explanation(result: Triage) -> str:
         return ""
     if fails_without(result.runs[choose_best_run(result.runs)], result.control):
         return "With `TORCHDYNAMO_DISABLE=1` it fails in the same way, so without the compiler."
-    compared = f"{judged.account.compared} of {judged.account.calls}"
+    compared = f"{judged.measured.account.compared} of {judged.measured.account.calls}"
     alone = (
         " With `TORCHDYNAMO_DISABLE=1` it passes."
         if result.control is not None and result.control.decisive.outcome == AttemptOutcome.PASSES

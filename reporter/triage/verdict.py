@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
@@ -23,7 +23,7 @@ from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import IN_PROGRESS, name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.report.folder import REPRO
-from reporter.sandbox import Limits, make_sandbox
+from reporter.sandbox import Limits, SandboxResult, make_sandbox
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.triage.attempt import SEED, RunLimits
@@ -41,33 +41,57 @@ _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
 
 
 @dataclass(frozen=True)
-class CommandVerdict:
-    """What `diagnose` or `create` said; without a verdict `kind` is None.
+class CommandMeasurements:
+    """The rungs that say something, the numbers of the one that is farthest off, and how the
+    program ended.
+    """
 
-    `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict.
+    ladder: tuple[tuple[str, RungOutcome], ...] = ()
+    errors: Errors = Errors()
+    account: ProgramAccount = ProgramAccount()
+
+
+@dataclass(frozen=True)
+class FailureMarks:
+    """What a tracker knows the failure by; `exception` is its class, `message` its first line."""
+
+    signature: str = ""
+    fingerprint: Mapping[str, Any] | None = None
+    exception: str = ""
+    message: str = ""
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CommandRepro:
+    """The reduced program; its `text` is empty where there is none."""
+
+    text: str = ""
+    operators: tuple[str, ...] = ()
+    statements: int = 0
+
+
+@dataclass(frozen=True)
+class CommandVerdict:
+    """What `diagnose` or `create` said; without a verdict `kind` is None, and `trouble` says why.
+
+    `seconds` is the wall time of the command.
     """
 
     kind: Kind | None = None
     layer: Layer = Layer.NONE
     is_bug: bool = False
-    ladder: tuple[tuple[str, RungOutcome], ...] = ()
-    errors: Errors = Errors()
-    account: ProgramAccount = ProgramAccount()
-    labels: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-    statements: int = 0
-    repro: str = ""
-    signature: str = ""
-    fingerprint: Mapping[str, Any] | None = None
-    exception: str = ""
-    message: str = ""
+    measured: CommandMeasurements = CommandMeasurements()
+    marks: FailureMarks = FailureMarks()
+    repro: CommandRepro = CommandRepro()
     trouble: str = ""
     seconds: float = 0.0
 
     @property
     def summary(self) -> str:
         """The verdict as a sentence of ours, with its numbers: no word of the run's."""
-        return describe(self.kind, self.layer, self.errors, self.account.calls)
+        measured = self.measured
+        return describe(self.kind, self.layer, measured.errors, measured.account.calls)
 
     def to_json(self) -> Json:
         """The entry of the document."""
@@ -76,9 +100,11 @@ class CommandVerdict:
             "layer": self.layer.value,
             "is_bug": self.is_bug,
             "summary": self.summary,
-            "ladder": [{"rung": rung, "outcome": outcome.value} for rung, outcome in self.ladder],
-            "exception": self.exception,
-            "message": self.message,
+            "ladder": [
+                {"rung": rung, "outcome": outcome.value} for rung, outcome in self.measured.ladder
+            ],
+            "exception": self.marks.exception,
+            "message": self.marks.message,
             "trouble": self.trouble,
             "seconds": self.seconds,
         }
@@ -110,66 +136,79 @@ def judge(
         trust=limits.trust,
     ) as sandbox:
         result = sandbox.run()
+    return replace(_read_result(result, verb), seconds=result.seconds)
+
+
+def _read_result(result: SandboxResult, verb: str) -> CommandVerdict:
+    """What came out of the sandbox."""
     if result.detail:
-        return CommandVerdict(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
+        return CommandVerdict(trouble=f"the {verb} run {result.detail}")
     lines = [line for line in result.stdout.split("\n") if line.startswith(MARK)]
     if len(lines) > 1:
         trouble = f"the {verb} run gave {len(lines)} answers, where the tool gives one"
-        return CommandVerdict(trouble=trouble, seconds=result.seconds)
+        return CommandVerdict(trouble=trouble)
     if not lines or result.exit != 0:
         said = clean_text(result.stderr).strip().splitlines()
         return CommandVerdict(
             trouble=(
                 f"the {verb} run ended without an answer"
                 f" ({clean_line(said[-1]) if said else 'no output'})"
-            ),
-            seconds=result.seconds,
+            )
         )
     try:
         answer = json.loads(lines[0][len(MARK) :])
     except (ValueError, RecursionError):
-        return CommandVerdict(
-            trouble=f"the answer of the {verb} run cannot be read", seconds=result.seconds
-        )
-    return read(answer, result.seconds)
+        return CommandVerdict(trouble=f"the answer of the {verb} run cannot be read")
+    return read(answer)
 
 
-def read(answer: object, seconds: float = 0.0) -> CommandVerdict:
+def read(answer: object) -> CommandVerdict:
     """The answer of a run with all that is not expected left out."""
     found = answer if isinstance(answer, Mapping) else {}
     if "error" in found:
-        return CommandVerdict(trouble=_line(found["error"], 400), seconds=seconds)
+        return CommandVerdict(trouble=_line(found["error"], 400))
     document = _mapping(found.get("document"))
     verdict = _mapping(document.get("verdict"))
     try:
         kind, layer = Kind(verdict.get("kind")), Layer(verdict.get("layer"))
     except ValueError:
-        return CommandVerdict(
-            trouble="the verdict of the run is none that the tool gives", seconds=seconds
-        )
-    repro = _mapping(document.get("repro"))
-    files = _mapping(found.get("files"))
-    ladder = [_mapping(row) for row in _list(document.get("ladder"))]
+        return CommandVerdict(trouble="the verdict of the run is none that the tool gives")
+    account = _account(_mapping(found.get("account")))
     return CommandVerdict(
-        kind=kind,
-        layer=layer,
-        is_bug=verdict.get("is_bug") is True,
-        ladder=tuple(
-            (row["rung"], RungOutcome(row["outcome"]))
-            for row in ladder[:60]
-            if _line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
-        ),
-        errors=_errors(ladder),
-        account=_account(_mapping(found.get("account"))),
-        labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
-        operators=tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
-        statements=_count(repro.get("statements")),
-        repro=clean_text(str(files.get(REPRO, "")))[:20000] if repro else "",
+        kind,
+        layer,
+        verdict.get("is_bug") is True,
+        measured=_measurements(document, account),
+        marks=_marks(document, verdict),
+        repro=_repro(_mapping(document.get("repro")), _mapping(found.get("files"))),
+    )
+
+
+def _measurements(document: Mapping[str, object], account: ProgramAccount) -> CommandMeasurements:
+    rows = [_mapping(row) for row in _list(document.get("ladder"))]
+    ladder = tuple(
+        (row["rung"], RungOutcome(row["outcome"]))
+        for row in rows[:60]
+        if _line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
+    )
+    return CommandMeasurements(ladder, _errors(rows), account)
+
+
+def _marks(document: Mapping[str, object], verdict: Mapping[str, object]) -> FailureMarks:
+    return FailureMarks(
         signature=_line(verdict.get("signature"), 500),
         fingerprint=_mapping(document.get("fingerprint")) or None,
         exception=str(verdict["exception"]) if _is_name(verdict.get("exception"), 100) else "",
         message=_line(verdict.get("message") or "", 300),
-        seconds=seconds,
+        labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
+    )
+
+
+def _repro(repro: Mapping[str, object], files: Mapping[str, object]) -> CommandRepro:
+    return CommandRepro(
+        clean_text(str(files.get(REPRO, "")))[:20000] if repro else "",
+        tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
+        _count(repro.get("statements")),
     )
 
 

@@ -23,7 +23,7 @@ from reporter.triage.reading.stated_failure import (
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import MinimalRepro, Triage
 from reporter.triage.suggestions import ALLOWED, render_comment, suggest_labels
-from reporter.triage.verdict import CommandVerdict, read
+from reporter.triage.verdict import CommandMeasurements, CommandVerdict, FailureMarks, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
 CRASH = StatedFailure(
@@ -229,7 +229,9 @@ def triaged(**more: object) -> Triage:
 
 def test_labels_are_those_that_the_evidence_supports() -> None:
     assert suggest_labels(triaged()) == ("module: inductor",)
-    forged = replace(verdict("crash"), labels=("high priority", "module: dynamo", "triaged"))
+    forged = replace(
+        verdict("crash"), marks=FailureMarks(labels=("high priority", "module: dynamo", "triaged"))
+    )
     assert suggest_labels(triaged(judged=forged)) == ("module: dynamo",)
     assert suggest_labels(triaged(judged=verdict("rounding", "none", False), status="no_bug")) == ()
     both = (runs("passes", None, "", "2.6.0"), SAME)
@@ -253,7 +255,9 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
     shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", EVIL, 1.0)
     result = triaged(
         runs=(Attempts("2.13.0", "3.11.7", (shown,)),),
-        judged=replace(verdict("crash"), ladder=((EVIL, RungOutcome.RAISES),)),
+        judged=replace(
+            verdict("crash"), measured=CommandMeasurements(((EVIL, RungOutcome.RAISES),))
+        ),
         minimal=MinimalRepro("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
         duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
     )
@@ -315,7 +319,7 @@ def test_an_answer_of_the_sandbox_is_cleaned() -> None:
             "files": {"repro.py": "x\x1b[31m" * 50_000},
         }
     )
-    assert found.is_bug is False and found.ladder == (("eager", "raises"),)
+    assert found.is_bug is False and found.measured.ladder == (("eager", "raises"),)
     assert "J" not in found.summary and found.summary.startswith("Eager mode runs the call")
-    assert "\x1b" not in found.repro
-    assert len(found.repro) <= 20000 and found.statements == 0
+    assert "\x1b" not in found.repro.text
+    assert len(found.repro.text) <= 20000 and found.repro.statements == 0

@@ -16,7 +16,7 @@ from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
 from reporter.triage.suggestions import render_comment
-from reporter.triage.verdict import CommandVerdict, read
+from reporter.triage.verdict import CommandMeasurements, CommandVerdict, read
 
 WRONG = StatedFailure("wrong")
 FAILURE = "AssertionError: Tensor-likes are not close!"
@@ -43,7 +43,7 @@ def judged(
 ) -> CommandVerdict:
     given = {"exit": 1, "said": 1, "calls": 2, "compared": 2, **account}
     told = ProgramAccount(**given)  # type: ignore[arg-type]
-    return CommandVerdict(kind, layer, is_bug, account=told)
+    return CommandVerdict(kind, layer, is_bug, CommandMeasurements(account=told))
 
 
 ROUNDING = judged(Kind.ROUNDING)
@@ -128,6 +128,6 @@ def test_numbers_of_a_verdict_are_numbers() -> None:
         "reached": ["a\x1b[31m", 5],
     }
     found = read({"document": {"verdict": verdict, "ladder": rows}, "account": account})
-    assert found.errors == Errors(2.0, None, None)
-    assert found.account == ProgramAccount(reached=("a", ""))
+    assert found.measured.errors == Errors(2.0, None, None)
+    assert found.measured.account == ProgramAccount(reached=("a", ""))
     assert "Close" not in found.summary

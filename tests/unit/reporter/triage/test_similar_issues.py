@@ -16,7 +16,7 @@ from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
 from reporter.triage.similar_issues import add_duplicates, list_called_operators
 from reporter.triage.suggestions import render_comment
-from reporter.triage.verdict import CommandVerdict
+from reporter.triage.verdict import CommandVerdict, FailureMarks
 from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
 
@@ -30,10 +30,12 @@ CRASH = CommandVerdict(
     kind=Kind.CRASH,
     layer=Layer.INDUCTOR,
     is_bug=True,
-    exception="LoweringException",
-    message="AssertionError: zeta of 2 dims expected",
-    fingerprint=MARK.to_section().to_json(),
-    labels=("module: inductor",),
+    marks=FailureMarks(
+        exception="LoweringException",
+        message="AssertionError: zeta of 2 dims expected",
+        fingerprint=MARK.to_section().to_json(),
+        labels=("module: inductor",),
+    ),
 )
 WRONG = CommandVerdict(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)
 
