@@ -124,7 +124,7 @@ class Measurement:
 
     def _other_findings(self, extras: OptionalMeasurements) -> tuple[OtherFailure, ...]:
         """The failures of other sorts that fresh processes show, each as a formatted program."""
-        found = self.verified.reduced.others
+        found = self.verified.reduced.search.others
         nothing: tuple[OtherFailure, ...] = ()
         if not found.list_all():
             return nothing
@@ -139,14 +139,15 @@ class Measurement:
 
     def _search_result(self, others: tuple[OtherFailure, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program
+        search = reduced.search
         operations, lines = _size(reduced.candidate, program.text)
         left = operations if program.operations is None else program.operations
-        final = (reduced.counts.settled, left, lines)
+        final = (search.counts.settled, left, lines)
         return SearchResult(
-            reduced.counts,
-            (*reduced.history, final),
+            search.counts,
+            (*search.history, final),
             others,
-            reduced.others.list_all(),
+            search.others.list_all(),
             reduced.different,
         )
 

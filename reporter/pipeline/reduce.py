@@ -40,24 +40,34 @@ SHORTEST_HANG = 20.0
 
 
 @dataclass(frozen=True)
-class ReducedProgram:
-    """The smallest candidate found in warm workers, and what the search knows beside it.
+class SearchLog:
+    """What the search saw on its way.
 
     Attributes:
-        origin: what the search started from.
         accepted: every candidate that showed the failure, each smaller than the one before.
         others: failures of other sorts that candidates showed.
         history: (candidates settled, tensor operations, lines), each time the program got smaller.
+    """
+
+    accepted: AcceptedCandidates
+    others: OtherFailures
+    counts: Counts
+    history: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class ReducedProgram:
+    """The smallest candidate found in warm workers.
+
+    Attributes:
+        origin: what the search started from.
         different: how a whole model differs from stock layers.
         own_backend: whether it is compiled by a backend of the user's own.
     """
 
     origin: CapturedProgram
     candidate: Candidate
-    accepted: AcceptedCandidates
-    others: OtherFailures
-    counts: Counts
-    history: tuple[tuple[int, int, int], ...]
+    search: SearchLog
     different: Difference | None = None
     own_backend: bool = False
 
@@ -147,10 +157,9 @@ class ProgramSearch:
         return ReducedProgram(
             origin=self.origin,
             candidate=reduced,
-            accepted=self.accepted,
-            others=self.others,
-            counts=self.scheduler.counts,
-            history=tuple(self.history),
+            search=SearchLog(
+                self.accepted, self.others, self.scheduler.counts, tuple(self.history)
+            ),
             different=different,
             own_backend=self.first.backend is not None,
         )

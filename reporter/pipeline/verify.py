@@ -105,7 +105,7 @@ class Verification:
             "the smallest program fails in warm workers alone: looking for the smallest one that"
             " fresh processes show"
         )
-        earlier = reduced.accepted.find_last(self._is_shown_cold)
+        earlier = reduced.search.accepted.find_last(self._is_shown_cold)
         if earlier is not None:
             verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.cold.hits:
