@@ -148,7 +148,7 @@ def _has_graph_of_another(runner: LadderRunner) -> bool:
     functions that are made again and again, as closures are, share the graphs of their code.
     """
     reused, own = runner.ladder[COMPILED], runner.ladder[runner.find_own_rung()]
-    return differs(reused) and reused.compilations == 0 and own.agrees
+    return differs(reused) and reused.run.compilations == 0 and own.agrees
 
 
 def _compare_with_fresh_compile(runner: LadderRunner, fault: _Fault) -> _Fault:
@@ -159,7 +159,7 @@ def _compare_with_fresh_compile(runner: LadderRunner, fault: _Fault) -> _Fault:
     if not runner.measure(FRESH).agrees:
         return fault
     stale = replace(fault, kind=Kind.STALE_GRAPH)
-    is_steady = fault.seen[0] == fault.seen[1] and runner.ladder[COMPILED].compilations > 0
+    is_steady = fault.seen[0] == fault.seen[1] and runner.ladder[COMPILED].run.compilations > 0
     if is_steady and runner.measure(CACHES_OFF).agrees:
         layer = fault.layer if fault.layer in INDUCTOR_LAYERS else Layer.INDUCTOR
         stale = replace(stale, layer=layer, cited=(*fault.cited, CACHES_OFF))

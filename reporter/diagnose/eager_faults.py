@@ -95,7 +95,7 @@ def judge_operator(runner: LadderRunner) -> Diagnosis:
     died = [run for run in runs if run.outcome == RungOutcome.DIED]
     finding = runner.finding
     if died:
-        signal = finding.signal or died[0].signal
+        signal = finding.signal or died[0].death.signal
         seen = (len(died) + 1, len(runs) + 1)
         summary = (
             f"An operator ends the process with {signal or died[0].detail} in eager mode"

@@ -142,7 +142,7 @@ def _judge_symptom(runner: LadderRunner) -> Diagnosis:
     if finding.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
         return judge_value(runner) if returned else judge_operator(runner)
-    if eager.outcome == RungOutcome.DIED and eager.signal is None:
+    if eager.outcome == RungOutcome.DIED and eager.death.signal is None:
         raise CannotJudgeError(
             f"a repetition of the call in eager mode ended without an answer ({eager.detail}); look"
             f" whether there is room in {find_shared_temporary_folder()}, or set TMPDIR to a folder"
@@ -213,12 +213,12 @@ def _judge_death(runner: LadderRunner) -> Diagnosis:
 
     seen = measure_steadiness(runner, is_dead)
     dead = next((rung for rung in runner.ladder.rungs.values() if is_dead(rung)), None)
-    signal = runner.finding.signal or (dead.signal if dead else None)
+    signal = runner.finding.signal or (dead.death.signal if dead else None)
     how = signal or (dead.detail if dead else "no answer")
     if is_never_repeated(runner, seen) and runner.finding.symptom == Symptom.DIED:
         return _judge_unseen(runner, f"ended the process with {how}", seen)
     layer = find_failing_layer(runner, is_dead)
-    torch_frame = stacks.parse_thread_dump(dead.stack) if dead else None
+    torch_frame = stacks.parse_thread_dump(dead.death.stack) if dead else None
     eager = runner.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if how == "SIGKILL" else ""
@@ -254,18 +254,18 @@ def _judge_hang(runner: LadderRunner) -> Diagnosis:
     if stuck.outcome != RungOutcome.TIMEOUT:
         summary = (
             "The script's compiled call was slower than the limit, but ends when repeated"
-            f" ({stuck.seconds:.0f} s); give it more time with --timeout."
+            f" ({stuck.run.seconds:.0f} s); give it more time with --timeout."
         )
         return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,))
     layer = find_failing_layer(runner, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
-    torch_frame = stacks.parse_thread_dump(stuck.stack)
+    torch_frame = stacks.parse_thread_dump(stuck.death.stack)
     where = f" It is stuck {torch_frame.describe()}." if torch_frame else ""
     return make_diagnosis(
         runner,
         Kind.HANG,
         layer,
         f"The compiled call does not end within {runner.timeout:.0f} s; eager takes "
-        f"{runner.ladder[EAGER].seconds:.1f} s.{where}",
+        f"{runner.ladder[EAGER].run.seconds:.1f} s.{where}",
         (EAGER, *names),
         signature=Signature(Kind.HANG, layer),
         torch_frame=torch_frame,
@@ -318,7 +318,7 @@ def _judge_crash(runner: LadderRunner) -> Diagnosis:
         return _judge_unseen(runner, f"raised {failure.get('exception')}", seen)
     layer = _find_layer_of_crash(runner, failure, names)
     kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(runner) else Kind.CRASH
-    phase = rung.phase or runner.ladder[own].phase
+    phase = rung.run.phase or runner.ladder[own].run.phase
     what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
     if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"

@@ -54,24 +54,38 @@ _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 
 
 @dataclass(frozen=True)
-class MeasuredRung:
-    """What one rung showed.
+class RungDeath:
+    """How a rung died or was stopped: its signal, and Python's stacks."""
 
-    `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped;
-    seconds are wall time; `compilations` are the frames that Dynamo compiled for it.
+    signal: str | None = None
+    stack: str = ""
+
+
+@dataclass(frozen=True)
+class RungRun:
+    """What is known of a rung's run.
+
+    `snapshot` is the file of its results, `seconds` are wall time, `compilations` the frames that
+    Dynamo compiled for it, `phase` that of the call in which it failed.
     """
+
+    snapshot: str | None = None
+    seconds: float = 0.0
+    compilations: int = 0
+    phase: CallPhase = ""
+
+
+@dataclass(frozen=True)
+class MeasuredRung:
+    """What one rung showed, and beside it how it died and what is known of its run."""
 
     name: str
     outcome: RungOutcome
     detail: str = ""
     comparison: Comparison | None = None
     failure: Failure | None = None
-    signal: str | None = None
-    snapshot: str | None = None
-    seconds: float = 0.0
-    stack: str = ""
-    phase: CallPhase = ""
-    compilations: int = 0
+    death: RungDeath = RungDeath()
+    run: RungRun = RungRun()
 
     @property
     def agrees(self) -> bool:
@@ -164,7 +178,7 @@ class LadderRunner:
         self._ties = path if self.ladder.facts.get("ties") else None
         if eager.agrees:
             exact = self._run(EXACT)
-            self._exact = exact.snapshot if exact.agrees else None
+            self._exact = exact.run.snapshot if exact.agrees else None
         return self.ladder
 
     def find_own_rung(self) -> str:
@@ -230,7 +244,7 @@ class LadderRunner:
         returned = self.finding.returned
         if returned is None or not self.ladder[EAGER].agrees:
             return None
-        return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, snapshot=returned))
+        return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, run=RungRun(returned)))
 
     def repeat_call(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
@@ -268,19 +282,15 @@ class LadderRunner:
             if failure
             else questions.describe_death(answer)
         )
-        measured = MeasuredRung(
-            name=name,
-            outcome=outcome,
-            detail=detail[:300],
-            comparison=None,
-            failure=failure,
-            signal=answer.get("signal"),
-            snapshot=answer.get("snapshot"),
-            seconds=round(float(answer.get("seconds") or pending.seconds), 2),
-            stack=str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
-            phase=answer.get("phase") or "",
-            compilations=answer.get("compilations", 0),
+        stack = str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else ""
+        run = RungRun(
+            answer.get("snapshot"),
+            round(float(answer.get("seconds") or pending.seconds), 2),
+            answer.get("compilations", 0),
+            answer.get("phase") or "",
         )
+        death = RungDeath(answer.get("signal"), stack)
+        measured = MeasuredRung(name, outcome, detail[:300], failure=failure, death=death, run=run)
         self.ladder.rungs[name] = measured
         return measured
 
@@ -291,8 +301,8 @@ class LadderRunner:
 
         def ask(again: Sequence[str]) -> Comparison | None:
             question = questions.compare(
-                reference.snapshot,
-                rung.snapshot,
+                reference.run.snapshot,
+                rung.run.snapshot,
                 exact=self._exact,
                 coarse=bool(self.ladder.facts.get("coarse")),
                 ties=self._ties,
@@ -315,9 +325,10 @@ class LadderRunner:
     def compare_exact(self) -> Comparison | None:
         """Eager held against its own run in float64, as if that were the reference."""
         eager, exact = self.ladder[EAGER], self.ladder[EXACT]
-        if not (eager.agrees and exact.agrees and eager.snapshot and exact.snapshot):
+        reference, subject = exact.run.snapshot, eager.run.snapshot
+        if not (eager.agrees and exact.agrees and reference and subject):
             return None
-        question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
+        question = questions.compare(reference, subject, exact=reference)
         found = self.finding.call_session.request(question, self.timeout).get("comparison")
         values = drop_metadata(found) if found is not None else None
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
@@ -326,9 +337,9 @@ class LadderRunner:
     def _run_others(self) -> tuple[str, ...] | None:
         """The snapshots of the other eager runs; None if one of them fails."""
         rungs = self.ladder.rungs
-        runs = [rungs.get(name) or self._run(name) for name in OTHER_RUNS]
-        snapshots = tuple(run.snapshot for run in runs if run.snapshot)
-        return snapshots if len(snapshots) == len(runs) else None
+        others = [rungs.get(name) or self._run(name) for name in OTHER_RUNS]
+        snapshots = tuple(other.run.snapshot for other in others if other.run.snapshot)
+        return snapshots if len(snapshots) == len(others) else None
 
 
 def describe_reference(ladder: Ladder) -> str:

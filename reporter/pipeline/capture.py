@@ -245,7 +245,7 @@ def _build_row(rung: MeasuredRung) -> RungRow:
         max_abs_error=worst.get("max_abs_error") if worst else None,
         error_vs_fp64=worst.get("error_vs_fp64") if worst else None,
         eager_error_vs_fp64=worst.get("eager_error_vs_fp64") if worst else None,
-        seconds=rung.seconds,
+        seconds=rung.run.seconds,
     )
 
 

@@ -330,7 +330,8 @@ def _source(diagnosis: Diagnosis, kind: str) -> str | None:
 
 
 def _rung(rung: Json) -> Json:
-    """A rung by what it says; what is empty is left out."""
+    """A rung by what it says, without its parts; what is empty is left out."""
+    rung = {**rung.pop("death"), **rung.pop("run"), **rung}
     said: Json = {
         **rung,
         "comparison": bool(rung["comparison"]),

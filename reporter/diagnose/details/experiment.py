@@ -142,7 +142,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
     eager = ladder[EAGER]
     forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
 
-    runs = [ladder[name] for name in OTHER_RUNS]
+    runs = [ladder[name].run for name in OTHER_RUNS]
     snapshots = [run.snapshot for run in runs if run.snapshot]
     others = snapshots if len(snapshots) == len(runs) else []  # else no side effect was seen
 
@@ -159,9 +159,9 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
         if forced:  # the bug was seen with eager's random numbers on both sides
             rung["config"] = {_RANDOM: True, **rung.get("config", {})}
         comparison = questions.compare(
-            eager.snapshot,
+            eager.run.snapshot,
             str(path),
-            exact=ladder[EXACT].snapshot if ladder[EXACT].agrees else None,
+            exact=ladder[EXACT].run.snapshot if ladder[EXACT].agrees else None,
             coarse=bool(ladder.facts.get("coarse")),
             random=ladder.draws,
             again=others,

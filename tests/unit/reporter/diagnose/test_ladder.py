@@ -228,11 +228,11 @@ def test_what_a_rung_showed_is_kept() -> None:
         asking.measure(name) for name in ("eager", "aot_eager", "inductor", "fresh compile")
     )
     assert failed.detail == ("TypeError: " + "x" * 400)[:300]
-    assert (failed.outcome, failed.phase, failed.seconds) == ("raises", "backward", 2.0)
+    assert (failed.outcome, failed.run.phase, failed.run.seconds) == ("raises", "backward", 2.0)
     assert failed.failure is not None and failed.failure["exception"] == "TypeError"
-    assert (died.outcome, died.signal, died.detail) == ("died", "SIGSEGV", "SIGSEGV")
-    assert died.stack == "the log" and stuck.stack == STUCK["detail"]
-    assert (skipped.outcome, skipped.stack, skipped.detail) == ("skipped", "", "")
+    assert (died.outcome, died.death.signal, died.detail) == ("died", "SIGSEGV", "SIGSEGV")
+    assert died.death.stack == "the log" and stuck.death.stack == STUCK["detail"]
+    assert (skipped.outcome, skipped.death.stack, skipped.detail) == ("skipped", "", "")
 
 
 def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> None:
@@ -242,7 +242,7 @@ def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> N
     wrong, within, equal = (asking.measure(name) for name in ("eager", "aot_eager", "inductor"))
     assert (wrong.outcome, within.outcome, equal.outcome) == ("differs", "ok", "ok")
     assert (wrong.agrees, within.agrees) == (False, True)
-    assert wrong.snapshot == "rung-0-eager.pt" and wrong.seconds == 2.0
+    assert wrong.run.snapshot == "rung-0-eager.pt" and wrong.run.seconds == 2.0
     assert wrong.detail == describe(WRONG) != ""
     assert wrong.comparison == WRONG and equal.comparison == EQUAL
 
@@ -277,7 +277,7 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
     now[0] = 57.25
     call_session.future.set_result(DEADLY)
     now[0] = 90.0
-    assert asking.measure("inductor").seconds == 7.25
+    assert asking.measure("inductor").run.seconds == 7.25
 
 
 def test_a_rung_that_was_not_measured_is_skipped() -> None:
