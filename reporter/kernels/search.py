@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from collectors.protocol import KernelsAnswer, KernelSpec, TargetAnswer
+from collectors.protocol import KernelOutcome, KernelsAnswer, KernelSpec, TargetAnswer
 from reporter.core.formatting import count_lines
 from reporter.core.progress import Progress
 from reporter.kernels.reduce import KernelCandidate
@@ -58,4 +58,4 @@ def ask_target(ask: Ask, kernels: Sequence[KernelCandidate], target: str) -> lis
     }
     answers = ask(spec).get("answers", [])
     missing = len(kernels) - len(answers)
-    return answers + [TargetAnswer(outcome="broken", message="")] * missing
+    return answers + [TargetAnswer(outcome=KernelOutcome.BROKEN, message="")] * missing
