@@ -84,7 +84,7 @@ def render(name: str, **values: Any) -> str:
 
 @functools.lru_cache(maxsize=2)
 def collect_own_text(code: bool = False) -> str:
-    """All text that is ours whatever the program, so that a word found in it is no evidence of a
+    """All text that is ours whatever the program, so that a word found in it is no sign of a
     leak.
 
     A folder of the user's own is not: what it says may be private, and the leak check then says so.

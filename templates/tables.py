@@ -1,4 +1,4 @@
-"""Tables from evidence, as rows: where the repro fails, what was varied, what it needs."""
+"""Tables from measurements, as rows: where the repro fails, what was varied, what it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences from evidence: each says one thing a maintainer can act on, with the measurement that
+"""Sentences from measurements: each says one thing a maintainer can act on, with the number that
 supports it.
 """
 

@@ -46,7 +46,7 @@ _SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 @dataclass(frozen=True)
 class OwnText:
-    """Text that is the same whatever the private program says, so a word of it is no evidence.
+    """Text that is the same whatever the private program says, so a word of it is no sign.
 
     `code` is what our harness and test template put into `.py` files; `prose` what the other
     templates say and the words of torch's own tracebacks

@@ -1,9 +1,9 @@
 """What a private program would be recognised by, read from its text and from nothing the rewriter
 knows.
 
-Not every word of a script is evidence: `loss` says nothing, `AureliaResBlock` says everything. So
+Not every word of a script gives it away: `loss` says nothing, `AureliaResBlock` says everything. So
 each term gets a *reach*. Names the script defines, rare words, addresses, keys, long numbers are
-evidence in every file that leaves. Ordinary words and everyday numbers are evidence in program text
+signs in every file that leaves. Ordinary words and everyday numbers are signs in program text
 only, where a name that the script defines has no business, and not in prose, where everybody uses
 them.
 """
@@ -132,9 +132,9 @@ def collect_private_terms(
     Args:
         sources: the program's files, path -> text. Paths are private too.
         vocabulary: torch's public names, from the user's interpreter.
-        extra: strings the user or another part of the tool knows to be private; always evidence,
+        extra: strings the user or another part of the tool knows to be private; always a sign,
             everywhere.
-        sizes: of the private tensors, wherever the program has them from; evidence unless they are
+        sizes: of the private tensors, wherever the program has them from; signs unless they are
             everybody's.
     """
     collector = _TermCollector(vocabulary)
@@ -152,7 +152,7 @@ def collect_surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) 
     """The private terms in what surrounds a program: names and values of variables, hosts, folders,
     packages.
 
-    Only words that are rare and pieces with such a word are evidence: the rest of a path or of an
+    Only words that are rare and pieces with such a word are signs: the rest of a path or of an
     address is everybody's.
 
     Args:

@@ -220,6 +220,9 @@ def take(
 ) -> Snapshot:
     """A snapshot that torch.save can hold. `before` are the stamps of `state` before the call.
 
+    Tensors may have any shape, dtype and device; those of the snapshot are detached copies of the
+    same shape and dtype on the CPU.
+
     `after` is what can be reached after it: a buffer or an attribute may be another tensor by then.
     `effects` is Python's state before and after.
     """
@@ -266,5 +269,5 @@ def take(
 
 
 def build_saved_tensor(tensor: torch.Tensor) -> SavedTensor:
-    """A changed input as a snapshot has it."""
+    """A changed input, of any shape and dtype, as a snapshot has it: a copy on the CPU."""
     return {"tensor": copy_for_saving(tensor), "meta": _meta(tensor, {})}

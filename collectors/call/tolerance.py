@@ -66,7 +66,9 @@ def _rmse(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def find_equal_elements(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Where two tensors hold the same value, NaN being equal to NaN."""
+    """Where two tensors hold the same value, NaN being equal to NaN: a bool tensor of their common
+    shape; the dtypes may differ.
+    """
     return (a == b) | ((a != a) & (b != b))
 
 

@@ -47,7 +47,10 @@ def compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
 
 
 def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
-    """What a synthetic stand-in must respect; never the values themselves."""
+    """What a synthetic stand-in must respect; never the values themselves.
+
+    `tensor` may have any shape, dtype and device; its moments are computed in float64.
+    """
     data = tensor.detach()
     found: TensorStatistics = {"numel": data.numel()}
     is_known = data.layout == torch.strided and data.device.type != "meta"

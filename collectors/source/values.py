@@ -66,6 +66,9 @@ def read_tensor_spec(value: torch.Tensor, values: bool = True) -> TensorSpec:
 def compute_statistics(value: torch.Tensor) -> SpecStatistics:
     """Range, special values and pattern; `small` are the values of a tiny tensor of small whole
     numbers.
+
+    `value` may have any shape and real dtype; it is looked at in float64 on the CPU. Of a complex
+    or quantised one only the number of elements is told.
     """
     found: SpecStatistics = {"numel": int(value.numel())}
     if not value.numel() or value.is_complex() or value.is_quantized:

@@ -92,7 +92,10 @@ def pause_watching() -> Iterator[None]:
 
 
 def copy_values(tensor: torch.Tensor) -> torch.Tensor:
-    """The values as they are now, in the same layout of memory."""
+    """The values as they are now, in a tensor of the same shape, dtype and layout of memory.
+
+    The copy of a strided tensor has the same strides and storage offset.
+    """
     if tensor.layout != torch.strided or not tensor.numel():
         return tensor.detach().clone()
     size = tensor.untyped_storage().nbytes() // tensor.element_size()

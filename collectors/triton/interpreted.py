@@ -50,7 +50,11 @@ class _Launcher:
         self._kernel: Any = None
 
     def run(self, *args: Any, grid: Any = None, **_: Any) -> None:
-        """One launch, as the code that inductor writes makes it."""
+        """One launch, as the code that inductor writes makes it.
+
+        Raises:
+            CannotInterpretError: the kernel does not run in the interpreter.
+        """
         try:
             self._launch(args, grid)
         except Exception as error:  # a kernel that is wrong may raise anything

@@ -143,8 +143,10 @@ class Worker:
         self._prepare(slot)
         job = Job(message, slot)
         self.jobs[message["id"]] = job
-        ready = threading.Event()
-        start = self._fork if self.options.isolation == "fork" else self._spawn
+        ready, start = threading.Event(), self._fork
+        if self.options.isolation != "fork":
+            start = self._spawn
+            ready.set()  # nothing is forked, and the import it may wait for takes seconds
         threading.Thread(target=self._watch, args=(job, start, ready), daemon=True).start()
         ready.wait()  # nothing else may hold a lock while another thread forks
 
@@ -153,7 +155,7 @@ class Worker:
         it.
         """
         try:
-            start(job, ready)
+            start(job)
             ready.set()
             if job.cancelled:
                 job.kill()
@@ -166,7 +168,7 @@ class Worker:
             self.done.put(job)
             os.write(self.wake_write, b".")
 
-    def _fork(self, job: Job, ready: threading.Event) -> None:
+    def _fork(self, job: Job) -> None:
         parent = os.getpid()
         job.slot.clear()
         job.slot.borrow(self.published)
@@ -195,9 +197,8 @@ class Worker:
         job.started = time.time()
         job.pid = pid
 
-    def _spawn(self, job: Job, ready: threading.Event) -> None:
+    def _spawn(self, job: Job) -> None:
         """Hand the request to the slot's waiting process."""
-        ready.set()  # nothing is forked here, and the import it may wait for takes seconds
         process, job.slot.prepared = job.slot.prepared, None
         assert process is not None and process.stdin is not None and process.stdout is not None
         process.stdout.read(1)  # it is warm; the clock starts now

@@ -152,6 +152,10 @@ class _Bisection:
     ) -> BisectResult:
         """One search among `points`, kept in the store under its own run; `known` was found out
         before.
+
+        Raises:
+            UsageError: there are fewer than two points.
+            CannotJudgeError: an end of the search cannot be judged.
         """
         if len(points) < 2:
             raise UsageError("a search needs two ends; give --good and --bad, or several --python")

@@ -367,7 +367,7 @@ class FilingOptions(IssueOptions):
         "--labels",
         metavar="NAME,…",
         everywhere=False,
-        help="Labels for the issue.  [default: those the evidence supports and the project has]",
+        help="Labels for the issue.  [default: those the measurements support and the project has]",
     )
     assignee: tuple[str, ...] = _option(
         (),

@@ -125,6 +125,7 @@ def collect_evidence(
     text: str,
     failure: ShownFailure,
     budget: float,
+    *,
     keep: Path | None = None,
     warm: Path | None = None,
     tools: Sequence[str] = TOOLS,

@@ -163,10 +163,10 @@ def check_kernel_report(
     return build_outgoing(
         to,
         form,
-        AllowList.build(terms, internals, environment, *revisions),
-        [Draft(report, texts.repro, texts.test)],
-        finished.private,
-        note,
+        allowing=AllowList.build(terms, internals, environment, *revisions),
+        drafts=[Draft(report, texts.repro, texts.test)],
+        private=finished.private,
+        note=note,
     )
 
 

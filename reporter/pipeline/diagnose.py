@@ -71,9 +71,9 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         gather,
         diagnosis,
         recording,
-        limit,
-        options.jobs,
-        run.say,
+        timeout=limit,
+        jobs=options.jobs,
+        say=run.say,
         checked=checks_itself(read_own_texts(resolve_entry_point(options, python))),
     )
     try:

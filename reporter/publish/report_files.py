@@ -131,6 +131,7 @@ def make_issue(
 def build_outgoing(
     to: Destination,
     form: IssueForm,
+    *,
     allowing: AllowList,
     drafts: Iterable[Draft],
     private: Mapping[str, bytes | str],

@@ -93,11 +93,11 @@ def check_torch_report(
     return build_outgoing(
         to,
         form,
-        AllowList.build(terms, around.internals, around.environment, *revisions),
-        (*(_add_evidence(plain, each) for each in evidence), plain),
-        _build_private_files(captured, built),
-        note,
-        (RECORDING, JOURNAL, EVIDENCE),
+        allowing=AllowList.build(terms, around.internals, around.environment, *revisions),
+        drafts=(*(_add_evidence(plain, each) for each in evidence), plain),
+        private=_build_private_files(captured, built),
+        note=note,
+        kept=(RECORDING, JOURNAL, EVIDENCE),
     )
 
 

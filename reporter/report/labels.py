@@ -1,4 +1,4 @@
-"""The labels the evidence supports, by the rubric the receiving project publishes.
+"""The labels that the measurements support, by the rubric the receiving project publishes.
 
 Never a priority: that is theirs.
 """

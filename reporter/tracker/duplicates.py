@@ -2,7 +2,7 @@
 
 Candidates come from three searches, and each is shown with the reasons that speak for it.
 
-A search finds words; whether two issues are one bug is decided by evidence in their text
+A search finds words; whether two issues are one bug is decided by signs in their text
 (`reporter.tracker.weighing`). Nothing is decided for the person who files, and a search that fails
 costs the list, never the report.
 """

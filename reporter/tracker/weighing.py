@@ -25,7 +25,7 @@ _MOST = 0.9
 
 @dataclass(frozen=True)
 class Weights:
-    """What each sort of evidence adds, and what a failure of another sort leaves of it."""
+    """What each sign of the same bug adds, and what a failure of another sort leaves of them."""
 
     message: float = 0.45
     plain_message: float = 0.2

@@ -1,5 +1,5 @@
-"""What a maintainer could answer, and the labels that the evidence supports; both are suggestions
-until a person says yes.
+"""What a maintainer could answer, and the labels that the measurements support; both are
+suggestions until a person says yes.
 
 A stranger's text stands in fences and code spans only, so none of it is a heading, a link, a
 mention or an instruction.
@@ -22,7 +22,7 @@ from reporter.triage.verdict import MARK
 from templates import render
 from templates.text import shorten, tidy_log
 
-#: The labels that evidence of ours may suggest; never a priority, never `triaged`.
+#: The labels that measurements of ours may suggest; never a priority, never `triaged`.
 ALLOWED = frozenset(
     {
         "module: dynamo",

@@ -15,4 +15,4 @@ def of_breaks(python: Path, backend: str, keep: Path, **more: str) -> ReproEvide
     """
     program = text("evidence/breaks").replace("BACKEND", backend)
     failure = ShownFailure(**{"kind": "wrong_result", "layer": "aot_autograd", **more})
-    return collect_evidence(python, program, failure, 3 * PATIENCE, keep)
+    return collect_evidence(python, program, failure, 3 * PATIENCE, keep=keep)

@@ -18,6 +18,9 @@ _WATCHED_ALREADY = _PACKAGE + ".record.watcher" in sys.modules
 def load_attach() -> Any:
     """The module `entry.attach` of the collectors; what is compiled from the first time on goes
     through its switch, unless the program is watched already.
+
+    Raises:
+        ImportError: the folder of `bugreport hook` is incomplete.
     """
     if _PACKAGE not in sys.modules:
         here = os.path.dirname(os.path.abspath(__file__))

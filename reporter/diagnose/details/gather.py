@@ -175,6 +175,7 @@ class _Gatherer:
 def gather(
     diagnosis: Diagnosis,
     recording: Recording,
+    *,
     timeout: float,
     jobs: int,
     say: Callable[[str], None],

@@ -1,8 +1,8 @@
 """What failure an issue states, and whether a run showed that one: exception class and a
 distinctive part of the message.
 
-"Same" is claimed only with evidence. Where the issue says too little to compare, that is the
-answer.
+"Same" is claimed only where signs speak for it. Where the issue says too little to compare, that
+is the answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labels: what the evidence supports, by the rubric of the receiving project."""
+"""Labels: what the measurements support, by the rubric of the receiving project."""
 
 from __future__ import annotations
 
