@@ -1564,7 +1564,7 @@ class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
     overrides: Overrides
-    #: Only in a fresh process: the findings are the lines of MEASUREMENTS_FILE.
+    #: Only in a fresh process: the results are the lines of MEASUREMENTS_FILE.
     measure: MeasurementRequest
     #: Only in a fresh process: with torch's debugging tools on, whose files go to `out/found`.
     tools: List[str]

@@ -3,7 +3,7 @@ made.
 
 The anonymizer rebuilds a program from an allow-list and should have nothing to hide. This module
 does not believe it: it takes the private sources and the outgoing files and looks for the one in
-the other. One finding is enough to hold the report back.
+the other. One leak is enough to hold the report back.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class OwnText:
 class Leak:
     """A private term in an outgoing file.
 
-    `excerpt` quotes the line, so findings are private themselves.
+    `excerpt` quotes the line, so leaks are private themselves.
     """
 
     file: str
@@ -73,7 +73,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class Audit:
-    """The answer: `passed` exactly when there is no finding; `terms_checked` counts the private
+    """The answer: `passed` exactly when there is no leak; `terms_checked` counts the private
     terms looked for.
     """
 
@@ -102,13 +102,13 @@ def audit(
             releases of packages).
 
     Returns:
-        The findings, each with its file and line. Nothing is changed.
+        The leaks, each with its file and line. Nothing is changed.
     """
     wanted_in_code = terms.without_text(ours.code)
     wanted_in_prose = wanted_in_code.without_text(ours.prose)
     known = vocabulary.load_words()
     permitted = frozenset(allowed)
-    findings: dict[tuple[str, str, str], Leak] = {}
+    leaks: dict[tuple[str, str, str], Leak] = {}
     for name, text in files.items():
         for view in (name, *_views(name, text)):
             starts = [found.start() for found in re.finditer(r"^", view, re.MULTILINE)]
@@ -116,12 +116,12 @@ def audit(
             wanted = wanted_in_code if code else wanted_in_prose
             for match in _matches(view, code, wanted, identity, known, permitted):
                 key = (name, match.text, match.kind)
-                if key not in findings:
+                if key not in leaks:
                     line = bisect.bisect_right(starts, match.start)
-                    findings[key] = Leak(
+                    leaks[key] = Leak(
                         name, line, match.text, match.kind, _excerpt(view, match.start)
                     )
-    return Audit(not findings, count_terms(terms, identity), tuple(findings.values()))
+    return Audit(not leaks, count_terms(terms, identity), tuple(leaks.values()))
 
 
 def count_terms(terms: Terms, identity: Identity) -> int:

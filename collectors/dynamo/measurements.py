@@ -47,7 +47,7 @@ _Named = Dict[str, Any]
 def show(
     text: str, path: str, request: MeasurementRequest, tell: Callable[[MeasurementLine], None]
 ) -> None:
-    """Measures the repro `text`, as the file `path`; `tell` gets the findings as they come.
+    """Measures the repro `text`, as the file `path`; `tell` gets the results as they come.
 
     An operation that is begun is finished, however long that takes.
     """
@@ -402,7 +402,7 @@ def _spread(graph: NumberedGraph, count: int) -> List[int]:
 
 
 def run(request: CandidateRequest, path: str, lines: str) -> None:
-    """The entry for `candidate`: findings as JSON lines into the file `lines`."""
+    """The entry for `candidate`: results as JSON lines into the file `lines`."""
     rungs.quiet_compile_workers()
     with append_lines(lines) as tell:
         show(request["text"], path, request["measure"], tell)

@@ -166,7 +166,7 @@ def collect_evidence(
 
 
 def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, ToolFinding]:
-    """The tools' findings by name; where the process wrote none, `missing` says why."""
+    """The tools' results by name; where the process wrote none, `missing` says why."""
     try:
         answer: CandidateEnding = json.loads((folder / ANSWER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # what was written before the program died is there

@@ -2,5 +2,5 @@
 before it is sent.
 
 Rooms above may import `run`, which applies every rule, `subject`, the texts of a report, and `rule`
-for the weight of a finding. It never changes the text that it judges.
+for the weight of a violation. It never changes the text that it judges.
 """

@@ -1,4 +1,4 @@
-"""All rules over one issue: the findings, in the order of the rules, and what a command says of
+"""All rules over one issue: the violations, in the order of the rules, and what a command says of
 them.
 """
 
@@ -23,8 +23,8 @@ class LintResult:
 
     @property
     def exit_code(self) -> int:
-        """0: clean, 1: at least one finding that an issue may be closed for."""
-        return int(any(finding.weight == "error" for finding in self.findings))
+        """0: clean, 1: at least one violation that an issue may be closed for."""
+        return int(any(violation.weight == "error" for violation in self.findings))
 
     def to_json(self) -> dict[str, object]:
         """The document of `--json`, and `lint` in report.json."""
@@ -35,17 +35,21 @@ class LintResult:
         return {
             "clean": self.exit_code == 0,
             "rules": [rule.id for rule in RULES],
-            "findings": [finding.to_json() for finding in self.findings],
+            "findings": [violation.to_json() for violation in self.findings],
         }
 
     def summarize(self) -> list[str]:
-        """One line for each finding, and one for all."""
+        """One line for each violation, and one for all."""
         lines = [
-            finding.describe() if finding.weight == "error" else f"{finding.describe()} (advice)"
-            for finding in self.findings
+            (
+                violation.describe()
+                if violation.weight == "error"
+                else f"{violation.describe()} (advice)"
+            )
+            for violation in self.findings
         ]
-        errors = sum(finding.weight == "error" for finding in self.findings)
-        last = f"lint: {errors} finding{'s' if errors != 1 else ''}" if errors else "lint: clean"
+        errors = sum(violation.weight == "error" for violation in self.findings)
+        last = f"lint: {errors} violation{'s' if errors != 1 else ''}" if errors else "lint: clean"
         return [*lines, f"{last}, {len(RULES)} rules"]
 
 

@@ -32,7 +32,7 @@ UnsafeKind = Literal[
 
 @dataclass(frozen=True)
 class UnsafeStatement:
-    """One finding: `kind` of the list, the line, and what stands there.
+    """One violation: `kind` of the list, the line, and what stands there.
 
     `told`: a stranger's reader is told of it too.
     """

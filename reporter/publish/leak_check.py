@@ -124,7 +124,7 @@ def check_outgoing(
 
 @functools.lru_cache(maxsize=1)
 def _words_of_report() -> frozenset[str]:
-    """The keys of report.json, what a finding of the lint weighs, and what the pictures are drawn
+    """The keys of report.json, what a violation of the lint weighs, and what the pictures are drawn
     with. Of the machine and of kernels only those that the templates spell out are ours.
     """
     kinds = [kind for kind in vars(sections).values() if isinstance(kind, type)]
@@ -133,7 +133,7 @@ def _words_of_report() -> frozenset[str]:
     return frozenset((*keys, *get_args(Weight), *_DRAWN))
 
 
-def refuse_leaks(findings: Sequence[Leak], lost: str, folder: Path | None = None) -> None:
+def refuse_leaks(leaks: Sequence[Leak], lost: str, folder: Path | None = None) -> None:
     """Ends the run where the leak check found something. The sentence quotes nothing private.
 
     Args:
@@ -141,20 +141,20 @@ def refuse_leaks(findings: Sequence[Leak], lost: str, folder: Path | None = None
         folder: the report folder, whose `private/` gets the list; none where there is no report.
 
     Raises:
-        LeakError: there is at least one finding.
+        LeakError: there is at least one leak.
     """
-    if not findings:
+    if not leaks:
         return
     where = ""
     if folder is not None:
         private = folder / PRIVATE
         with contextlib.suppress(OSError):
             private.mkdir(mode=0o700, parents=True, exist_ok=True)
-            rows = [asdict(finding) for finding in findings]
+            rows = [asdict(leak) for leak in leaks]
             write_private(private / LEAKS, json.dumps(rows, indent=2, ensure_ascii=False))
             where = f"; the list is in {private / LEAKS}"
-    first, count = findings[0], len(findings)
-    kinds = ", ".join(sorted({finding.kind for finding in findings}))
+    first, count = leaks[0], len(leaks)
+    kinds = ", ".join(sorted({leak.kind for leak in leaks}))
     raise LeakError(
         f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}), the"
         f" first in line {first.line} of {first.file}, so {lost}{where}"
@@ -198,7 +198,7 @@ class AllowList:
         return replace(self, internals=(*self.internals, *words))
 
     def dumps(self) -> str:
-        """The text of `private/gate.json`."""
+        """The text of `private/allow_list.json`."""
         terms = {name: _as_list(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
         return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
 

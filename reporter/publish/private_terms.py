@@ -66,7 +66,7 @@ def _allowed_values(tensors: Iterable[GraphInput | TracedTensor]) -> Iterator[fl
 
 
 def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
-    """Sizes of the private tensors in the text of the repro and of other findings, but for those
+    """Sizes of the private tensors in the text of the repro and of other failures, but for those
     that are everybody's.
     """
     found = (

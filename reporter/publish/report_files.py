@@ -221,9 +221,9 @@ def _render(
     except (FormError, ValueError) as error:
         raise build_refusal(FormError(str(error))) from None
     result = lint(collect_texts(form, issue, draft.repro, draft.test, document))
-    for finding in result.findings:
-        if finding.weight == "error":
-            note(f"lint: {finding.describe()}")
+    for violation in result.findings:
+        if violation.weight == "error":
+            note(f"lint: {violation.describe()}")
     report = replace(
         report,
         issue=replace(report.issue, error_log=shorten(escape_unseen(log).strip(), _LOG_LIMIT)),

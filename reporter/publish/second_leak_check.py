@@ -17,7 +17,7 @@ from anonymizer.leakcheck.audit import Identity, Leak, Terms, collect_private_te
 from anonymizer.leakcheck.patterns import LeakKind
 from reporter.core.json_values import Json
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
-from reporter.report.folder import ALLOW_LIST, MAPPING, PRIVATE, REPRO
+from reporter.report.folder import ALLOW_LIST, MAPPING, OLD_ALLOW_LIST, PRIVATE, REPRO
 
 _ON_PURPOSE: frozenset[LeakKind] = frozenset({"URL", "e-mail address", "IP address", "path"})
 
@@ -49,7 +49,11 @@ def recheck(
             does.
     """
     private = folder / PRIVATE
-    allowing = AllowList.load(private / ALLOW_LIST) or _by_mapping(folder)
+    allowing = (
+        AllowList.load(private / ALLOW_LIST)
+        or AllowList.load(private / OLD_ALLOW_LIST)
+        or _by_mapping(folder)
+    )
     terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
         files,
@@ -58,13 +62,13 @@ def recheck(
         identity=Identity.from_this_machine(),
         allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
-    refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
+    refused = [leak for leak in found.findings if leak.kind not in _ON_PURPOSE]
     refuse_leaks(refused, "nothing was sent", folder)
     return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
 
 
 def _by_mapping(folder: Path) -> AllowList | None:
-    """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public
+    """What the mapping alone knows, where the allow-list is gone: the names that have a public
     counterpart.
     """
     repro = folder / REPRO

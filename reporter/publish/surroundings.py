@@ -36,7 +36,7 @@ def find_terms(
 
     Args:
         folder: of the program; a git checkout around it is read.
-        environment: the facts that the report has. What leaves with them is no finding.
+        environment: the facts that the report has. What leaves with them is no leak.
         more: what the target knows and does not let out (see `list_withheld` in
             `reporter.report.environment`).
         words: torch's own.

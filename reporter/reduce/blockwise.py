@@ -1,4 +1,4 @@
-"""A closer look where rounding noise may hide a bug: each block of the graph alone, judged against
+"""The search where rounding noise may hide a bug: each block of the graph alone, judged against
 float64 on its own inputs.
 
 In a deep half-precision model the noise of the layers before is larger than the fault of one; fed
@@ -32,7 +32,7 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
     if captured.material.check is None:
         return captured
-    progress.begin_stage("closer look", "blocks of the graph one by one, each against float64")
+    progress.begin_stage("blocks", "the blocks of the graph one by one, each against float64")
     backward = captured.material.check.backward != "none"
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:

@@ -66,7 +66,7 @@ class OtherFailures:
     def note(self, text: str, answer: Answer) -> None:
         """A candidate that fails, but not as wanted.
 
-        A time limit or a lack of memory is a limit of ours, no finding.
+        A time limit or a lack of memory is a limit of ours, no failure.
         """
         signature = find_failure(answer) if self.listening else None
         if signature is None or signature.kind == Kind.HANG or answer.out_of_memory:

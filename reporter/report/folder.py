@@ -33,7 +33,9 @@ RECORDING, JOURNAL, EVIDENCE = "recording.json", "journal.jsonl", "evidence"
 MAPPING = "mapping.json"
 #: In `private/`: what the leak check knew when the report was written, for the leak check when it
 #: is sent.
-ALLOW_LIST = "gate.json"
+ALLOW_LIST = "allow_list.json"
+#: Its name in reports that were written before it was called so.
+OLD_ALLOW_LIST = "gate.json"
 
 
 def load_document(folder: Path) -> Json | None:

@@ -72,8 +72,8 @@ class Submission:
         return self.stored.key
 
     def collect_texts(self) -> dict[str, str]:
-        """Everything that leaves, by name; the names are those that a finding of the leak check
-        gives.
+        """Everything that leaves, by name; the names are those by which the leak check
+        names a leak.
         """
         found = {ISSUE: f"{self.text.title}\n\n{self.text.body}"}
         if self.text.log:

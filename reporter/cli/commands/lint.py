@@ -21,7 +21,7 @@ def run_command(
 ) -> int:
     """Check an outgoing issue against the rules that the receiving project publishes.
 
-    Exit code 0: clean, 1: there are findings, each with its place and the way out.
+    Exit code 0: clean, 1: there are violations, each with its place and the way out.
     """
 
     def work() -> shell.CommandResult:

@@ -16,6 +16,7 @@ from anonymizer.leakcheck.audit import collect_private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
 from reporter.core.settings import Options
 from reporter.publish.leak_check import AllowList
+from reporter.report.folder import ALLOW_LIST, OLD_ALLOW_LIST
 from reporter.store.reports import compute_key
 from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file
@@ -283,7 +284,10 @@ def test_what_a_person_adds_is_checked_for_leaks_too(
     )
 
 
-def test_the_allow_list_is_the_one_that_the_report_passed(tracker: Tracker, report: Path) -> None:
+@pytest.mark.parametrize("name", [ALLOW_LIST, OLD_ALLOW_LIST])
+def test_the_allow_list_is_the_one_that_the_report_passed(
+    tracker: Tracker, report: Path, name: str
+) -> None:
     """Every term of the program counts again, with what was allowed then; --keep-source leaves the
     terms out.
     """
@@ -291,8 +295,8 @@ def test_the_allow_list_is_the_one_that_the_report_passed(tracker: Tracker, repo
     allowing = AllowList(
         collect_private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,)
     )
-    (report / "private" / "gate.json").write_text(allowing.dumps())
-    assert AllowList.load(report / "private" / "gate.json") == allowing
+    (report / "private" / name).write_text(allowing.dumps())
+    assert AllowList.load(report / "private" / name) == allowing
     for words in ("Seen with our quorum glazer here.", "It needs 48271 columns to fail."):
         with pytest.raises(LeakError, match="in line 7 of issue.md"):
             run_file(report, yes=True, summary=words)
