@@ -218,3 +218,18 @@ def test_what_is_imported_by_its_name_lies_below_as_well() -> None:
     ]
     assert len(named) > 5
     assert [(here, room) for here, room in named if level.get(here, -1) >= level[room]] == []
+
+
+@pytest.mark.parametrize("top", ["reporter", "anonymizer", "collectors"])
+def test_the_map_draws_the_rooms_that_there_are(top: str) -> None:
+    drawing = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```text\n")[1]
+    if top == "reporter":
+        drawn = re.findall(r"^│ (\w+) +│", drawing, re.M)
+    else:  # the part that begins with its name, up to the first sentence or the next package
+        part = re.search(rf"^ {top}: ([^;]*?)(?:;|\n [a-z]+:|\n\n)", drawing, re.M)
+        assert part is not None
+        drawn = re.findall(r"\w+", part.group(1))
+    there = {path.stem for path in (ROOT / top).glob("*") if path.suffix in ("", ".py")}
+    # data is no code, and the text below the drawing says of hook that users import it
+    extra = {"__init__", "__main__", "__pycache__", "data", "hook"}
+    assert sorted(drawn) == sorted(there - extra)
