@@ -111,7 +111,9 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
         fresh.run_again(program, PATIENCE)
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
-    found = collect_evidence(Path(os.devnull), program, shown, 0.0, keep=tmp_path / "kept", watched=into)
+    found = collect_evidence(
+        Path(os.devnull), program, shown, 0.0, keep=tmp_path / "kept", watched=into
+    )
     outcomes = {item.name: item.outcome for item in found.collected}
     assert outcomes["logs"] == outcomes["trace"] == outcomes["explain"] == "ok"
     assert '["repro.py", ' in found.trace and (tmp_path / "kept" / "logs").is_dir()
