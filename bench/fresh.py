@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from collectors.protocol import CandidateRequest
 from reporter.execution.fresh_process import run_fresh
-from reporter.execution.preloaded import PreloadedProcess
+from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 TEXT = """

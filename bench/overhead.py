@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 
 SCRIPT = """
 import torch
@@ -42,7 +42,7 @@ def main() -> None:
             subprocess.run([python, script], check=True)
             alone.append(time.perf_counter() - started)
             program = WatchedProgram(python, (str(script),), Path(name), Path(name) / "cache")
-            session = RecordingSession(program, Watching(300), talk=print)
+            session = RecordingSession(program, WatchOptions(300), talk=print)
             recording = session.run()
             assert (
                 recording.script.exit == 0 and recording.counts.calls == 60

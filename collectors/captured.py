@@ -398,7 +398,7 @@ class TracedBackward(TracedBlock):
     returned: List[Optional[str]]
 
 
-class FunctionMarks(TypedDict):
+class ContextFlags(TypedDict):
     """What a forward asked of its `ctx`."""
 
     #: Names of results that it marks as changed, and as not differentiable.
@@ -408,7 +408,7 @@ class FunctionMarks(TypedDict):
     materialize: bool
 
 
-class TracedFunction(FunctionMarks):
+class TracedFunction(ContextFlags):
     """An `autograd.Function`."""
 
     #: Which class it is.

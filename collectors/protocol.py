@@ -1763,7 +1763,7 @@ class _KernelLaunch(TypedDict):
 
 
 class KernelLaunch(_KernelLaunch, total=False):
-    """A launch as Triton's compiler sees it (`triton.launches`, `triton.generated`)."""
+    """A launch as Triton's compiler sees it (`triton.launches`, `triton.inductor_kernels`)."""
 
     #: Name of its function, and where that is.
     kernel: str

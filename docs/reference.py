@@ -32,7 +32,7 @@ from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import list_settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
-from reporter.diagnose.explain import EXPLANATIONS
+from reporter.diagnose.explanation import EXPLANATIONS
 from reporter.diagnose.rungs import RUNGS
 from reporter.report import sections
 from reporter.report.environment import FACTS

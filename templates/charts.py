@@ -87,11 +87,11 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
     with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
         for y, (name, cells) in enumerate(rows):
             label = name.replace("mode=", "mode ")
-            axes.text(-0.05, y, _plain(label, 30), ha="right", va="center")
+            axes.text(-0.05, y, _shorten(label, 30), ha="right", va="center")
             for x, cell in enumerate(cells):
                 colour = _OUTCOMES.get(cell.outcome, BAD)
                 _box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
-                axes.text(x + 0.49, y, _plain(cell.text, 28), ha="center", va="center")
+                axes.text(x + 0.49, y, _shorten(cell.text, 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
@@ -133,7 +133,7 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
             if point.get("error"):
                 axes.axvline(x, color=BAD, linewidth=0.8, linestyle=":")
                 side = "right" if x > len(points) / 2 else "left"
-                said = f" {_plain(str(point['error']), 30)} "
+                said = f" {_shorten(str(point['error']), 30)} "
                 axes.text(x, top / 2.5, said, color=BAD, ha=side, va="top")
         axes.set_xticks(list(positions), [_operator(point) for point in points])
         axes.tick_params(axis="x", labelrotation=25 if len(points) > 3 else 0)
@@ -227,8 +227,8 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
             right = is_right(seen)
             colour = FAINT if right is None else GOOD if right else BAD
             axes.plot([x], [0], marker="o" if right else "X", markersize=10, color=colour)
-            axes.text(x, 0.5, _plain(release, 24), ha="center", va="bottom")
-            axes.text(x, -0.5, _plain(seen, 24), ha="center", va="top", color=colour)
+            axes.text(x, 0.5, _shorten(release, 24), ha="center", va="bottom")
+            axes.text(x, -0.5, _shorten(seen, 24), ha="center", va="top", color=colour)
         axes.set_xlim(-0.6, len(rows) - 0.4)
         axes.set_ylim(-1.6, 1.6)
         axes.axis("off")
@@ -296,7 +296,7 @@ def _own_ids(text: str, name: str) -> str:
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", text)
 
 
-def _plain(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     text = escape_unseen(" ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -305,7 +305,7 @@ def _operator(point: Mapping[str, Any]) -> str:
     name = str(point.get("operator") or "?")
     for prefix in ("torch.nn.functional.", "torch.ops.", "torch.", "operator."):
         name = name.removeprefix(prefix)
-    return _plain(f"{point['position'] + 1} {name}", 26)
+    return _shorten(f"{point['position'] + 1} {name}", 26)
 
 
 def _box(axes: Axes, x: float, y: float, colour: str, alpha: float) -> None:

@@ -92,7 +92,7 @@ def describe_failure(report: Json) -> list[str]:
     seen, of = verdict["reproduced"]
     return [
         f"Compiling the kernel below for {triton['target']} {how}{location}.",
-        _elsewhere(report),
+        _say_where(report),
         (
             f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python"
             f" {report['python']}; no GPU is needed, since the target is named, and a launch with"
@@ -101,17 +101,17 @@ def describe_failure(report: Json) -> list[str]:
     ]
 
 
-def _elsewhere(report: Json) -> str:
+def _say_where(report: Json) -> str:
     rows = {row["rung"]: row["outcome"] for row in report["ladder"]}
     fine = [name for name in TARGETS if rows.get(name) == RungOutcome.OK]
     failing = [name for name in TARGETS if rows.get(name) not in (None, *_UNTOLD)]
     told = "The front end accepts the kernel, so it is the compiler behind it that fails"
     if fine:
-        return f"{told}: not for {_and(fine)}, but for {_and(failing)}."
-    return f"{told}, for {_and(failing)}."
+        return f"{told}: not for {_join(fine)}, but for {_join(failing)}."
+    return f"{told}, for {_join(failing)}."
 
 
-def _and(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
@@ -162,11 +162,11 @@ def _describe_refusal(found: Json) -> str:
         ]
         if failing:
             fine = [name for name, outcome in row["targets"].items() if outcome == RungOutcome.OK]
-            rest = f", but for {_and(fine)}" if fine else ""
+            rest = f", but for {_join(fine)}" if fine else ""
             error = render_code(row["errors"][failing[0]])
             return (
                 f"Written as Triton code for a GPU, the kernel `{row['kernel']}` of the same"
-                f" program does not compile for {_and(failing)}{rest} (Triton {found['version']};"
+                f" program does not compile for {_join(failing)}{rest} (Triton {found['version']};"
                 f" the targets are named, no GPU was used): {error}"
             )
     return ""

@@ -111,7 +111,7 @@ def cut_log(text: str, last: int = LAST) -> str:
             continue
         lines += _keep(run, last)
         run = []
-        lines += _short(piece.lines)
+        lines += _shorten(piece.lines)
     return _HINT.sub("", "\n".join(_without_notes(lines))).strip("\n")
 
 
@@ -191,7 +191,7 @@ def _gap(missing: int) -> Iterator[str]:
         yield f"  [... {missing} frame{'s' if missing != 1 else ''} left out ...]"
 
 
-def _short(lines: tuple[str, ...]) -> Iterator[str]:
+def _shorten(lines: tuple[str, ...]) -> Iterator[str]:
     if len(lines) <= _MESSAGE_LINES:
         yield from lines
         return

@@ -40,13 +40,15 @@ def render_page(
         report=report,
         evidence=issue,
         sentences=[
-            _plain(sentence) for sentence in wording.describe_failure(report, issue["culprit"], log)
+            _drop_backquotes(sentence)
+            for sentence in wording.describe_failure(report, issue["culprit"], log)
         ],
-        expected=_plain(expected),
-        actual=_plain(actual),
+        expected=_drop_backquotes(expected),
+        actual=_drop_backquotes(actual),
         difference=wording.describe_difference(report) if report.get("differs_from") else None,
         requirements=[
-            (name, _plain(value)) for name, value in tables.list_requirements(report, repro)
+            (name, _drop_backquotes(value))
+            for name, value in tables.list_requirements(report, repro)
         ],
         ladder=Markup(charts.plot_ladder(report)),
         divergence=Markup(charts.plot_divergence(measured.get("divergence"))),
@@ -77,6 +79,6 @@ def _source(repro: str, breaks: Sequence[Mapping[str, Any]]) -> list[tuple[int, 
     ]
 
 
-def _plain(text: str) -> str:
+def _drop_backquotes(text: str) -> str:
     """Wording is Markdown; a page has no use for the backticks."""
     return text.replace("`", "")

@@ -65,7 +65,7 @@ def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
         "suite": suite,
     }
     if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in _tree(repro)):
-        program = _without(repro, [_GUARD])
+        program = _drop_statements(repro, [_GUARD])
         yield add_imports(
             render("test_repro.py.j2", program=program, body="", patches=(), **values)
         )
@@ -142,7 +142,7 @@ def write_failing_program(test: str, report: Mapping[str, Any]) -> str:
     return re.sub(r"\brun_tests\(\)\s*\Z", call + "\n", test)
 
 
-def _without(source: str, patterns: Sequence[re.Pattern[str]]) -> str:
+def _drop_statements(source: str, patterns: Sequence[re.Pattern[str]]) -> str:
     """`source` without the statements at its top whose first line matches."""
     lines = source.splitlines()
     for node in _tree(source):

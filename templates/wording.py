@@ -309,7 +309,7 @@ def describe_failure(report: Mapping[str, Any], culprit: str = "", log: str = ""
     """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
     if kernel.is_kernel(report):
         return kernel.describe_failure(report)
-    return [_what(report, log), _where(report, culprit), _how_surely(report)]
+    return [_write_what(report, log), _write_where(report, culprit), _how_surely(report)]
 
 
 def _message(verdict: Mapping[str, Any]) -> str:
@@ -330,7 +330,7 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
     return shown + (", …" if len(names) > limit else "")
 
 
-def _what(report: Mapping[str, Any], log: str) -> str:
+def _write_what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
     location = find_raising_frame(log) if _raises(verdict) else None
     where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
@@ -359,7 +359,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     return what[0].upper() + what[1:] + used + "."
 
 
-def _where(report: Mapping[str, Any], culprit: str) -> str:
+def _write_where(report: Mapping[str, Any], culprit: str) -> str:
     if is_eager(report):
         return "Nothing is compiled."
     layer = LAYER_NAMES.get(report["verdict"]["layer"], report["verdict"]["layer"])
@@ -426,7 +426,7 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kernel.is_kernel(report):
         return kernel.describe_expected_and_actual(report)
     verdict = report["verdict"]
-    worst = _worst(report)
+    worst = _find_worst(report)
     kind = verdict["kind"]
     expected = "the program runs, as in eager mode"
     if is_eager(report):
@@ -481,7 +481,7 @@ def _show_pair(verdict: Mapping[str, Any]) -> str | None:
     return f"eager {render_code(eager)}, compiled {render_code(compiled)}"
 
 
-def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _find_worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     rungs = [
         rung
         for rung in report["ladder"]

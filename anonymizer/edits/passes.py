@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from anonymizer.edits.absorb import absorb, replace_single_lists
+from anonymizer.edits.absorption import absorb, replace_single_lists
 from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
 from anonymizer.edits.expressions import (
     drop_elements,
@@ -14,7 +14,7 @@ from anonymizer.edits.expressions import (
     simplify,
     unpack_arguments,
 )
-from anonymizer.edits.inline import (
+from anonymizer.edits.inlining import (
     fold,
     fold_class_attributes,
     free_methods,

@@ -140,7 +140,7 @@ def _run(
     """
     position = 0
     while True:
-        unseen = _unseen(program, edit, position, seen)
+        unseen = _list_unseen(program, edit, position, seen)
         while pending := list(islice(unseen, BATCH)):
             index = find_first([made for _, made in pending])
             if index is not None:
@@ -150,7 +150,7 @@ def _run(
             return program
 
 
-def _unseen(
+def _list_unseen(
     program: SourceProgram, edit: Edit, position: int, seen: set[tuple[str, str, str]]
 ) -> Iterator[tuple[int, SourceProgram]]:
     """The proposals from a place on that were not asked for before, each with its place."""

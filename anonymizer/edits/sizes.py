@@ -50,13 +50,13 @@ def simplify_constants(program: SourceProgram) -> Iterator[SourceProgram]:
         ]
 
     for index, node in enumerate(locate(program)):
-        for value in _simpler(node.value):
+        for value in _list_simpler(node.value):
             made, location = copy_with_place(program, locate, index)
             location.value = value
             yield made
 
 
-def _simpler(value: float) -> list[float]:
+def _list_simpler(value: float) -> list[float]:
     if isinstance(value, int):
         return [2] if abs(value) > 2 else []
     simple = [1.0, 0.5, float(f"{value:.0e}")]

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.edits.absorb import calls_base
+from anonymizer.edits.absorption import calls_base
 from anonymizer.source.locations import change_each, copy_with_place, list_bodies
 from anonymizer.source.program import SourceProgram, is_state_reader
 

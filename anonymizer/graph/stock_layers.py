@@ -77,7 +77,7 @@ def _shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
     return meta.shape if isinstance(meta, TensorMeta) else None
 
 
-def _plain(value: Value) -> Value:
+def _simplify_pair(value: Value) -> Value:
     """(1, 1) as 1: what a person would write."""
     if (
         isinstance(value, Seq)
@@ -91,7 +91,7 @@ def _plain(value: Value) -> Value:
 def _options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     found = []
     for name, default in defaults.items():
-        value = _plain(given.get(name, default))
+        value = _simplify_pair(given.get(name, default))
         if value != default:
             found.append((name, value))
     return tuple(found)
@@ -114,7 +114,7 @@ def _conv(
     groups = given.get("groups", 1)
     if shape is None or len(shape) != dims + 2 or not isinstance(groups, int):
         return None
-    kernel = _plain(Seq("tuple", tuple(shape[2:])))
+    kernel = _simplify_pair(Seq("tuple", tuple(shape[2:])))
     options = _options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
     bias: tuple[tuple[str, Value], ...] = (
         () if isinstance(given.get("bias"), Ref) else (("bias", False),)
@@ -139,7 +139,7 @@ def _layer_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, V
     if not isinstance(given.get("weight"), Ref) or not isinstance(given.get("bias"), Ref):
         return None
     return "LayerNorm", (
-        ("normalized_shape", _plain(given["normalized_shape"])),
+        ("normalized_shape", _simplify_pair(given["normalized_shape"])),
         *_options(given, {"eps": 1e-05}),
     )
 
@@ -193,7 +193,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
     outputs = {ref.name for ref in graph.outputs}
     for value in owned:
         item = graph.find_input(value.name)
-        if not _exclusive(item, users, outputs):
+        if not _is_read_once(item, users, outputs):
             return None
     if not owned or not isinstance(data, Ref):
         return None
@@ -206,7 +206,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
 _DELIBERATE = ("normal", "ties", "literal")
 
 
-def _exclusive(item: Input | None, users: Mapping[str, list[str]], outputs: set[str]) -> bool:
+def _is_read_once(item: Input | None, users: Mapping[str, list[str]], outputs: set[str]) -> bool:
     if item is None or item.kind != "param" or item.name in outputs or item.alias is not None:
         return False
     plain = item.meta.dtype == "float32" and item.meta.device == "cpu"

@@ -143,10 +143,10 @@ def _float(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
         return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
     if level == "moments" and not stats.get("constant"):
         return _moments(stats) or Recipe("randn")
-    return _special(_within(low, high, stats, level), stats, level)
+    return _special(_make_recipe_within(low, high, stats, level), stats, level)
 
 
-def _within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
+def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
     """Values of the same range, and of the same sort: constant, whole, few, or any."""
     if stats.get("constant"):
         return Recipe("full", _tidy(low), 0)

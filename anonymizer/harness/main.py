@@ -162,7 +162,7 @@ def _check_derivative(check: ReproCheck) -> list[str]:
     ]
 
 
-def _nested(name: str, kept: str) -> list[str]:
+def _write_nested(name: str, kept: str) -> list[str]:
     """A function of a result: its tuples and lists, with what is kept of each `out` in them."""
     return [
         f"def {name}(out):",
@@ -192,7 +192,7 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
         case Property.STRUCTURE:
             return [
                 actual,
-                *_nested("shape", "None"),
+                *_write_nested("shape", "None"),
                 f'assert shape(expected) == shape(actual), "{wrong} of the outputs"',
             ]
         case Property.PYTHON_VALUE | Property.TYPE:
@@ -200,7 +200,7 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
             message = f"{wrong} is {{e}} in eager, {{a}} compiled"
             return [
                 actual,
-                *_nested("plain", f"None if isinstance(out, torch.Tensor) else {kept}"),
+                *_write_nested("plain", f"None if isinstance(out, torch.Tensor) else {kept}"),
                 "e, a = plain(expected), plain(actual)",
                 f'assert e == a, f"{message}"',
             ]

@@ -20,8 +20,8 @@ from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.phrases import write_attribute_path
+from anonymizer.model.class_parameters import add_parameters, list_numbers, mask_numbers
 from anonymizer.model.inputs import Inputs, name_varying_sizes, write_attribute
-from anonymizer.model.parametric import add_parameters, list_numbers, mask_numbers
 from anonymizer.model.paths import Paths
 from anonymizer.trace.ownership import Ownership
 from anonymizer.trace.tree import ROOT, Function, ModuleCall, Step, TracedProgram
@@ -348,11 +348,11 @@ class Writer:
                 lines.append(write_attribute(name, self.program.given[tensors[name]]))
         for _label, attribute, other in self.ownership.find_ties():
             paths = [self._path_from(block.module, at) for at in (attribute, other)]
-            if None not in paths and self._innermost(block.module, attribute[0], other[0]):
+            if None not in paths and self._is_innermost(block.module, attribute[0], other[0]):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
 
-    def _innermost(self, block: int, one: int, other: int) -> bool:
+    def _is_innermost(self, block: int, one: int, other: int) -> bool:
         common = self.ownership.find_innermost(
             [self.ownership.find_parent(one), self.ownership.find_parent(other)]
         )
@@ -370,10 +370,10 @@ class Writer:
         above = self.find_path(block, parent) if parent != ROOT or block == ROOT else None
         if above is None or parent not in self.blocks:
             return None
-        here = self._within(parent, module)
+        here = self._find_relative_path(parent, module)
         return None if here is None else f"{above}.{here}".lstrip(".")
 
-    def _within(self, parent: int, module: int) -> str | None:
+    def _find_relative_path(self, parent: int, module: int) -> str | None:
         """The path of a module from its parent; in a sequence the modules are numbered."""
         if self.made.get(parent, "").startswith("nn.Sequential"):
             order = [item.module for item in self.ownership.calls[parent][0].items]

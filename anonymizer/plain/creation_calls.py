@@ -30,7 +30,7 @@ def find_creation_calls(tree: ast.AST) -> list[ast.Call]:
     ]
 
 
-def _counted(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
+def _find_counting_calls(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
     """The calls of `torch.arange` whose result is reshaped, and the sizes that it gets."""
     return [
         (node.func.value, node.args)
@@ -49,14 +49,14 @@ def list_sizes(body: ReproBody) -> list[int]:
     found = [
         node for creation in find_creation_calls(function) for node in list_dimensions(creation)
     ]
-    found += [node for _, sizes in _counted(function) for node in sizes]
+    found += [node for _, sizes in _find_counting_calls(function) for node in sizes]
     return sorted({size for node in found if (size := read_size(node)) is not None}, reverse=True)
 
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of the size `old` has the size `new`."""
     function = body.parse_inputs()
-    counted = _counted(function)
+    counted = _find_counting_calls(function)
     sizes = [
         node for creation in find_creation_calls(function) for node in list_dimensions(creation)
     ]
@@ -91,7 +91,7 @@ class _Fill(ast.NodeTransformer):
         creation, sizes = node, (
             list_dimensions(node) if ast.unparse(node.func) in CREATION_FUNCTIONS else []
         )
-        for counted, given in _counted(ast.Expression(node)):
+        for counted, given in _find_counting_calls(ast.Expression(node)):
             if given is node.args:
                 creation, sizes = counted, given
         if not sizes or read_dtype(creation) not in FLOATS:

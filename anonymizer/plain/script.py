@@ -107,7 +107,7 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body, parameters, constants)
     if not body.observes_arguments:  # there the same tensors are in both of two containers
-        statements, arguments = _nested(statements, arguments)
+        statements, arguments = _nest_arguments(statements, arguments)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     sizes = [name for name, _ in body.sizes] if check.calls else []
     sizes, arguments = _loop_over_arguments(sizes, statements, arguments)
@@ -279,7 +279,7 @@ def _inputs(
     return _in_line([_statement(each) for each in statements], arguments)
 
 
-def _nested(
+def _nest_arguments(
     statements: list[str], arguments: list[tuple[str, str]]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """What only one argument holds, such as a tensor in a list, is written inside of it; what is
@@ -295,13 +295,13 @@ def _nested(
         if "rand" in value or len(re.findall(rf"\b{inner}\b", read)) != 1:
             continue
         swap = NameSubstitution({inner: node.value})
-        nested = [(name, _changed(text, swap)) for name, text in arguments]
+        nested = [(name, _apply_change(text, swap)) for name, text in arguments]
         if nested != arguments and max(len(text) for _, text in nested) <= _WIDTH:
             statements, arguments = others, nested
     return statements, arguments
 
 
-def _changed(text: str, change: ast.NodeTransformer) -> str:
+def _apply_change(text: str, change: ast.NodeTransformer) -> str:
     """An expression after a change; nothing stays nothing."""
     return ast.unparse(change.visit(ast.parse(text, mode="eval"))) if text else ""
 

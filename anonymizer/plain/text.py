@@ -97,7 +97,7 @@ class _Writer:
         if PlainForm.EXPORTED in self.form:
             return self._with_inputs(lines, [write_export(check, script.callee, listed)])
         if check.compiler == Compiler.EAGER:
-            return self._with_inputs(lines, self._eager(listed))
+            return self._with_inputs(lines, self._write_eager(listed))
         compiled = script.compiled or write_compilation(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
@@ -112,7 +112,7 @@ class _Writer:
             each = f"_ in range({len(check.calls)})"
         return [*lines, f"for {each}:", *indent(inner)]
 
-    def _eager(self, listed: str) -> list[str]:
+    def _write_eager(self, listed: str) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
         finite differences.
         """
@@ -147,9 +147,9 @@ class _Writer:
                 shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
             elif text and uses:
                 made.append(f"{name} = {text}")
-        return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._inside(shown))]
+        return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._put_inside(shown))]
 
-    def _inside(self, lines: list[str]) -> list[str]:
+    def _put_inside(self, lines: list[str]) -> list[str]:
         """Lines in the contexts that the call runs in."""
         if not self.check.contexts:
             return lines
@@ -198,7 +198,7 @@ class _Writer:
         if kind == Kind.WRONG_METADATA:
             return self._metadata(eager, actual)
         if PlainForm.OUTSIDE in form:
-            return [*self._inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
+            return [*self._put_inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
         if kind == Kind.ACCEPTS_INVALID:
             return [REFUSED, *indent(shown)]
@@ -227,7 +227,7 @@ class _Writer:
         if PlainForm.MUTATED in form:
             return self._show_mutated(compiled)
         if PlainForm.EXACT in form:
-            return self._exact(compiled)
+            return self._write_exact(compiled)
         if PlainForm.RESEED in form:
             seed = self._seed()
             first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
@@ -259,7 +259,7 @@ class _Writer:
             self._close("actual", "expected"),
         ]
 
-    def _exact(self, compiled: str) -> list[str]:
+    def _write_exact(self, compiled: str) -> list[str]:
         """How far both sides are from float64, where no tolerance tells them apart."""
         if self.script.is_module or not self.names:
             raise ValueError("float64 needs a program without weights")
@@ -301,7 +301,7 @@ class _Writer:
             more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
             asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
             return [
-                *self._inside([f"outs = {eager}, {actual}"]),
+                *self._put_inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",
                 self._close("actual", "expected"),
             ]
@@ -368,7 +368,7 @@ class _Writer:
     def _metadata(self, eager: str, actual: str) -> list[str]:
         name = self.check.property or Property.DTYPE
         if PlainForm.EACH in self.form:
-            return self._each(name, eager, actual)
+            return self._write_each(name, eager, actual)
         if name in _COMPARED and PlainForm.ALONE not in self.form:
             return [self._close(actual, eager, _COMPARED[name])]
         match name:
@@ -412,7 +412,7 @@ class _Writer:
             lines.append(f"{name} = {address.format(call)} {compared}")
         return [*lines, "assert actual == expected, (actual, expected)"]
 
-    def _each(self, name: Property, eager: str, actual: str) -> list[str]:
+    def _write_each(self, name: Property, eager: str, actual: str) -> list[str]:
         """The property of every output of a tuple."""
         sides = {"expected": eager, "actual": actual}
         lines = [f"{side} = {OF_EACH[name].format(call)}" for side, call in sides.items()]

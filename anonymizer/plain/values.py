@@ -49,14 +49,14 @@ def build_plainer_input(body: ReproBody, index: int) -> Iterator[ReproBody]:
 def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody]:
     chosen = tuple(indices)
     creations: tuple[_Plain, ...] = (
-        _ones,
+        _replace_by_ones,
         _count,
         _whole_twos,
         _fill_limit,
         _fill,
         _fill_most,
         _round,
-        _twos,
+        _replace_by_twos,
     )
     for creation in creations:
         changed = _CreationSubstitution(dict.fromkeys(chosen, creation))
@@ -126,7 +126,7 @@ class _SpecialEverywhere(ast.NodeTransformer):
         if sizes is None:
             return node
         self.done = True
-        return _full(sizes, node.args[1], call)
+        return _make_full(sizes, node.args[1], call)
 
 
 class _CreationSubstitution(ast.NodeTransformer):
@@ -138,13 +138,13 @@ class _CreationSubstitution(ast.NodeTransformer):
         self.done = False
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        return self._plainer(node, node) if _is_random(node) else self.generic_visit(node)
+        return self._find_plainer(node, node) if _is_random(node) else self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         call = _scaled(node)
-        return self.generic_visit(node) if call is None else self._plainer(call, node)
+        return self.generic_visit(node) if call is None else self._find_plainer(call, node)
 
-    def _plainer(self, call: ast.Call, node: ast.expr) -> ast.expr:
+    def _find_plainer(self, call: ast.Call, node: ast.expr) -> ast.expr:
         """What takes the place of `node`, a random tensor or one that is scaled and moved."""
         self.count += 1
         creation = self.chosen.get(self.count)
@@ -179,7 +179,7 @@ def _settings(call: ast.Call) -> list[ast.keyword]:
     return call.keywords
 
 
-def _ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
+def _replace_by_ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
     sizes = _shape(call)
     if sizes is None:
         return None
@@ -220,7 +220,7 @@ def _whole_twos(call: ast.Call, _: ast.expr) -> ast.expr | None:
     low = _lower_bound(call)
     if low is None or not low <= 2 < _upper_bound(call) - 1:
         return None
-    return _full(_shape(call) or [], ast.Constant(2), call)
+    return _make_full(_shape(call) or [], ast.Constant(2), call)
 
 
 def _fill_limit(call: ast.Call, _: ast.expr) -> ast.expr | None:
@@ -229,7 +229,7 @@ def _fill_limit(call: ast.Call, _: ast.expr) -> ast.expr | None:
     most = _MOST_OF.get(dtypes[0]) if dtypes else None
     if _lower_bound(call) is None or most is None or _upper_bound(call) <= most / 2:
         return None
-    return _full(_shape(call) or [], ast.Constant(most), call)
+    return _make_full(_shape(call) or [], ast.Constant(most), call)
 
 
 def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
@@ -240,7 +240,7 @@ def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
     least = ast.unparse(call.args[0])
     if least in ("0", "1") or "torch.bool" in ast.unparse(call):
         return None
-    return _full(sizes, call.args[0], call)
+    return _make_full(sizes, call.args[0], call)
 
 
 def _fill_most(call: ast.Call, _: ast.expr) -> ast.expr | None:
@@ -249,15 +249,15 @@ def _fill_most(call: ast.Call, _: ast.expr) -> ast.expr | None:
     is_whole = ast.unparse(call.func) == "torch.randint" and len(call.args) > 2
     if not sizes or not is_whole or not 1 < most < math.inf or "torch.bool" in ast.unparse(call):
         return None
-    return _full(sizes, ast.Constant(int(most)), call)
+    return _make_full(sizes, ast.Constant(int(most)), call)
 
 
-def _twos(call: ast.Call, node: ast.expr) -> ast.expr | None:
+def _replace_by_twos(call: ast.Call, node: ast.expr) -> ast.expr | None:
     """2 everywhere: a normal number that is no probability."""
     sizes = _shape(call)
     if not sizes or ast.unparse(call.func) != "torch.randn" or node is not call:
         return None
-    return _full(sizes, ast.Constant(2.0), call)
+    return _make_full(sizes, ast.Constant(2.0), call)
 
 
 def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:
@@ -276,10 +276,10 @@ def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:
     number = next((n for n in (power, 5 * power, 2 * power) if near <= n <= far), 0.0)
     if number in (0.0, 1.0) or near == 0 and far < 10:
         return None
-    return _full(sizes, ast.Constant(math.copysign(number, low + high)), call)
+    return _make_full(sizes, ast.Constant(math.copysign(number, low + high)), call)
 
 
-def _full(sizes: list[ast.expr], value: ast.expr, call: ast.Call) -> ast.expr:
+def _make_full(sizes: list[ast.expr], value: ast.expr, call: ast.Call) -> ast.expr:
     """A tensor of one value, otherwise as a call would make it."""
     made = ast.parse("torch.full", mode="eval").body
     return ast.Call(made, [ast.Tuple(sizes, ast.Load()), value], call.keywords)

@@ -41,10 +41,10 @@ def find_undefined(program: SourceProgram) -> set[str]:
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
                 bound.add(node.name)
         found |= read - bound - top - _KNOWN
-    return found | _unset(program.definitions) | _early(program.definitions)
+    return found | _find_unset(program.definitions) | _find_early_reads(program.definitions)
 
 
-def _unset(definitions: ast.Module) -> set[str]:
+def _find_unset(definitions: ast.Module) -> set[str]:
     """Generated attribute names that are read and set nowhere."""
     read: set[str] = set()
     given: set[str] = set()
@@ -60,7 +60,7 @@ def _unset(definitions: ast.Module) -> set[str]:
     return {name for name in read - given if _ATTRIBUTE.fullmatch(name)}
 
 
-def _early(definitions: ast.Module) -> set[str]:
+def _find_early_reads(definitions: ast.Module) -> set[str]:
     """Locals that a function reads before anything in its text binds them: it can only raise
     UnboundLocalError.
     """
@@ -79,7 +79,7 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.early: set[str] = set()
-        self.local = find_names(*function.body, context=ast.Store) - _elsewhere(function)
+        self.local = find_names(*function.body, context=ast.Store) - _find_foreign_names(function)
         self.bound = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         for statement in function.body:
             self.visit(statement)
@@ -137,7 +137,7 @@ class _Reader(ast.NodeVisitor):
     )
 
 
-def _elsewhere(function: ast.AST) -> set[str]:
+def _find_foreign_names(function: ast.AST) -> set[str]:
     """Names that are not this scope's own: declared so, or bound in a scope within it."""
     found: set[str] = set()
     for node in ast.walk(function):
@@ -243,7 +243,7 @@ def _drop_attributes(definitions: ast.Module) -> None:
     for node in ast.walk(definitions):
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             given = {each.arg for each in node.args.args}
-            kept = [each for each in node.body if not _unread(each, read, given)]
+            kept = [each for each in node.body if not _is_unread(each, read, given)]
             node.body = kept or [ast.Pass()]
     for node in definitions.body:
         if isinstance(node, ast.ClassDef):
@@ -260,7 +260,7 @@ def _is_buffer(node: ast.AST) -> bool:
     )
 
 
-def _unread(node: ast.stmt, read: set[str], given: set[str]) -> bool:
+def _is_unread(node: ast.stmt, read: set[str], given: set[str]) -> bool:
     if isinstance(node, ast.Expr) and _is_buffer(node.value):
         name, value = (node.value.args[0], node.value)  # type: ignore[attr-defined]
         attribute = name.value if isinstance(name, ast.Constant) else ""

@@ -131,7 +131,7 @@ class _Inputs:
     def _tensor(self, key: str, apart: bool = False) -> str:
         """The name of a tensor; one that is kept apart shares nothing with those before it."""
         if key in self.known:
-            return self._alone(key) if apart else self.known[key]
+            return self._write_alone(key) if apart else self.known[key]
         tensors = self.tensors
         name = "x" if self.count == 0 else f"x{self.count}"
         self.count += 1
@@ -152,10 +152,10 @@ class _Inputs:
             view = write_view(tensors[key], base, self.writer.writes)
             self.lines.append(f"{name} = {view}")
         else:
-            self.lines.append(f"{name} = {self._alone(key)}")
+            self.lines.append(f"{name} = {self._write_alone(key)}")
         return name
 
-    def _alone(self, key: str) -> str:
+    def _write_alone(self, key: str) -> str:
         is_exact = self.writer.values.context.exact or key in self.exact
         return write_tensor(self.tensors[key], is_exact, self.writer.writes)
 

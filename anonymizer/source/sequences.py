@@ -35,7 +35,7 @@ def find_sequences(
         args: the arguments of the failing call, the last of them.
         earlier: those of the calls before it, with placeholders for tensors.
     """
-    recorded = _recorded(writer, args, earlier)
+    recorded = _find_recorded(writer, args, earlier)
     if recorded is not None:
         yield recorded
     numbered = _numbered(writer, args)
@@ -44,7 +44,7 @@ def find_sequences(
     yield CallSequence(writer.write(args), ((),) * _REPEATED)
 
 
-def _recorded(
+def _find_recorded(
     writer: InputsWriter, args: Sequence[Argument], earlier: Sequence[Sequence[Argument]]
 ) -> CallSequence | None:
     shapes: list[dict[str, list[int]]] = []
@@ -205,7 +205,7 @@ class _Numbers:
         Raises:
             _OtherStructure: the trees differ in more than that.
         """
-        nodes = [_signed(node) for node in nodes]
+        nodes = [_fold_sign(node) for node in nodes]
         first = nodes[-1]
         if any(type(node) is not type(first) for node in nodes):
             raise _OtherStructure
@@ -267,7 +267,7 @@ class _Numbers:
         return ast.Name(name, ast.Load())
 
 
-def _signed(node: Any) -> Any:
+def _fold_sign(node: Any) -> Any:
     """A negative number as one constant."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = getattr(node.operand, "value", None)

@@ -180,10 +180,10 @@ def _of_model(program: SourceProgram, lengths: bool) -> Iterator[str]:
     classes = _classes(program)
     model = classes.get(program.callable_expression.partition("(")[0])
     if model is not None:
-        yield from _within(_MODEL, model, lengths, classes, _DEEPEST)
+        yield from _list_state_within(_MODEL, model, lengths, classes, _DEEPEST)
 
 
-def _within(
+def _list_state_within(
     path: str, owner: ast.ClassDef, lengths: bool, classes: dict[str, ast.ClassDef], depth: int
 ) -> Iterator[str]:
     """What reads the state of the objects that an object at `path` holds, by what the constructor
@@ -200,7 +200,7 @@ def _within(
             if path != _MODEL or lengths:  # its own attributes are read as a whole
                 yield from _reading(at, value, lengths, set())
             if isinstance(value, ast.Call) and read_callee_name(value) in classes and depth:
-                yield from _within(
+                yield from _list_state_within(
                     at, classes[read_callee_name(value)], lengths, classes, depth - 1
                 )
 

@@ -45,7 +45,7 @@ def read_function(
     grads = tuple(back["grads"]) if back else ()
     if backward is not None:
         backward = _tidy(backward, metas, tuple(name for name in returned if name))
-    wanted = _outside(backward, grads) if backward is not None else ()
+    wanted = _list_outside_values(backward, grads) if backward is not None else ()
     wanted = tuple(dict.fromkeys((*wanted, *(n for n in returned if n and n not in grads))))
     made = (
         {name for step in backward.list_steps() for name in flatten_names(step.outs)}
@@ -56,7 +56,10 @@ def read_function(
     forward = _tidy(forward, metas, (*results, *saved, *extra))
     captured = tuple(
         dict.fromkeys(
-            (*_outside(forward, parameters), *_not_made(forward, parameters, (*saved, *extra)))
+            (
+                *_list_outside_values(forward, parameters),
+                *_not_made(forward, parameters, (*saved, *extra)),
+            )
         )
     )
     found = Function(
@@ -91,7 +94,7 @@ def _tidy(call: ModuleCall, metas: Mapping[str, Any], results: tuple[str, ...]) 
     return prune(unpack(call, metas, find_readers(call, results)), set(results))
 
 
-def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
+def _list_outside_values(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
     """Values that a body reads and neither makes nor is given."""
     made = set(known)
     found: dict[str, None] = {}

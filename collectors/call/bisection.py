@@ -188,7 +188,7 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     values: TorchSettings = {}
     for name in settings:
         with contextlib.suppress(Exception):  # it may be missing, or refuse to be printed
-            values[name] = _plain(torch_settings.read_setting(name))
+            values[name] = _make_plain(torch_settings.read_setting(name))
     return {"subsystems": found, "changes": changes, "settings": values}
 
 
@@ -324,5 +324,5 @@ def _bisector() -> Any:
         return None
 
 
-def _plain(value: Any) -> PlainValue:
+def _make_plain(value: Any) -> PlainValue:
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)[:80]

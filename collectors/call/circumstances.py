@@ -114,7 +114,7 @@ def _other_clocks() -> List[Tuple[Any, Any]]:
                 found.append((clock, fast(clock, unit)))
     now = fast(time.time, 1.0)
 
-    class Later(datetime.datetime):
+    class LaterDatetime(datetime.datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return datetime.datetime.fromtimestamp(now(), tz)
@@ -127,12 +127,12 @@ def _other_clocks() -> List[Tuple[Any, Any]]:
         def today(cls) -> Any:
             return datetime.datetime.fromtimestamp(now())
 
-    class NextDay(datetime.date):
+    class LaterDate(datetime.date):
         @classmethod
         def today(cls) -> Any:
             return datetime.datetime.fromtimestamp(now() + 86400 * 40).date()
 
-    return [*found, (datetime.datetime, Later), (datetime.date, NextDay)]
+    return [*found, (datetime.datetime, LaterDatetime), (datetime.date, LaterDate)]
 
 
 def _replace(pairs: List[Tuple[Any, Any]]) -> List[Callable[[], None]]:

@@ -53,7 +53,7 @@ def compare_lists(
         if one.shape != other.shape or one.dtype != other.dtype:
             seen.add("differ")
             continue
-        if _identical(one, other):
+        if _are_identical(one, other):
             continue
         error = (one.double() - other.double()).abs()
         found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
@@ -83,7 +83,7 @@ def _as_near(one: torch.Tensor, other: torch.Tensor, exact: Optional[torch.Tenso
     return off[1] <= _FARTHER * off[0]
 
 
-def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _are_identical(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.layout != torch.strided or one.is_complex():
         return bool(torch.equal(one, other))
     if one.dtype.is_floating_point:

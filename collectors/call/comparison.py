@@ -46,7 +46,7 @@ def _metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[Metadata
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class ComparisonFacts:
     """What is known of a call beside its two snapshots.
 
     Attributes:
@@ -77,7 +77,7 @@ class _Comparison:
 
     reference: Snapshot
     actual: Snapshot
-    known: Circumstances
+    known: ComparisonFacts
     metadata: List[MetadataDifference] = field(default_factory=list)
     values: List[ValueDifference] = field(default_factory=list)
 
@@ -173,7 +173,7 @@ class _Comparison:
         sides = self.reference["changed"], self.actual["changed"]
         exact = self.known.exact["changed"] if self.known.exact else {}
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
-            entries = [side.get(label) or self._before(label) for side in sides]
+            entries = [side.get(label) or self._find_before(label) for side in sides]
             a, b = entries
             if a is None or b is None:
                 continue
@@ -190,7 +190,7 @@ class _Comparison:
             if found is not None:
                 found["label"] = label
 
-    def _before(self, label: str) -> Optional[SavedTensor]:
+    def _find_before(self, label: str) -> Optional[SavedTensor]:
         tensor = self.known.baseline.get(label)
         return None if tensor is None else outputs.build_saved_tensor(tensor)
 
@@ -233,10 +233,10 @@ def _same_python(a: Any, b: Any) -> bool:
 
 
 def compare(
-    reference: Snapshot, actual: Snapshot, known: Optional[Circumstances] = None
+    reference: Snapshot, actual: Snapshot, known: Optional[ComparisonFacts] = None
 ) -> Comparison:
     """All differences between two snapshots.
 
     `equal`: none at all; `same`: none that the rule above minds.
     """
-    return _Comparison(reference, actual, known or Circumstances()).compare()
+    return _Comparison(reference, actual, known or ComparisonFacts()).compare()

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from ..protocol import MetadataDifference, Property
 from .outputs import SavedEffects, Snapshot
-from .side_effects import Leaf, State
+from .side_effects import Leaf, PythonState
 
 _MOST = 20
 #: Numbers that the program took out of tensors carry their rounding, in half precision as well.
@@ -54,11 +54,11 @@ class _Node:
         others: Sequence[Optional[SavedEffects]],
     ) -> None:
         self.label = label
-        self.before = self._of(one["before"]), self._of(two["before"])
-        self.after = self._of(one["after"]), self._of(two["after"])
-        self.others = [self._of(run["after"]) if run else None for run in others]
+        self.before = self._find_fields(one["before"]), self._find_fields(two["before"])
+        self.after = self._find_fields(one["after"]), self._find_fields(two["after"])
+        self.others = [self._find_fields(run["after"]) if run else None for run in others]
 
-    def _of(self, state: State) -> Dict[str, Leaf]:
+    def _find_fields(self, state: PythonState) -> Dict[str, Leaf]:
         return state.get(self.label) or {}
 
     def find_difference(self, where: str) -> Optional[MetadataDifference]:
@@ -73,21 +73,21 @@ class _Node:
 
     def _field(self, where: str, field: str) -> Optional[MetadataDifference]:
         begin = self.before[0].get(field)
-        if not _equal(begin, self.before[1].get(field)):
+        if not _are_equal(begin, self.before[1].get(field)):
             return None  # the runs did not begin with the same state
         eager, compiled = self.after[0].get(field), self.after[1].get(field)
-        if _alike(eager, compiled) or not self._is_steady(field, eager):
+        if _are_alike(eager, compiled) or not self._is_steady(field, eager):
             return None
         grave = (
-            _equal(begin, eager)
-            or _equal(begin, compiled)
+            _are_equal(begin, eager)
+            or _are_equal(begin, compiled)
             or eager is None
             or compiled is None
             or eager[0] != compiled[0]
             or eager[0] in ("length", "tuple", "tensor")
             and _size(eager) != _size(compiled)
         )
-        is_kept = [_equal(begin, one) for one in (eager, compiled)]
+        is_kept = [_are_equal(begin, one) for one in (eager, compiled)]
         return {
             "where": where,
             "property": Property.SIDE_EFFECT if grave else Property.PYTHON_VALUE,
@@ -98,7 +98,7 @@ class _Node:
     def _is_steady(self, field: str, eager: Optional[Leaf]) -> bool:
         """Whether every other eager run did the same; keys that come and go have no peers."""
         for other in self.others:
-            if other is None or not _alike(eager, other.get(field)):
+            if other is None or not _are_alike(eager, other.get(field)):
                 return False
             new = {name for name in self.after[0] if name not in self.before[0]}
             if field not in self.before[0] and field != "length":
@@ -113,18 +113,18 @@ def _size(value: Leaf) -> Any:
     return len(value[1]) if isinstance(value[1], tuple) else value[1]
 
 
-def _equal(one: Optional[Leaf], two: Optional[Leaf]) -> bool:
+def _are_equal(one: Optional[Leaf], two: Optional[Leaf]) -> bool:
     """The same, NaN being equal to NaN."""
     return one == two or repr(one) == repr(two)
 
 
-def _alike(one: Any, two: Any) -> bool:
+def _are_alike(one: Any, two: Any) -> bool:
     """The same up to rounding."""
     if isinstance(one, float) and isinstance(two, float):
         near = math.isclose(one, two, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE / 10)
         return near or one != one and two != two
     if isinstance(one, tuple) and isinstance(two, tuple):
-        return len(one) == len(two) and all(map(_alike, one, two))
+        return len(one) == len(two) and all(map(_are_alike, one, two))
     return bool(one == two)
 
 

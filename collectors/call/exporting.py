@@ -60,7 +60,7 @@ class LazyExport:
         taken = {name: self.arguments[name] for name in EXPORT_ARGUMENTS if name in self.arguments}
         if "dynamic_shapes" in taken:
             taken["dynamic_shapes"] = _dimensions(taken["dynamic_shapes"])
-        program = _plain(export)(self.function, args, kwargs, **taken)
+        program = _unwrap(export)(self.function, args, kwargs, **taken)
         if to_onnx:
             given.pop("dynamic_shapes", None)  # the exported program has its own
             program = _follow(program, self.steps)
@@ -83,7 +83,7 @@ def export_to_onnx(
     model: Any, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]], given: Dict[str, Any]
 ) -> Any:
     """What torch.onnx.export makes of a module or an exported program; nothing is written."""
-    return _plain(torch.onnx.export)(
+    return _unwrap(torch.onnx.export)(
         model, args, kwargs=kwargs, dynamo=True, verbose=False, **given
     )
 
@@ -117,7 +117,7 @@ class OnnxModel:
         return pytree.tree_unflatten(leaves, exported.call_spec.out_spec)
 
 
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function without the recorder's wrapper."""
     return getattr(function, "__wrapped__", function)
 
@@ -128,11 +128,11 @@ def follow(
     """What an exported program is called as after `steps`. Raises whatever a step raises."""
     program = _follow(program, steps)
     if "unflatten" in steps:
-        unflattened: Callable[..., Any] = _plain(torch.export.unflatten)(program)
+        unflattened: Callable[..., Any] = _unwrap(torch.export.unflatten)(program)
         return unflattened
     if "package" in steps:
         return _package(program, configs)
-    module: Callable[..., Any] = _plain(type(program).module)(program)
+    module: Callable[..., Any] = _unwrap(type(program).module)(program)
     return module
 
 
@@ -140,20 +140,20 @@ def _follow(program: Any, steps: List[ExportStep]) -> Any:
     """The exported program after those of the steps that make an exported program again."""
     for step in steps:
         if step == "decompose":
-            program = _plain(type(program).run_decompositions)(program)
+            program = _unwrap(type(program).run_decompositions)(program)
         elif step == "save":
             file = io.BytesIO()
-            _plain(torch.export.save)(program, file)
+            _unwrap(torch.export.save)(program, file)
             file.seek(0)
-            program = _plain(torch.export.load)(file)
+            program = _unwrap(torch.export.load)(file)
     return program
 
 
 def _package(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
     import torch._inductor as inductor
 
-    path = _plain(inductor.aoti_compile_and_package)(program, inductor_configs=configs)
-    package: Callable[..., Any] = _plain(inductor.aoti_load_package)(path)
+    path = _unwrap(inductor.aoti_compile_and_package)(program, inductor_configs=configs)
+    package: Callable[..., Any] = _unwrap(inductor.aoti_load_package)(path)
     return package
 
 

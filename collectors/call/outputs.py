@@ -64,8 +64,8 @@ class SavedLeaf(_SavedLeaf, total=False):
 class SavedEffects(TypedDict):
     """Python's state around a call."""
 
-    before: side_effects.State
-    after: side_effects.State
+    before: side_effects.PythonState
+    after: side_effects.PythonState
 
 
 class _Snapshot(TypedDict):

@@ -19,9 +19,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from ..machine.processes import write_whole
+from ..machine.public_names import shorten_name
 from ..protocol import EagerFacts, LostWrite, UndefinedCast
 from . import outputs, undefined_writes
 from .tolerance import IndexedValues
+from .variations.summation import SUMS
 
 #: Operators whose result holds indices along a dimension of their first argument: where `dim`
 #: stands, its default.
@@ -41,8 +43,6 @@ _INDEXING = {
     "cummin": (1, None),
 }
 _CASTS = ("_to_copy", "copy_", "to")
-#: Operators that add up elements.
-SUMS = ("sum", "mean", "nansum", "var", "std", "var_mean", "std_mean")
 #: Operators that hand out memory which nothing has written to.
 EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
@@ -124,7 +124,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         self.indices[index.untyped_storage().data_ptr()] = entry
 
     def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        outside = _outside(source, target)
+        outside = _find_undefined(source, target)
         if outside is not None and bool(outside.any()):
             self.undefined_casts.append(
                 {
@@ -134,12 +134,6 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
                     "of": source.numel(),
                 }
             )
-
-
-def shorten_name(func: Any) -> str:
-    """The name of an operator without namespace and overload: "add" of aten.add.Tensor."""
-    name = str(func)
-    return name.split(".")[1] if "." in name else name
 
 
 def _generators(kwargs: Any) -> List[torch.Tensor]:
@@ -153,7 +147,7 @@ def _generators(kwargs: Any) -> List[torch.Tensor]:
     return states
 
 
-def _outside(source: torch.Tensor, target: torch.Tensor) -> Optional[torch.Tensor]:
+def _find_undefined(source: torch.Tensor, target: torch.Tensor) -> Optional[torch.Tensor]:
     """Which elements of a cast C++ leaves undefined; None if the types leave none."""
     if not source.dtype.is_floating_point or source.numel() == 0:
         return None
@@ -286,7 +280,7 @@ class RecastMode(TorchDispatchMode):  # type: ignore[misc]
         name = str(func)
         if (name.split(".")[1] if "." in name else name) in _CASTS:
             tensors = [leaf for leaf in tree_flatten(args)[0] if isinstance(leaf, torch.Tensor)]
-            outside = _outside(tensors[-1], result) if tensors else None
+            outside = _find_undefined(tensors[-1], result) if tensors else None
             if outside is not None:
                 result.bitwise_xor_(85 * outside.expand(result.shape).to(result.dtype))
         return result

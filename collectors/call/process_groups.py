@@ -36,7 +36,11 @@ def revive() -> None:
     symbols = getattr(c10d, "_world", None)
     groups = list(symbols.pg_map if symbols is not None else c10d._pg_map)
     for group in groups:
-        fresh = _alone(c10d) if group.size() == 1 else _make_silent(group.rank(), group.size())
+        fresh = (
+            _find_single_backend(c10d)
+            if group.size() == 1
+            else _make_silent(group.rank(), group.size())
+        )
         if fresh is None:
             continue
         # under another type than gloo's, where the group would hand out the backend that it knows
@@ -45,7 +49,7 @@ def revive() -> None:
         _KEPT.append(fresh)
 
 
-def _alone(c10d: Any) -> Any:
+def _find_single_backend(c10d: Any) -> Any:
     """Gloo for one process; None where torch was built without it."""
     if not hasattr(c10d, "ProcessGroupGloo"):
         return None

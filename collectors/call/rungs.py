@@ -30,10 +30,9 @@ from . import (
     probe,
     restoring,
     side_effects,
-    summation,
     undefined_writes,
 )
-from .variations import kept_draws, precision
+from .variations import kept_draws, precision, summation
 
 
 @dataclass
@@ -241,7 +240,7 @@ def find_watched_tensors(
 
 def note_state(
     options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
-) -> side_effects.State:
+) -> side_effects.PythonState:
     """Python's state that is compared; torch.export keeps none of it."""
     if exporting.is_exported(options):
         return {}

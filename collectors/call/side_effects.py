@@ -22,12 +22,12 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Set, Tuple
 import torch
 
 from .. import FOLDER
-from ..machine.installed import is_installed
+from ..machine.distributions import is_installed
 
 #: The value of one field, in a form that can be compared and saved: its kind, then what counts.
 Leaf = Tuple[Any, ...]
 #: By the label of an object, and by field: attribute, key, index, `length`.
-State = Dict[str, Dict[str, Leaf]]
+PythonState = Dict[str, Dict[str, Leaf]]
 
 #: Objects that are looked into; a walk that ends here leaves the same ones out each time, since it
 #: goes by distance.
@@ -69,7 +69,7 @@ class Walk:
         kwargs: Dict[str, Any],
         backend: Any = None,
     ) -> None:
-        self.state: State = {}
+        self.state: PythonState = {}
         self.owners: Dict[str, Any] = {}
         self._queue: collections.deque = collections.deque()  # type: ignore[type-arg]
         self._labels: Dict[Any, str] = {}
@@ -161,7 +161,7 @@ class Walk:
                 self._labels[(id(names), name)] = label + "/" + name
                 self._field(fields, label, name, names[name])
                 self._attributes_of_file(names[name], found)
-        for name, value in self._plain(vars(function)):
+        for name, value in self._select_plain(vars(function)):
             self._field(fields, label, "." + name, value)
         self._push(label + ".defaults", function.__defaults__)
         self._push(label + ".kwdefaults", function.__kwdefaults__)
@@ -186,7 +186,7 @@ class Walk:
                     self._ignored.add(id(value))
             elif type(item) is functools._lru_cache_wrapper:
                 self._ignored.add(id(value))
-        for name, item in self._plain(vars(value)):
+        for name, item in self._select_plain(vars(value)):
             self._field(fields, label, name, item)
         self.state[label] = fields
         for index, base in enumerate((*value.__bases__, type(value))):
@@ -196,7 +196,7 @@ class Walk:
         kind = type(value)
         if is_own(kind):
             fields: Dict[str, Leaf] = {}
-            for name, item in self._plain(vars(value)):
+            for name, item in self._select_plain(vars(value)):
                 if name not in _OF_MODULES:
                     self._field(fields, label, name, item)
             self.state[label] = fields
@@ -209,7 +209,7 @@ class Walk:
         if not _is_ordinary(kind):
             return
         fields: Dict[str, Leaf] = {}
-        for name, item in self._plain(getattr(value, "__dict__", {})):
+        for name, item in self._select_plain(getattr(value, "__dict__", {})):
             self._field(fields, label, name, item)
         for name in list_slots(kind):
             with contextlib.suppress(AttributeError):  # never set
@@ -253,7 +253,7 @@ class Walk:
             self._field(fields, label, "[{!r}]".format(key), dict.__getitem__(value, keys[index]))
 
     @staticmethod
-    def _plain(attributes: Any) -> List[Tuple[str, Any]]:
+    def _select_plain(attributes: Any) -> List[Tuple[str, Any]]:
         """Attributes that hold data of the program's."""
         return [
             (name, item)
@@ -302,7 +302,7 @@ class Walk:
 
 def note(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], backend: Any = None
-) -> State:
+) -> PythonState:
     """The plain state that a call can reach.
 
     Args:

@@ -55,7 +55,7 @@ def widen_values(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 
-def _inexact(tensor: torch.Tensor) -> bool:
+def _is_inexact(tensor: torch.Tensor) -> bool:
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
@@ -96,11 +96,11 @@ def _max_ulp(a: torch.Tensor, b: torch.Tensor) -> Optional[float]:
     return float(((x - y).abs() / (torch.exp2(exponent) * info.eps)).max().item())
 
 
-def _within(a: torch.Tensor, b: torch.Tensor, rtol: float, atol: float) -> bool:
+def _is_within(a: torch.Tensor, b: torch.Tensor, rtol: float, atol: float) -> bool:
     return bool(torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
-def _receiving(
+def _ask_target(
     reference: torch.Tensor, actual: torch.Tensor, exact: Optional[torch.Tensor]
 ) -> Optional[bool]:
     """What the target's own `same` says; None where it has none or cannot take these tensors."""
@@ -112,7 +112,7 @@ def _receiving(
         return None
 
 
-def _own(
+def _apply_own_rule(
     reference: torch.Tensor,
     actual: torch.Tensor,
     off: Optional[float],
@@ -122,7 +122,7 @@ def _own(
     """The same rule from our own numbers; `computed_in` is a coarser dtype that the computation ran
     in.
     """
-    if _within(actual, reference, TOLERANCE, TOLERANCE):
+    if _is_within(actual, reference, TOLERANCE, TOLERANCE):
         return True
     if off is None or eager_off is None or math.isnan(off):
         return False
@@ -173,10 +173,10 @@ def judge_values(
     }
     usable = exact is not None and exact.shape == reference.shape
     if usable and random and exact is not None:
-        usable = _inexact(reference) and _near(reference, exact)
+        usable = _is_inexact(reference) and _is_near(reference, exact)
     if usable and exact is not None:
         found["eager_exact"] = _is_exact(reference[~equal], actual[~equal], exact[~equal])
-    if not _inexact(reference):
+    if not _is_inexact(reference):
         if usable and exact is not None:
             found["error_vs_fp64"] = float((actual != exact).double().mean().item())
             found["eager_error_vs_fp64"] = float((reference != exact).double().mean().item())
@@ -204,13 +204,13 @@ _MANY = 8
 _MANY_LOOKED_AT = 10000
 
 
-def _near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
+def _is_near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
     """Whether float64 computed the same thing: off by rounding, not by other random numbers."""
     scale = float(widen_values(exact).abs().square().mean().sqrt().item()) if exact.numel() else 0.0
     return _rmse(reference, exact) <= _RANDOM_NEAR * scale
 
 
-def _finite(
+def _select_finite(
     reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor
 ) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
     """The elements that are finite on all sides, where the others (masked logits) agree; else no
@@ -224,7 +224,7 @@ def _finite(
     return reference[~odd], actual[~odd], exact[~odd]
 
 
-def _overflowed(
+def _find_overflowed(
     reference: torch.Tensor,
     actual: torch.Tensor,
     exact: torch.Tensor,
@@ -253,11 +253,11 @@ def _judge_floats(
     if any(inf):
         found["inf"] = inf
     rtol, atol = ASSERT_CLOSE.get(reference.dtype, (1e-3, 1e-3))
-    found["tight"] = _within(actual, reference, rtol, atol)
+    found["tight"] = _is_within(actual, reference, rtol, atol)
     off = eager_off = None
     off_there = 0.0
     if exact is not None:
-        over = _overflowed(reference, actual, exact, computed_in)
+        over = _find_overflowed(reference, actual, exact, computed_in)
         if bool(over.any()):
             found["overflowed"] = int(over.sum().item())
             off_there = _rmse(actual[over], exact[over])
@@ -267,15 +267,15 @@ def _judge_floats(
     if found["nan_moved"]:
         found["max_abs_beside_nan"] = _max_abs(reference[~moved], actual[~moved])
     if exact is not None:
-        reference, actual, exact = _finite(reference, actual, exact)
+        reference, actual, exact = _select_finite(reference, actual, exact)
     if exact is not None:
         off, eager_off = _rmse(actual, exact), _rmse(reference, exact)
         found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
         if exact.numel():
             found["scale"] = float(widen_values(exact).abs().square().mean().sqrt().item())
-    same = _receiving(reference, actual, exact)
+    same = _ask_target(reference, actual, exact)
     if same is None or not same and computed_in in _COARSE:
-        same = _own(reference, actual, off, eager_off, computed_in)
+        same = _apply_own_rule(reference, actual, off, eager_off, computed_in)
     found["same"] = bool(same) and not found["nan_moved"]
     if found.get("overflowed"):
         found["eager_error_vs_fp64"] = math.inf
@@ -301,12 +301,12 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
         return False
     if a.shape[dim] > 1 and not torch.equal(*(_repeats(t, dim) for t in (a, b))):
         return False
-    if not _inexact(values):
+    if not _is_inexact(values):
         return bool(find_equal_elements(one, two).all())
     tolerance = TOLERANCE
     if values.is_floating_point():
         tolerance = max(tolerance, 4 * torch.finfo(values.dtype).eps)
-    return _within(two, one, tolerance, tolerance)
+    return _is_within(two, one, tolerance, tolerance)
 
 
 def _repeats(index: torch.Tensor, dim: int) -> torch.Tensor:

@@ -49,36 +49,36 @@ def find_bodies(target: Any, args: Tuple[Any, ...]) -> List[Body]:
 def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]:
     if name == "cond":
         pred, true_fn, false_fn, operands = args
-        yield (true_fn if bool(pred) else false_fn), _flat(operands)
+        yield (true_fn if bool(pred) else false_fn), _flatten(operands)
     elif name == "while_loop":
         _, body_fn, carried, additional = args
-        yield body_fn, _flat([carried, additional])
+        yield body_fn, _flatten([carried, additional])
     elif name == "scan":
         combine_fn, init, xs, additional = args[:4]
-        yield combine_fn, [*_flat(init), *_first(xs), *_flat(additional)]
+        yield combine_fn, [*_flatten(init), *_first(xs), *_flatten(additional)]
     elif name == "associative_scan":
         combine_fn, xs = args[:2]
-        yield combine_fn, [*_first(xs), *_first(xs), *_flat(args[2:])]
+        yield combine_fn, [*_first(xs), *_first(xs), *_flatten(args[2:])]
     elif name in ("map", "map_impl"):
         body_fn, xs, additional = args
-        yield body_fn, [*_first(xs), *_flat(additional)]
+        yield body_fn, [*_first(xs), *_flatten(additional)]
     else:  # regions, checkpoints and contexts: a graph, then its operands
         positions = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
         if len(positions) == 1:
             operands = [item for item in args[positions[0] + 1 :] if not isinstance(item, str)]
-            yield args[positions[0]], _flat(operands)
+            yield args[positions[0]], _flatten(operands)
 
 
 def _takes(module: Any) -> int:
     return sum(node.op == "placeholder" for node in module.graph.nodes)
 
 
-def _flat(value: Any) -> List[Any]:
+def _flatten(value: Any) -> List[Any]:
     if isinstance(value, (tuple, list)):
-        return [item for part in value for item in _flat(part)]
+        return [item for part in value for item in _flatten(part)]
     return [value]
 
 
 def _first(rows: Any) -> List[Any]:
     """The first row of each tensor that a loop goes through."""
-    return [row[0] for row in _flat(rows)]
+    return [row[0] for row in _flatten(rows)]

@@ -65,7 +65,7 @@ def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> 
 # -- following the call to one of its graphs -------------------------------------------------------
 
 
-class PositionReached(BaseException):
+class PositionReachedError(BaseException):
     """The call has come to the graph in question.
 
     Not an Exception, so that the user's code lets it through.
@@ -76,7 +76,7 @@ class PositionReached(BaseException):
         self.state = context.capture()
 
 
-Run = Callable[..., Any]
+Runnable = Callable[..., Any]
 
 
 class PrefixCut:
@@ -92,8 +92,8 @@ class PrefixCut:
         self.error: Optional[Exception] = None
 
     def receive(
-        self, compile_graph: Run, index: int, module: Any, example_inputs: Any
-    ) -> Optional[Run]:
+        self, compile_graph: Runnable, index: int, module: Any, example_inputs: Any
+    ) -> Optional[Runnable]:
         """Cuts the graph in question when Dynamo compiles it; what then runs instead of it raises
         PositionReached.
         """
@@ -106,7 +106,7 @@ class PrefixCut:
             self.error = error
 
         def reach(*inputs: Any) -> Any:
-            raise PositionReached(inputs)
+            raise PositionReachedError(inputs)
 
         return reach
 
@@ -114,7 +114,7 @@ class PrefixCut:
 def _follow(
     call: rungs.RecordedCall,
     request: DivergenceRequest,
-    received: Callable[[int, Any, Any], Optional[Run]],
+    received: Callable[[int, Any, Any], Optional[Runnable]],
 ) -> None:
     """Runs the call. `received(index, graph, inputs)` sees each graph when Dynamo compiles it.
 
@@ -152,7 +152,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
     described: Dict[int, NumberedGraph] = {}
     ran: List[int] = []
 
-    def receive(index: int, module: Any, example_inputs: Any) -> Run:
+    def receive(index: int, module: Any, example_inputs: Any) -> Runnable:
         described[index] = {"graph": index, **describe(module, names)}
 
         def run(*inputs: Any) -> Any:
@@ -217,7 +217,7 @@ def _measure(
     compile_graph = _compiler(call, request.get("backend"))
     try:
         _follow(call, request, partial(cut.receive, compile_graph))
-    except PositionReached as reached:
+    except PositionReachedError as reached:
         if cut.error is not None:
             raise cut.error from None
         prefix = PrefixRun(reached, cut.eager, bool(request.get("grads")))
@@ -230,13 +230,13 @@ def _measure(
 class PrefixRun:
     """One prefix and the tensors it is run on, put back after each run."""
 
-    def __init__(self, reached: PositionReached, plain: Any, grads: bool) -> None:
+    def __init__(self, reached: PositionReachedError, plain: Any, grads: bool) -> None:
         self.inputs = reached.inputs
         self.state = reached.state
         self.plain = plain
         self.grads = grads
         self.rng = torch.get_rng_state()
-        self.tensors = _distinct([*reached.inputs, *_own(plain)])
+        self.tensors = _drop_repeats([*reached.inputs, *_list_own_tensors(plain)])
         self.required = [tensor.requires_grad for tensor in self.tensors]
         self.contents: Dict[int, Any] = {}
         for tensor in self.tensors:
@@ -253,31 +253,31 @@ class PrefixRun:
         eager = self.perform(self.plain)
         random = not torch.equal(torch.get_rng_state(), self.rng)
         actual = self.perform(compiled)
-        computed_in = torch.bfloat16 if coarse or self._coarse() else None
-        found = _worst(eager, actual, None, computed_in)
+        computed_in = torch.bfloat16 if coarse or self._is_coarse() else None
+        found = _find_worst(eager, actual, None, computed_in)
         if found["equal"]:
             return found
         try:
             exact = self.perform_exactly()
         except Exception:  # not every program has a float64 form
             return found
-        judged = _worst(eager, actual, exact, computed_in)
+        judged = _find_worst(eager, actual, exact, computed_in)
         # a float64 run that drew other random numbers is no judge
         off = judged.get("eager_error_vs_fp64") or 0.0
         return found if random and off > 0.05 * (judged.get("scale") or 0.0) else judged
 
-    def _coarse(self) -> bool:
+    def _is_coarse(self) -> bool:
         autocast = any(on and "float16" in dtype for on, dtype in self.state["autocast"].values())
         return autocast or any(tensor.dtype in _COARSE for tensor in self.tensors)
 
-    def perform(self, function: Run) -> List[Optional[torch.Tensor]]:
+    def perform(self, function: Runnable) -> List[Optional[torch.Tensor]]:
         """The prefix's tensors and the inputs it changed, or else the gradients of everything that
         requires one.
         """
         return self._perform(function, self.inputs, self.tensors, self.state)
 
     def _perform(
-        self, function: Run, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
+        self, function: Runnable, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
     ) -> List[Optional[torch.Tensor]]:
         torch.set_rng_state(self.rng)
         before = [read_version_counter(tensor) for tensor in tensors]
@@ -332,10 +332,15 @@ class PrefixRun:
 
     def perform_exactly(self) -> List[Optional[torch.Tensor]]:
         """As `perform`, with everything in float64; raises what the program does about that."""
-        plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
-        precision.convert_to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
+        plain = copy.deepcopy(self.plain) if _list_own_tensors(self.plain) else self.plain
+        precision.convert_to_double(
+            {str(i): tensor for i, tensor in enumerate(_list_own_tensors(plain))}
+        )
         copies = {id(t): t.detach() for t in self.tensors}
-        copies.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
+        copies.update(
+            (id(old), new)
+            for old, new in zip(_list_own_tensors(self.plain), _list_own_tensors(plain))
+        )
         precision.convert_to_double({str(key): tensor for key, tensor in copies.items()})
         for tensor, wanted in zip(self.tensors, self.required):
             if wanted and self.grads and copies[id(tensor)].is_leaf:
@@ -352,17 +357,17 @@ class PrefixRun:
             )
 
 
-def _own(module: Any) -> List[torch.Tensor]:
+def _list_own_tensors(module: Any) -> List[torch.Tensor]:
     """Tensors a graph holds itself: parameters before 2.5, constants always."""
     loose = [value for value in vars(module).values() if isinstance(value, torch.Tensor)]
-    return _distinct([*module.parameters(), *module.buffers(), *loose])
+    return _drop_repeats([*module.parameters(), *module.buffers(), *loose])
 
 
-def _distinct(values: List[Any]) -> List[torch.Tensor]:
+def _drop_repeats(values: List[Any]) -> List[torch.Tensor]:
     return list({id(v): v for v in values if isinstance(v, torch.Tensor)}.values())
 
 
-def _worst(
+def _find_worst(
     eager: List[Optional[torch.Tensor]],
     actual: List[Optional[torch.Tensor]],
     exact: Optional[List[Optional[torch.Tensor]]],

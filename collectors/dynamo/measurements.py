@@ -31,7 +31,7 @@ from ..protocol import (
     MeasurementRequest,
     NumberedGraph,
 )
-from .divergence import PositionReached, PrefixCut, PrefixRun, Run, resolve_compiler
+from .divergence import PositionReachedError, PrefixCut, PrefixRun, Runnable, resolve_compiler
 from .prefix import describe, note_values
 
 #: Cells of the error map along each side, at most.
@@ -162,7 +162,7 @@ class _Repro:
 
     # -- with another torch.compile ----------------------------------------------------------------
 
-    def _again(self, make: Callable[[Any, _Named], Any]) -> Optional[str]:
+    def _compile_again(self, make: Callable[[Any, _Named], Any]) -> Optional[str]:
         """The run that compiles once more, `make(model, options)` in the place of torch.compile;
         the error it ends in.
         """
@@ -184,7 +184,7 @@ class _Repro:
             torch.compile = genuine
         return None
 
-    def _follow(self, received: Callable[[Run, int, Any, Any], Optional[Run]]) -> None:
+    def _follow(self, received: Callable[[Runnable, int, Any, Any], Optional[Runnable]]) -> None:
         """The run with a backend that shows each graph to `received`, after the repro's own
         compiler; what that returns runs instead of the graph.
         """
@@ -203,14 +203,14 @@ class _Repro:
 
             return compile_unwatched(model, {**select_for_graphs(options), "backend": backend})
 
-        self._again(make)
+        self._compile_again(make)
 
     def collect_graphs(self) -> List[NumberedGraph]:
         """Every graph that Dynamo hands over, in its order."""
         names = collect_public_names()
         found: List[NumberedGraph] = []
 
-        def receive(compile_graph: Run, index: int, module: Any, example_inputs: Any) -> None:
+        def receive(compile_graph: Runnable, index: int, module: Any, example_inputs: Any) -> None:
             found.append({"graph": index, **describe(module, names)})
 
         self._follow(receive)
@@ -223,7 +223,7 @@ class _Repro:
         cut = PrefixCut(graph, position)
         try:
             self._follow(cut.receive)
-        except PositionReached as reached:
+        except PositionReachedError as reached:
             prefix = PrefixRun(reached, cut.eager, self.backward)
             return _errors(prefix, cut.compiled, cut.error)
         return {"error": type(cut.error).__name__ if cut.error is not None else "not reached"}
@@ -240,7 +240,7 @@ class _Repro:
             return explain
 
         try:
-            self._again(make)
+            self._compile_again(make)
         except _Stop:
             pass
         return found
@@ -283,8 +283,8 @@ def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> Mea
     judge = exact if len(exact) == len(eager) else eager
     rows: List[MeasurementLine] = []
     for index, reference in enumerate(judge):
-        off = _off(eager[index], reference)
-        far = _off(actual[index], reference) if len(actual) == len(eager) else None
+        off = _compute_error(eager[index], reference)
+        far = _compute_error(actual[index], reference) if len(actual) == len(eager) else None
         rows.append({"eager": off, "compiled": far})
     rows = [row for row in rows if row["eager"] is not None]
     if rows:
@@ -292,7 +292,7 @@ def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> Mea
     return {**worst, "reference": "float64" if judge is exact else "eager"}
 
 
-def _off(value: Any, reference: Any) -> Optional[float]:
+def _compute_error(value: Any, reference: Any) -> Optional[float]:
     if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
         return None
     if value.shape != reference.shape:
@@ -369,12 +369,12 @@ def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> L
         for size in reversed(actual.shape):
             index.append(rest % size)
             rest //= size
-        before, after = (_readable(side[flat].item()) for side in sides)
+        before, after = (_round_readably(side[flat].item()) for side in sides)
         found.append({"index": index[::-1], "eager": before, "compiled": after})
     return found
 
 
-def _readable(value: Union[bool, int, float]) -> Union[bool, int, float, str]:
+def _round_readably(value: Union[bool, int, float]) -> Union[bool, int, float, str]:
     """A number of six digits that JSON can hold."""
     if not isinstance(value, float):
         return value

@@ -37,7 +37,7 @@ class Break:
         self.whole = whole
 
 
-class Compile:
+class CodeCompilation:
     """One compilation of a code object during call `call`; `reasons`: why earlier entries did not
     fit, newest first.
     """
@@ -55,7 +55,9 @@ class Compile:
 class ObservedGraph:
     """One graph as Dynamo handed it to the backend, read before the backend could change it."""
 
-    def __init__(self, output: Any, module: Any, compiled: Optional[Compile], call: int) -> None:
+    def __init__(
+        self, output: Any, module: Any, compiled: Optional[CodeCompilation], call: int
+    ) -> None:
         self.compile = compiled
         self.call = call
         examples = _examples(output, module)
@@ -69,11 +71,11 @@ class Observer:
     def __init__(self) -> None:
         self.call = 0
         self.breaks: List[Break] = []
-        self.compiles: List[Compile] = []
+        self.compiles: List[CodeCompilation] = []
         self.graphs: List[ObservedGraph] = []
         self.ran: List[Tuple[int, ObservedGraph]] = []
         self.limit_hit = False
-        self._open: List[Compile] = []
+        self._open: List[CodeCompilation] = []
         self._seen: Dict[Any, int] = {}
 
     def install(self) -> Observer:
@@ -87,7 +89,7 @@ class Observer:
         _wrap(guards.CheckFunctionManager, "__init__", self._guarding)
         _wrap(symbolic_shapes.ShapeEnv, "produce_guards_verbose", self._shape_guarding)
         _wrap(exc.Unsupported, "add_to_stats", self._note_unsupported)
-        _wrap(exc.SkipFrame, "__init__", self._skipping)
+        _wrap(exc.SkipFrame, "__init__", self._note_skip)
         logger = logging.getLogger("torch._dynamo.convert_frame")
         logger.addHandler(_Limit(self))
         if not logger.isEnabledFor(logging.WARNING):
@@ -98,7 +100,7 @@ class Observer:
 
     def _compiling(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         code = args[0] if args else kwargs["code"]
-        made = Compile(code, self.call, [])
+        made = CodeCompilation(code, self.call, [])
         self._open.append(made)
         self.compiles.append(made)
         try:
@@ -113,7 +115,7 @@ class Observer:
                 self._leave_to_python(made, made.unsupported)
             self._open.remove(made)
 
-    def _leave_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
+    def _leave_to_python(self, made: CodeCompilation, error: Optional[BaseException]) -> None:
         reason = str(getattr(error, "msg", "") or made.skip)
         location = _location(getattr(error, "real_stack", None)) or read_code_place(made.code)
         self.breaks.append(Break(reason, location, True))
@@ -129,10 +131,10 @@ class Observer:
             if type(value).__name__ == "GraphCompileReason":
                 text = str(value.reason)
                 if getattr(value, "graph_break", text != "return_value") and text != "return_value":
-                    self._broke(text, value.user_stack)
+                    self._note_break(text, value.user_stack)
         return original(*args, **kwargs)
 
-    def _broke(self, reason: str, stack: Any) -> None:
+    def _note_break(self, reason: str, stack: Any) -> None:
         made = self._open[-1] if self._open else None
         location = _location(stack) or (read_code_place(made.code) if made else ("", 0, ""))
         error = made.unsupported if made else None
@@ -151,7 +153,7 @@ class Observer:
             self._open[-1].unsupported = error
         return original(error, *args, **kw)
 
-    def _skipping(self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any) -> Any:
+    def _note_skip(self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any) -> Any:
         if self._open and args:
             self._open[-1].skip = str(args[0])
         return original(error, *args, **kw)

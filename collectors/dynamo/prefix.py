@@ -65,7 +65,7 @@ def _with_depth(module: Any) -> Iterator[Tuple[Any, int]]:
     """
     depth = 0
     for node in module.graph.nodes:
-        name = _short(node)
+        name = _shorten(node)
         depth += name.endswith("_increment_nesting")
         depth -= name.endswith("_decrement_nesting")
         yield node, depth
@@ -80,7 +80,7 @@ def note_values(module: Any, example_inputs: Any) -> None:
     if not modes or any(_value(node) is not None for node in calls):
         return
 
-    class Noting(torch.fx.Interpreter):  # type: ignore[misc]
+    class ValueInterpreter(torch.fx.Interpreter):  # type: ignore[misc]
         def run_node(self, n: Any) -> Any:
             n.meta["example_value"] = super().run_node(n)
             return n.meta["example_value"]
@@ -90,14 +90,14 @@ def note_values(module: Any, example_inputs: Any) -> None:
     try:  # a node without a note is not measured
         with contextlib.suppress(Exception), torch.set_grad_enabled(torch.is_grad_enabled()):
             with modes[0]:  # copies, since the graph may change its inputs
-                Noting(module).run(
+                ValueInterpreter(module).run(
                     *[t.clone() if isinstance(t, torch.Tensor) else t for t in example_inputs]
                 )
     finally:
         modes[0].allow_non_fake_inputs = before
 
 
-def _short(node: Any) -> str:
+def _shorten(node: Any) -> str:
     if node.op == "call_function":
         return str(getattr(node.target, "__name__", ""))
     return str(node.target) if node.op == "call_method" else ""
@@ -120,7 +120,7 @@ def _writes(module: Any, node: Any) -> bool:
     if node.op == "call_module":
         layer = module.get_submodule(node.target)
         return bool(getattr(layer, "inplace", False)) or any(True for _ in layer.buffers())
-    name = _short(node)
+    name = _shorten(node)
     return (
         node.target is operator.setitem
         or node.op == "call_function"
@@ -143,10 +143,10 @@ def find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[st
         layer = type(module.get_submodule(node.target))
         stock = getattr(torch.nn, layer.__name__, None) is layer
         return "torch.nn." + layer.__name__ if stock else None
-    higher = getattr(getattr(torch.ops, "higher_order", None), _short(node), None)
+    higher = getattr(getattr(torch.ops, "higher_order", None), _shorten(node), None)
     if higher is not None and higher is node.target:
-        return "torch.ops.higher_order." + _short(node)
-    short = _short(node)
+        return "torch.ops.higher_order." + _shorten(node)
+    short = _shorten(node)
     if short.startswith(("_enter_", "_exit_")) and short in vars(
         sys.modules.get(node.target.__module__, torch)
     ):
@@ -178,17 +178,17 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
         copies[node] = graph.node_copy(node, lambda n: copies[n])
         _with_notes(copies[node], node)
         number += node.op in _CALLS
-        if _short(node) in _LEAVES:
+        if _shorten(node) in _LEAVES:
             entered.append(node)
-        elif _short(node) in _LEAVES.values():
+        elif _shorten(node) in _LEAVES.values():
             entered = [e for e in entered if e is not node.args[0]]
-        elif _short(node) == "_set_grad_enabled":
+        elif _shorten(node) == "_set_grad_enabled":
             switch = node.target
         if node.op in _CALLS and number == position:
             source = _source(node)
             leaves = tuple(_leaves(graph, copies[source], _value(source)))
             for region in reversed(entered):
-                leave = getattr(sys.modules[region.target.__module__], _LEAVES[_short(region)])
+                leave = getattr(sys.modules[region.target.__module__], _LEAVES[_shorten(region)])
                 graph.call_function(leave, (copies[region],))
             if switch is not None:
                 graph.call_function(switch, (torch.is_grad_enabled(),))

@@ -99,7 +99,7 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
             value = value[0] if same else list(value)
         if parameter.default is not parameter.empty and value == parameter.default:
             continue
-        if not _plain(value):
+        if not _is_plain(value):
             raise NotInGraphError("torch.nn." + name)
         kwargs[argument] = value
     if isinstance(module, nn.RNNBase):
@@ -135,9 +135,9 @@ def _attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -
     return parameter.default
 
 
-def _plain(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     if isinstance(value, list):
-        return all(_plain(item) for item in value)
+        return all(_is_plain(item) for item in value)
     return isinstance(value, (int, float, bool, str, type(None)))
 
 

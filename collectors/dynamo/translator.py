@@ -174,12 +174,12 @@ class Translator:
                 self._size(node)
         for node in self.module.graph.nodes:
             if node.op == "output":
-                self.outputs = self._flat(node.args[0])
+                self.outputs = self._flatten(node.args[0])
             elif node.op != "placeholder":
                 self._node(node)
         return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs, "runs": []}
 
-    def _fresh(self) -> str:
+    def _make_name(self) -> str:
         return "n{}".format(len(self.nodes))
 
     def _placeholder(self, node: Any, value: Any) -> None:
@@ -253,7 +253,7 @@ class Translator:
         for entry in self.inputs:
             for dim, symbol in enumerate(entry.get("symbols", ())):
                 if isinstance(symbol, str) and symbol == size.symbol:
-                    name = self._fresh()
+                    name = self._make_name()
                     self.nodes.append(
                         {
                             "name": name,
@@ -309,9 +309,9 @@ class Translator:
             + (type(value).__name__ if is_torch_owned(type(value)) else "object")
         )
 
-    def _flat(self, value: Any) -> List[Encoded]:
+    def _flatten(self, value: Any) -> List[Encoded]:
         if isinstance(value, (tuple, list)):
-            return [item for part in value for item in self._flat(part)]
+            return [item for part in value for item in self._flatten(part)]
         if isinstance(value, torch.fx.Node):
             return [self._encode(value)]
         return []
@@ -335,7 +335,7 @@ class Translator:
             args = [
                 self._encode(item) for item in node.all_input_nodes if item.name not in self.nested
             ]
-        name = self._fresh()
+        name = self._make_name()
         self.refs[node.name] = name
         entry: GraphOperation = {
             "name": name,

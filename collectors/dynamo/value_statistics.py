@@ -99,10 +99,10 @@ def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:
     if tensor.numel() > LITERAL or tensor.is_complex() or tensor.layout != torch.strided:
         return None
     flat = tensor.detach().cpu().reshape(-1)
-    return [_shortest(value, flat.dtype) for value in flat.tolist()]
+    return [_shorten(value, flat.dtype) for value in flat.tolist()]
 
 
-def _shortest(value: Any, dtype: torch.dtype) -> Any:
+def _shorten(value: Any, dtype: torch.dtype) -> Any:
     """The number with the fewest digits that is this value in its dtype; a text for what JSON has
     no number for.
     """

@@ -76,12 +76,12 @@ def find_changed_settings() -> Dict[str, object]:
         module = sys.modules.get(module_name)
         with contextlib.suppress(Exception):  # each release keeps its settings in another way
             for name, value, default in _settings(module):
-                if not name.startswith("_") and not _equal(value, default):
+                if not name.startswith("_") and not _are_equal(value, default):
                     found[module_name + "." + name] = value
     return found
 
 
-def _equal(value: Any, default: Any) -> bool:
+def _are_equal(value: Any, default: Any) -> bool:
     try:
         return bool(type(value) is type(default) and value == default)
     except Exception:  # a value may refuse to be compared

@@ -101,3 +101,9 @@ def find_public_name(target: Any, names: Dict[int, str]) -> str:
 def is_torch_owned(target: Any) -> bool:
     """Whether a callable is defined in torch, by its module."""
     return str(getattr(target, "__module__", "") or "").split(".")[0] == "torch"
+
+
+def shorten_name(func: Any) -> str:
+    """The name of an operator without namespace and overload: "add" of aten.add.Tensor."""
+    name = str(func)
+    return name.split(".")[1] if "." in name else name

@@ -32,7 +32,7 @@ _SET_PARENT_DEATH_SIGNAL = 1
 _ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
 
 
-class ChildMark(CallWatcher):
+class FirstCompileWatcher(CallWatcher):
     """Stands in a recorder's place: leaves the file `path` at the first compiled call, which goes
     straight through.
     """
@@ -276,7 +276,7 @@ def _watch_operators(spec: RecorderSpec, number: int, recorder: CallWatcher) -> 
 
 def _recorder_of(spec: RecorderSpec, number: int) -> CallWatcher:
     if spec.get("child") != number:
-        return ChildMark(os.path.join(spec["folder"], CHILD_COMPILED + str(number)))
+        return FirstCompileWatcher(os.path.join(spec["folder"], CHILD_COMPILED + str(number)))
     channel = Channel(spec["socket"])
     greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)

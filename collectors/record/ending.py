@@ -10,7 +10,7 @@ from typing import List, Tuple
 
 from .. import FOLDER
 from ..call import failure
-from ..machine.installed import is_installed
+from ..machine.distributions import is_installed
 from ..protocol import Failure, ScriptException
 
 

@@ -72,7 +72,7 @@ class Exports:
         if program is not None:
             program.module = self._module(program.module)
             if hasattr(program, "run_decompositions"):
-                program.run_decompositions = self._decomposing(program.run_decompositions)
+                program.run_decompositions = self._wrap_decomposing(program.run_decompositions)
 
     def patch_inductor(self, inductor: Any) -> None:
         """Patches the module torch._inductor; releases before 2.6 have no packages there."""
@@ -126,7 +126,7 @@ class Exports:
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), exported.args, exported.kwargs)
 
-    def _decomposing(self, original: _Function) -> _Function:
+    def _wrap_decomposing(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
             exported = self._programs.get(program)

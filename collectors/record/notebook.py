@@ -41,7 +41,7 @@ class NotebookError(Exception):
     """What cannot be run, as a sentence without a full stop."""
 
 
-class Cell:
+class NotebookCell:
     """One code cell that is not empty.
 
     `number` counts from 1; `skip` and `may_fail` are what its tags say.
@@ -55,7 +55,7 @@ class Cell:
         self.may_fail = "raises-exception" in tags
 
 
-def read(path: str) -> Tuple[List[Cell], str]:
+def read(path: str) -> Tuple[List[NotebookCell], str]:
     """The code cells of a notebook, and the text of all other cells.
 
     Raises:
@@ -77,12 +77,12 @@ def read(path: str) -> Tuple[List[Cell], str]:
         raise NotebookError("is no notebook (its cells are not those of nbformat 4)") from None
 
 
-def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[Cell], str]:
+def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[NotebookCell], str]:
     """The same of a document; `full` is its path."""
     language = _language(document.get("metadata") or {})
     if language != "python":
         raise NotebookError("is a notebook in {}, not in Python".format(language))
-    cells: List[Cell] = []
+    cells: List[NotebookCell] = []
     prose = []
     for entry in document.get("cells") or ():
         text = entry.get("source") or ""
@@ -91,7 +91,7 @@ def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[Cell], str]:
             prose.append(text)
         elif text.strip():
             tags = (entry.get("metadata") or {}).get("tags") or []
-            cells.append(Cell(full, len(cells) + 1, text, tags))
+            cells.append(NotebookCell(full, len(cells) + 1, text, tags))
     if not cells:
         raise NotebookError("has no code cell that is not empty")
     return cells, "\n\n".join(prose)
@@ -120,7 +120,7 @@ def survey(path: str) -> NotebookSurvey:
     return {"problem": None, "texts": texts, "left_out": left_out}
 
 
-def adapt(cell: Cell) -> Tuple[str, List[str]]:
+def adapt(cell: NotebookCell) -> Tuple[str, List[str]]:
     """The cell without the lines that install packages, since it is this environment that is
     reported on; and those lines.
 
@@ -140,7 +140,7 @@ def adapt(cell: Cell) -> Tuple[str, List[str]]:
     return "\n".join(lines), left_out
 
 
-def prepare(cell: Cell, text: str) -> str:
+def prepare(cell: NotebookCell, text: str) -> str:
     """What Python compiles for a cell.
 
     Raises:
@@ -166,7 +166,7 @@ def _is_python(text: str) -> bool:
     return True
 
 
-def _parse(text: str, cell: Cell) -> None:
+def _parse(text: str, cell: NotebookCell) -> None:
     try:
         compile(text, cell.name, "exec", _AWAIT | ast.PyCF_ONLY_AST)
     except SyntaxError as error:
@@ -182,7 +182,7 @@ def _parse(text: str, cell: Cell) -> None:
 # -- without IPython -------------------------------------------------------------------------------
 
 
-def _without_ipython(cell: Cell, text: str) -> str:
+def _without_ipython(cell: NotebookCell, text: str) -> str:
     """The cell as Python, line for line.
 
     A magic is never valid Python, so the parser says where one stands.
@@ -205,14 +205,14 @@ def _without_ipython(cell: Cell, text: str) -> str:
     return "\n".join(lines)
 
 
-def _cell_magic(cell: Cell, line: str) -> str:
+def _cell_magic(cell: NotebookCell, line: str) -> str:
     name = line[2:].partition(" ")[0]
     if name == "capture":
         return ""
     raise _needs_ipython(cell, 1, "%%" + name)
 
 
-def _line_magic(cell: Cell, line: str, number: int) -> Optional[str]:
+def _line_magic(cell: NotebookCell, line: str, number: int) -> Optional[str]:
     """A line as Python; None if it is no magic."""
     word = line.strip()
     if word.startswith("?") or word.endswith("?"):
@@ -235,7 +235,7 @@ def _line_magic(cell: Cell, line: str, number: int) -> Optional[str]:
     raise _needs_ipython(cell, number, "%" + name)
 
 
-def _needs_ipython(cell: Cell, number: int, what: str) -> NotebookError:
+def _needs_ipython(cell: NotebookCell, number: int, what: str) -> NotebookError:
     shown = what if len(what) <= 40 else what[:37] + "..."
     return NotebookError(
         "cell {}, line {}: `{}` needs IPython, which {} does not have".format(
@@ -275,8 +275,8 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
     return None
 
 
-def _plain_step(main: types.ModuleType) -> Callable[[Cell, str], Optional[BaseException]]:
-    def step(cell: Cell, text: str) -> Optional[BaseException]:
+def _plain_step(main: types.ModuleType) -> Callable[[NotebookCell, str], Optional[BaseException]]:
+    def step(cell: NotebookCell, text: str) -> Optional[BaseException]:
         text = prepare(cell, text)
         remember(cell.name, text)
         try:
@@ -302,7 +302,7 @@ def remember(name: str, text: str) -> None:
 
 def _shell_step(
     main: types.ModuleType, folder: str
-) -> Callable[[Cell, str], Optional[BaseException]]:
+) -> Callable[[NotebookCell, str], Optional[BaseException]]:
     from IPython.core.compilerop import CachingCompiler
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets import Type
@@ -334,7 +334,7 @@ def _shell_step(
         config=settings, user_module=main, ipython_dir=os.path.join(folder, "ipython")
     )
 
-    def step(cell: Cell, text: str) -> Optional[BaseException]:
+    def step(cell: NotebookCell, text: str) -> Optional[BaseException]:
         current.append(cell.name)
         result = shell.run_cell(text, store_history=True)
         error: Optional[BaseException] = result.error_before_exec or result.error_in_exec

@@ -94,7 +94,7 @@ class Recorder(CallWatcher):
             call.watched.calls += 1
             try:
                 self.flush_gradients()
-                watched_call = self._before(call, number)
+                watched_call = self._begin_call(call, number)
             except Exception as error:  # the script must not fail by being watched
                 call.watched.earlier = None
                 self._tell_unchecked(number, error)
@@ -150,7 +150,7 @@ class Recorder(CallWatcher):
             with self.lock:
                 try:
                     if self.watching and not self.pending:
-                        watched_call = self._before(call, number)
+                        watched_call = self._begin_call(call, number)
                         self._tell_raised(number, error, watched_call.checked)
                 except Exception as problem:  # the script must not fail by being watched
                     self._tell_unchecked(number, problem)
@@ -166,7 +166,7 @@ class Recorder(CallWatcher):
                 self.ask({"event": "forgotten", "call": entry.number})
             self.pending = []
 
-    def _before(self, call: CompiledCall, number: int) -> WatchedCall:
+    def _begin_call(self, call: CompiledCall, number: int) -> WatchedCall:
         """Looks at a call that is about to be made; it is `checked` if a copy waits to repeat
         it.
         """

@@ -2,7 +2,7 @@
 
 A request is done in a fork of its own. What costs a few milliseconds is imported before the fork,
 once for all of them; a module that no other kind of request needs, or that has parts of torch
-imported which the program may never need, is loaded there and then (`_of`).
+imported which the program may never need, is loaded there and then (`_refer_to`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def perform(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
     return kind(call, request)
 
 
-def _of(module: str, function: str) -> _Doing:
+def _refer_to(module: str, function: str) -> _Doing:
     """A function of another module, named from the top of the collectors, that takes the call and
     the request.
     """
@@ -70,7 +70,7 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
     def load(path: Optional[str]) -> Any:
         return outputs.load(path) if path else None
 
-    known = comparison.Circumstances(
+    known = comparison.ComparisonFacts(
         load(request.get("exact")),
         request.get("origin"),
         context.find_reachable(call.function, call.args, call.kwargs),
@@ -113,15 +113,15 @@ KINDS: Dict[Operation, _Doing] = {
     "run": _run,
     "compare": _compare,
     "tensors": _tensors,
-    "capture": _of("dynamo.capture", "capture"),
-    "trace": _of("trace.trace", "trace"),
-    "equivalence": _of("trace.equivalence", "check"),
-    "source_equivalence": _of("source.equivalence", "check"),
-    "divergence": _of("dynamo.divergence", "measure_divergence"),
-    "gather": _of("source.source", "gather_call"),
+    "capture": _refer_to("dynamo.capture", "capture"),
+    "trace": _refer_to("trace.trace", "trace"),
+    "equivalence": _refer_to("trace.equivalence", "check"),
+    "source_equivalence": _refer_to("source.equivalence", "check"),
+    "divergence": _refer_to("dynamo.divergence", "measure_divergence"),
+    "gather": _refer_to("source.source", "gather_call"),
     "subsystems": _subsystems,
-    "graph_breaks": _of("dynamo.graph_breaks", "collect"),
-    "guards": _of("dynamo.guards", "find"),
-    "evidence": _of("debugtools.run", "ask_of_call"),
+    "graph_breaks": _refer_to("dynamo.graph_breaks", "collect"),
+    "guards": _refer_to("dynamo.guards", "find"),
+    "evidence": _refer_to("debugtools.run", "ask_of_call"),
     "environment": _environment,
 }

@@ -77,7 +77,7 @@ class WatchedCall:
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}
         self._stamps: Dict[str, outputs.Stamp] = {}
-        self._noted: side_effects.State = {}
+        self._noted: side_effects.PythonState = {}
 
     def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[UnsupportedReason]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
@@ -175,7 +175,7 @@ class WatchedCall:
 
     def stamp(self) -> None:
         """Notes what the call can change, as it is before."""
-        self._before = self._reachable()
+        self._before = self._find_reachable()
         self._stamps = outputs.stamp_tensors(self._before)
         self._noted = self._note()
         self.checked = True
@@ -203,14 +203,14 @@ class WatchedCall:
         Raises what torch does about outputs that cannot be saved (full disk, exotic tensors); they
         are not checked.
         """
-        after = self._reachable()
+        after = self._find_reachable()
         effects: outputs.SavedEffects = {"before": self._noted, "after": self._note()}
         torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
 
-    def _note(self) -> side_effects.State:
+    def _note(self) -> side_effects.PythonState:
         return rungs.note_state(self.call.watched.options, *self._parts())
 
-    def _reachable(self) -> Dict[str, torch.Tensor]:
+    def _find_reachable(self) -> Dict[str, torch.Tensor]:
         return rungs.find_watched_tensors(self.call.watched.options, *self._parts())
 
     def _parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
@@ -221,7 +221,7 @@ class WatchedCall:
         whose parameters are not the module's, only where its arguments take some.
         """
         is_exported = exporting.is_exported(self.call.watched.options)
-        if is_exported and not any(x.requires_grad for x in self._reachable().values()):
+        if is_exported and not any(x.requires_grad for x in self._find_reachable().values()):
             return []
         return [
             (index, leaf)

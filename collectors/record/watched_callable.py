@@ -81,14 +81,14 @@ def build_signature(value: Any) -> Any:
 
 def convert_options_to_json(options: Dict[str, Any]) -> CompileOptions:
     """The torch.compile arguments as JSON; a callable backend becomes a marker."""
-    return {key: _public(value) for key, value in options.items()}
+    return {key: _make_public(value) for key, value in options.items()}
 
 
-def _public(value: Any) -> Any:
+def _make_public(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _public(item) for key, item in value.items()}
+        return {str(key): _make_public(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_public(item) for item in value]
+        return [_make_public(item) for item in value]
     if isinstance(value, (str, bool, int, float, type(None))):
         return value
     return {"callable": True} if callable(value) else {"repr": type(value).__name__}

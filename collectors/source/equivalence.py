@@ -46,12 +46,12 @@ def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> Equiva
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     path = request["file"]
-    if not WaitingFork(lambda: torch.save(_private(call, request, rng), path)).run():
+    if not WaitingFork(lambda: torch.save(_run_private(call, request, rng), path)).run():
         return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
     private: SavedRun = outputs.load(path)
     os.unlink(path)
     try:
-        public = _public(call, request, rng)
+        public = _run_public(call, request, rng)
     except Exception as error:  # a rewritten program may raise anything
         return {
             "outcome": CallOutcome.RAISES,
@@ -76,11 +76,11 @@ def _compare(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
     }
 
 
-def _private(
+def _run_private(
     call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
 ) -> SavedRun:
     """The recorded call's run; this process is a fork that ends with it."""
-    live = _live(call)
+    live = _gather_live(call)
     mine: Dict[str, torch.Tensor] = {}
     for _, key in request["tensors"]:
         mine.update(_name(key, live[key]))
@@ -89,7 +89,7 @@ def _private(
     return run.save()
 
 
-def _public(
+def _run_public(
     call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
 ) -> EquivalenceRun:
     """The rewritten program's run on the values of the private tensors.
@@ -103,7 +103,7 @@ def _public(
     function = eval(request["callable"], namespace)
     given = namespace["inputs"]()
     namespace["entry"], namespace["given"] = getattr(function, "__self__", function), given
-    live = _live(call)
+    live = _gather_live(call)
     tensors: Dict[str, torch.Tensor] = {}
     copies: List[torch.Tensor] = []
     with torch.no_grad():
@@ -140,7 +140,7 @@ def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
         raise ValueError("{} of its tensors stand for none of the call's".format(len(left)))
 
 
-def _live(call: rungs.RecordedCall) -> Dict[str, Any]:
+def _gather_live(call: rungs.RecordedCall) -> Dict[str, Any]:
     given = call.options.get("backend")
     backend = given if callable(given) else None
     return source.gather_objects(call.function, call.args, call.kwargs, backend)

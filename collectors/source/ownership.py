@@ -19,7 +19,7 @@ import torch.nn.functional
 
 from .. import FOLDER
 from ..gathered import NamedReference
-from ..machine.installed import is_installed
+from ..machine.distributions import is_installed
 from ..machine.public_names import NAMESPACES
 from ..protocol import OwnFrame
 
@@ -181,16 +181,16 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
         known = resolve(dotted)
         wrapped = getattr(value, "__wrapped__", None)
         if known is value or wrapped is not None and wrapped is known:
-            return _resolve(_shortest(module, qualname, known))
+            return _resolve(_find_shortest(module, qualname, known))
         # where a package offers a function under the name of its module (`scan.scan`), the path
         # to the module leads to the function
         package = module.rpartition(".")[0] + "." + qualname
         if resolve(package) is value:
-            return _resolve(_shortest(module.rpartition(".")[0], qualname, value))
+            return _resolve(_find_shortest(module.rpartition(".")[0], qualname, value))
     return None
 
 
-def _shortest(module: str, qualname: str, value: Any) -> str:
+def _find_shortest(module: str, qualname: str, value: Any) -> str:
     """The name that people write: of the outermost package that offers the object, not of the
     module that defines it.
     """

@@ -63,7 +63,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
-    referee = WaitingFork(lambda: torch.save(_exact(call, rng).save(), request["file"]))
+    referee = WaitingFork(lambda: torch.save(_run_exact(call, rng).save(), request["file"]))
     larger = None if request.get("stand_ins") else LargerBatch.from_call(call)
     more_rows = larger and WaitingFork(
         lambda: torch.save(_outputs_of(larger.call, rng).save(), request["file"])
@@ -80,7 +80,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     registry = tracer.registry
     try:
         known = {label for label, t in registry.given.items() if id(t) in private["after"]}
-        public, model = _rewritten(call, request, tracer.writer, rng, known)
+        public, model = _run_rewritten(call, request, tracer.writer, rng, known)
     except Exception as error:  # a rewritten model may raise anything
         return {
             "outcome": CallOutcome.RAISES,
@@ -114,7 +114,7 @@ def _for_larger_batch(
 ) -> BatchCloseness:
     """How alike the outputs of the rewritten model are to those that the call gives for it."""
     try:
-        run, _ = _rewritten(larger.call, request, writer, rng, set(), larger.grown)
+        run, _ = _run_rewritten(larger.call, request, writer, rng, set(), larger.grown)
     except Exception:  # as above
         return "raises"
     return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
@@ -132,7 +132,7 @@ def _differ(found: EquivalenceAnswer) -> bool:
     return any(part["how"] == "differ" for part in parts)
 
 
-def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
+def _run_exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
@@ -256,16 +256,18 @@ class EquivalenceRun:
     def save(self) -> SavedRun:
         """What the other process needs, detached."""
         return {
-            "results": [_plain(leaf) for leaf in self.results],
-            "gradients": {k: _plain(g) for k, g in self.gradients.items() if g is not None},
+            "results": [_strip_subclass(leaf) for leaf in self.results],
+            "gradients": {
+                k: _strip_subclass(g) for k, g in self.gradients.items() if g is not None
+            },
             "freed": self.freed,
-            "after": {key: _plain(tensor) for key, tensor in self.tensors.items()},
+            "after": {key: _strip_subclass(tensor) for key, tensor in self.tensors.items()},
             "counts": self.counts,
             "layers": self.layers,
         }
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
+def _strip_subclass(tensor: torch.Tensor) -> torch.Tensor:
     """The values, whatever subclass of Tensor holds them: the other process does not know it."""
     with torch._C.DisableTorchFunction():
         found = tensor.detach()
@@ -273,7 +275,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
         return found if same else found.as_subclass(torch.Tensor)
 
 
-def _rewritten(
+def _run_rewritten(
     call: rungs.RecordedCall,
     request: EquivalenceRequest,
     writer: TraceWriter,
@@ -427,7 +429,7 @@ def _may_tell(gradient: Optional[torch.Tensor]) -> bool:
 
 def compare_operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:
     """What reached the dispatcher in two runs."""
-    before, after = _public(private), _public(public)
+    before, after = _hide_private_names(private), _hide_private_names(public)
     names = sorted(set(before) | set(after))
     changed = {
         name: [before.get(name, 0), after.get(name, 0)]
@@ -437,7 +439,7 @@ def compare_operators(private: Mapping[str, int], public: Mapping[str, int]) -> 
     return {"same": not changed, "count": sum(before.values()), "changed": changed}
 
 
-def _public(counts: Mapping[str, int]) -> Dict[str, int]:
+def _hide_private_names(counts: Mapping[str, int]) -> Dict[str, int]:
     """Counts by operator, those of the user's own libraries together and without their names."""
     found: Dict[str, int] = collections.Counter()
     for name, count in counts.items():

@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 import torch
 
 from ..captured import (
-    FunctionMarks,
+    ContextFlags,
     ResultLayout,
     TracedBackward,
     TracedBlock,
@@ -79,7 +79,7 @@ class _Record:
         self.same = ""
         self.back: Optional[TracedBackward] = None
         self.forward: TracedBlock = {"items": [], "state": self.state}
-        self.marks: FunctionMarks = {"dirty": [], "constant": [], "materialize": True}
+        self.flags: ContextFlags = {"dirty": [], "constant": [], "materialize": True}
 
     # -- the forward -----------------------------------------------------------------------------
 
@@ -173,9 +173,9 @@ class _Record:
         self.saved = self._name(getattr(self.ctx, "to_save", None))
         dirty = self._name(getattr(self.ctx, "dirty_tensors", None))
         constant = self._name(getattr(self.ctx, "non_differentiable", None))
-        self.marks["dirty"] = [name for _, name in dirty]
-        self.marks["constant"] = [name for _, name in constant]
-        self.marks["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
+        self.flags["dirty"] = [name for _, name in dirty]
+        self.flags["constant"] = [name for _, name in constant]
+        self.flags["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
 
     def leave(self, result: Any) -> None:
         """Notes what `apply` returned; names hold outside again."""
@@ -272,7 +272,7 @@ class _Record:
             "state": self.state,
             "results": None if self.single else self.names,
             "function": {
-                **self.marks,
+                **self.flags,
                 "number": number,
                 "parameters": [name for name in self.parameters if name is not None],
                 "metas": {**self.metas, **dict(zip(self.names, metas))},

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from ..machine.public_names import is_torch_owned
 
 
-class WatchMode(TorchFunctionMode):  # type: ignore[misc]
+class InterceptMode(TorchFunctionMode):  # type: ignore[misc]
     """Has `operation` run each torch function, and `note` take what the trace cannot say."""
 
     def __init__(
@@ -29,7 +29,7 @@ class WatchMode(TorchFunctionMode):  # type: ignore[misc]
         cls = next((t for t in types if overrides_torch_function(t)), None)
         if cls is not None and torch._C._is_torch_function_enabled():
             self.note("a tensor subclass")
-            with WatchMode(self.operation, self.note):  # what it makes of the call
+            with InterceptMode(self.operation, self.note):  # what it makes of the call
                 return cls.__torch_function__(func, types, args, kwargs or {})
         return self.operation(func, args, kwargs or {})
 

@@ -69,7 +69,7 @@ class Registry:
             self.modules[key] = entry
             with contextlib.suppress(NotInGraphError):
                 entry["stock"] = stock_layers.read_constructor(module)
-            for name, tensor in self._own(module, entry["stock"] is not None):
+            for name, tensor in self._list_own(module, entry["stock"] is not None):
                 label = self._state_name(tensor)
                 if label:
                     entry["state"].append([name, label])
@@ -77,7 +77,7 @@ class Registry:
                 entry["children"].append(self.number_module(child))
         return self.modules[key]["id"]
 
-    def _own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
+    def _list_own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
         for name, parameter in module.named_parameters(recurse=deep, remove_duplicate=False):
             yield name, parameter
         for name, buffer in module.named_buffers(recurse=deep, remove_duplicate=False):
@@ -152,7 +152,7 @@ class Registry:
                 paths.get(id(module), ""),
                 type(module).__qualname__,
             ]
-            for name, tensor in self._own(module, False):
+            for name, tensor in self._list_own(module, False):
                 label = labels.get(id(tensor))
                 if label and label not in found["tensors"]:
                     path = paths.get(id(module), "")

@@ -63,8 +63,8 @@ for _name in ("add", "sub", "mul", "floordiv", "mod"):
     setattr(Size, "__r{}__".format(_name), _operation(_name, True))
 
 
-def _negative(self: Size) -> Size:
+def _negate(self: Size) -> Size:
     return Size(-int(self), ("op", "operator.neg", (self,)))
 
 
-Size.__neg__ = _negative  # type: ignore[method-assign, assignment]
+Size.__neg__ = _negate  # type: ignore[method-assign, assignment]

@@ -3,7 +3,7 @@
 In the trace such a call is one opaque step with the tensors that it was given, those that it
 changed and what it returned. The rewritten model has a stand-in of stock functions there. That the
 rest of the model is the same is proved with the private operation in the stand-in's place, which is
-why `Opaque` keeps it callable.
+why `RepeatableOperation` keeps it callable.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def call(
     state = writer.find_state()
     result = func(*args, **kwargs)
     with torch.no_grad(), pause_watching():
-        mutates = [i for i, t in enumerate(tensors) if not _same(before[i], t)]
+        mutates = [i for i, t in enumerate(tensors) if not _are_same(before[i], t)]
     items = writer.stack[-1]["items"]
     at = len(items)
     writer.note_result(result, "stand_in", "stand_in", named, {}, state)
@@ -53,11 +53,11 @@ def call(
     noted = items[at]
     assert "call" not in noted
     noted["stand_in"] = {"what": what, "mutates": mutates}
-    writer.opaque.append(Opaque(again or func, args, kwargs))
+    writer.opaque.append(RepeatableOperation(again or func, args, kwargs))
     return result
 
 
-class Opaque:
+class RepeatableOperation:
     """A private operation that can be called again, on other tensors in place of those that it
     got.
     """
@@ -104,7 +104,7 @@ def _map(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _are_same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.dtype.is_floating_point:
         return bool(((one == other) | (one.isnan() & other.isnan())).all())
     return bool(torch.equal(one, other))

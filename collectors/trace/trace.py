@@ -31,7 +31,7 @@ from ..machine.public_names import NotInGraphError, collect_public_names, find_p
 from ..protocol import CallOutcome, TraceAnswer, TraceRequest
 from . import functions, stand_ins
 from .cached_results import empty_caches
-from .modes import NewTensorMode, WatchMode
+from .modes import InterceptMode, NewTensorMode
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import (
@@ -119,7 +119,7 @@ class Tracer:
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self.writer.find_state()
-        watching = WatchMode(self.trace_operation, self.registry.note)
+        watching = InterceptMode(self.trace_operation, self.registry.note)
         with NewTensorMode(self.registry.created), watching, stand_ins.watch_kernels(self.writer):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
@@ -215,7 +215,7 @@ class Tracer:
             inner = find_implementation(func) if self.look_inside else None
             if inner is None:
                 return stand_ins.call(self.writer, "a custom operator", func, args, kwargs)
-            with WatchMode(
+            with InterceptMode(
                 self.trace_operation, self.registry.note
             ):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)

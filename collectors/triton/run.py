@@ -23,7 +23,7 @@ from ..protocol import (
     ScriptEnding,
     TargetAnswer,
 )
-from . import generated, interpreted, launches, targets
+from . import inductor_kernels, interpreted_run, launches, targets
 
 
 def main(arguments: List[str]) -> int:
@@ -118,9 +118,9 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
     """
     if importlib.util.find_spec("triton") is None:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
-    seen = generated.GeneratedKernels()
+    seen = inductor_kernels.GeneratedKernels()
     try:
-        generated.watch(seen, generated.LaunchNotes)
+        inductor_kernels.watch(seen, inductor_kernels.LaunchNotes)
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     ending = _run_script(spec)
@@ -131,7 +131,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
     rows: List[KernelLaunch] = []
     for number, row in enumerate(seen.rows):
         try:
-            kernel = generated.import_kernel(row, spec["folder"], number)
+            kernel = inductor_kernels.import_kernel(row, spec["folder"], number)
             answers: List[TargetAnswer] = [
                 targets.compile_for(kernel, row, name) for name in wanted
             ]
@@ -153,13 +153,15 @@ def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
     """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
     checks say then.
     """
-    found = interpreted.InterpretedRun()
+    found = interpreted_run.InterpretedRun()
     try:
-        interpreted.teach_library()
-        generated.watch(generated.GeneratedKernels(), found.make_launcher(spec["folder"]))
+        interpreted_run.teach_library()
+        inductor_kernels.watch(
+            inductor_kernels.GeneratedKernels(), found.make_launcher(spec["folder"])
+        )
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
-    return {**_versions(), **interpreted.judge_ending(found, _run_script(spec))}
+    return {**_versions(), **interpreted_run.judge_ending(found, _run_script(spec))}
 
 
 def collect_vocabulary() -> List[str]:

@@ -160,7 +160,7 @@ def run(request: CandidateRequest, folder: str) -> int:
             with _fill_memory() if overrides.get("fill") else contextlib.nullcontext():
                 _execute(request["text"], path)
         answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
-    except early_end.CompilerReached:
+    except early_end.CompilerReachedError:
         answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
     except SystemExit as stop:
         answer = _stop(stop)

@@ -17,20 +17,20 @@ _COMPILER = re.compile(r"(?:[\w.]+-)*(?:g\+\+|gcc|c\+\+|cc|clang|clang\+\+|icpx)
 _SOURCE = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
 
 
-class CompilerReached(BaseException):
+class CompilerReachedError(BaseException):
     """Raised in place of the compiler's start; no handler for errors of a backend catches it."""
 
 
 def end_at_compiler() -> None:
-    """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is
-    no way back.
+    """Raise `CompilerReachedError` from now on where this process would start a C++ compiler;
+    there is no way back.
     """
     sys.addaudithook(_hear)
 
 
 def _hear(event: str, arguments: Any) -> None:
     if event == "subprocess.Popen" and _compiles(arguments[1]):
-        raise CompilerReached
+        raise CompilerReachedError
 
 
 def _compiles(command: Any) -> bool:

@@ -44,7 +44,7 @@ from ..protocol import (
     WorkerMessage,
     WorkerRequest,
 )
-from . import candidate, preloaded
+from . import candidate, preloaded_process
 from .job import Job, kill_group, read_answer
 from .slot import Slot
 from .warm_up import IMPORT, begin_device, settle, warm_up
@@ -306,7 +306,7 @@ def main(arguments: list[str]) -> int:
     if options.mode == "once":
         return run_once(options)
     if options.mode == "preloaded":
-        os._exit(preloaded.serve(options.socket, options.inductor))
+        os._exit(preloaded_process.serve(options.socket, options.inductor))
     os.set_inheritable(options.requests, False)
     os.set_inheritable(options.answers, False)
     os._exit(Worker(options).serve())

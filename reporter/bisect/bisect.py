@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from reporter.bisect.arguments import BisectArguments
-from reporter.bisect.narrowing import Change, PointChecks, Search, describe
+from reporter.bisect.narrowing import PointChecks, Search, SearchedChange, describe
 from reporter.bisect.search import find_bracket, find_turns, list_unjudged
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, open_local
@@ -47,7 +47,7 @@ class BisectResult:
     """
 
     subject: CheckSubject
-    what: Change
+    what: SearchedChange
     before: CheckResult | None
     after: CheckResult | None
     points: tuple[CheckResult, ...]
@@ -92,7 +92,9 @@ class BisectResult:
         if self.code != FOUND or self.before is None or self.after is None:
             return [*told, self.reason, *self.remarks, f"again: {self.command}"]
         last, first = (
-            ("last bad", "first fixed") if self.what == Change.FIXED else ("last good", "first bad")
+            ("last bad", "first fixed")
+            if self.what == SearchedChange.FIXED
+            else ("last good", "first bad")
         )
         told.append(f"{last}:  torch {_build(self.before)}")
         told.append(f"{first}: torch {_build(self.after)}")
@@ -159,7 +161,7 @@ class _Bisection:
         """
         if len(points) < 2:
             raise UsageError("a search needs two ends; give --good and --bad, or several --python")
-        what = Change.FIXED if self.asked.find_fix else Change.BROKE
+        what = SearchedChange.FIXED if self.asked.find_fix else SearchedChange.BROKE
         plan = [subject.key, what, *(point.label for point in points)]
         with runs.begin(self.store, find_store_path(), plan, "bisect") as run:
             keeper = StoredResultSink(self.store, run)
@@ -168,7 +170,7 @@ class _Bisection:
             jobs, timeout = self.processes.jobs, self.processes.timeout
             how = PointChecks(self.engine, keeper, jobs, timeout, self.progress)
             search = Search(subject, points, what, how)
-            reason = search.ends()
+            reason = search.check_ends()
             if not reason:
                 search.narrow()
             runs.finish(self.store, run.id)
@@ -273,7 +275,7 @@ def _points(
     if good is None and finals:
         good = finals[-1].version if asked.find_fix else finals[0].version
     assert good is not None
-    good, bad = _concrete(good, asked), _concrete(bad, asked)
+    good, bad = _resolve_version(good, asked), _resolve_version(bad, asked)
     early, late = (bad, good) if asked.find_fix else (good, bad)
     if not Version(early) < Version(late):
         wrong, way_out = (
@@ -295,7 +297,7 @@ def _points(
     return (ends[0], *inner, ends[1])
 
 
-def _concrete(text: str, asked: BisectArguments) -> str:
+def _resolve_version(text: str, asked: BisectArguments) -> str:
     if index.is_word(text):
         return index.find(text, asked.index, asked.backend).label
     try:

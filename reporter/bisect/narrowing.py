@@ -21,7 +21,7 @@ from reporter.core.progress import Progress
 from reporter.environments.release import Release
 
 
-class Change(Word):
+class SearchedChange(Word):
     """What a search looks for: the release that broke the repro, or the one that fixed it."""
 
     BROKE = "broke"
@@ -46,7 +46,11 @@ class Search:
     """One search over one list of releases, oldest first, with what is known so far."""
 
     def __init__(
-        self, subject: CheckSubject, releases: Sequence[Release], what: Change, how: PointChecks
+        self,
+        subject: CheckSubject,
+        releases: Sequence[Release],
+        what: SearchedChange,
+        how: PointChecks,
     ) -> None:
         self.subject = subject
         self.releases = releases
@@ -55,7 +59,7 @@ class Search:
         self.known: dict[int, PointState] = {}
         self.checks: dict[int, CheckResult] = {}
 
-    def ends(self) -> str:
+    def check_ends(self) -> str:
         """Verify both ends; the reason why there is nothing to search for, or nothing.
 
         Raises:
@@ -81,10 +85,10 @@ class Search:
             )
         order = (
             "fails on the later and is right on the earlier"
-            if self.what == Change.FIXED
+            if self.what == SearchedChange.FIXED
             else ("is right on the later and fails on the earlier")
         )
-        way = "leave out" if self.what == Change.FIXED else "add"
+        way = "leave out" if self.what == SearchedChange.FIXED else "add"
         return f"it {order} of torch {first.torch} and torch {final.torch}; {way} --find-fix"
 
     def narrow(self) -> None:
@@ -123,7 +127,7 @@ class Search:
     def _judge(self, check: CheckResult) -> PointState:
         fails, right = (
             (PointState.BEFORE, PointState.AFTER)
-            if self.what == Change.FIXED
+            if self.what == SearchedChange.FIXED
             else (PointState.AFTER, PointState.BEFORE)
         )
         return {CheckOutcome.REPRODUCES: fails, CheckOutcome.FIXED: right}.get(
@@ -136,7 +140,9 @@ class Search:
             first = next(
                 (
                     c.failure
-                    for _, c in sorted(self.checks.items(), reverse=self.what == Change.BROKE)
+                    for _, c in sorted(
+                        self.checks.items(), reverse=self.what == SearchedChange.BROKE
+                    )
                     if c.outcome == CheckOutcome.REPRODUCES and c.failure is not None
                 ),
                 None,

@@ -135,13 +135,13 @@ class Cluster:
             try:
                 check = build_section(CheckResult, future.result(timeout=self._patience))
             except Exception:  # the result went with its worker, or the scheduler with both
-                return self._again(client, state, cell)
+                return self._try_again(client, state, cell)
             del state.tasks[cell]
             keep(check)
             return True
         if future.status == "error":
             return self._handle_failure(client, state, cell, future, keep)
-        return self._again(client, state, cell)  # cancelled or lost
+        return self._try_again(client, state, cell)  # cancelled or lost
 
     def _handle_failure(
         self, client: Any, state: _RunState, cell: Cell, future: Any, keep: Keep
@@ -152,13 +152,13 @@ class Cluster:
         error = future.exception(timeout=self._patience)
         state.deaths[cell] = state.deaths.get(cell, 0) + 1
         if type(error).__name__ == "KilledWorker" and state.deaths[cell] < _DEATHS:
-            return self._again(client, state, cell)
+            return self._try_again(client, state, cell)
         task = state.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
         keep(build_result(task, None, Decision(CheckOutcome.CANNOT_JUDGE, why)))
         return True
 
-    def _again(self, client: Any, state: _RunState, cell: Cell) -> bool:
+    def _try_again(self, client: Any, state: _RunState, cell: Cell) -> bool:
         if client.status not in ("running", "connecting"):
             return False
         self._submit(client, state, cell)

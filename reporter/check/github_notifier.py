@@ -100,7 +100,7 @@ class GitHub:
             AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
                 does.
         """
-        session, project = self._at(address)
+        session, project = self._connect(address)
         with session.explain_failures(f"read {address}#{number}"):
             issue = project.get_issue(number)
             # `since` is the last change to a comment there; here it counts from when it was written
@@ -119,7 +119,7 @@ class GitHub:
             AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
                 does.
         """
-        session, project = self._at(comment.address)
+        session, project = self._connect(comment.address)
         text = choose_outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
@@ -141,7 +141,7 @@ class GitHub:
         with lock([path], lambda: self._say("another process tells this issue; waiting")):
             yield
 
-    def _at(self, address: str) -> tuple[TrackerSession, Any]:
+    def _connect(self, address: str) -> tuple[TrackerSession, Any]:
         repository = parse_repository(address)
         if repository.host not in self._sessions:
             self._sessions[repository.host] = self._stack.enter_context(

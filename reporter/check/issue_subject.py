@@ -28,7 +28,7 @@ from reporter.triage.attempt import AttemptOutcome, Attempts, RunLimits, run
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decision import decide
 from reporter.triage.flow import find_missing_modules
-from reporter.triage.reading.extract import Refusal, extract, find_devices
+from reporter.triage.reading.repro_selection import Refusal, extract, find_devices
 from reporter.triage.reading.stated_failure import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status

@@ -121,9 +121,9 @@ def _excuse(
     if answer.outcome == CandidateOutcome.TIMEOUT:
         return f"no end within {limit:g} s"
     if _NO_DEVICE.search(everything):
-        return f"missing device ({_short(said)})"
+        return f"missing device ({_shorten(said)})"
     if _NO_COMPILER.search(everything):
-        return f"no working C++ compiler ({_short(said)})"
+        return f"no working C++ compiler ({_shorten(said)})"
     lacks = answer.exception in _NOT_THERE or (
         answer.exception == "AttributeError" and _LACKS.search(answer.first_line)
     )
@@ -136,7 +136,7 @@ def _excuse(
     if not needs:
         return None
     lacking = "environment" if alone else "torch"
-    return f"the repro needs what this {lacking} does not have ({_short(said)})"
+    return f"the repro needs what this {lacking} does not have ({_shorten(said)})"
 
 
 def _is_from_the_text(frames: Sequence[FailureFrame]) -> bool:
@@ -168,7 +168,7 @@ def shows_wanted_failure(wanted: Signature, found: Signature) -> bool:
 def describe(answer: Answer, found: Signature | None) -> str:
     """The failure in one line for people."""
     if answer.failure:
-        return _short(answer.format_error())
+        return _shorten(answer.format_error())
     if answer.signal:
         return f"killed by {answer.signal}"
     if answer.outcome == CandidateOutcome.TIMEOUT:
@@ -201,11 +201,11 @@ def decide_from_runs(
             or (first.outcome == CheckOutcome.CANNOT_JUDGE and first.cold)
         )
         return _decision(first, observations) if is_enough else None
-    if all(_alike(first, item) for item in observations):
+    if all(_show_same(first, item) for item in observations):
         return _decision(cold[0], observations)
     if len(cold) < RUNS:
         return None
-    if all(_alike(cold[0], item) for item in cold):
+    if all(_show_same(cold[0], item) for item in cold):
         return _decision(cold[0], cold)
     counts = Counter(item.outcome for item in cold)
     told_of = next((item for item in cold if item.outcome in STILL_FAILING), cold[0])
@@ -240,7 +240,7 @@ def count_needed_passes(reported: tuple[int, int]) -> int:
     return min(MOST_RUNS, math.ceil(math.log(_DOUBT) / math.log(1 - chance)))
 
 
-def _alike(one: Observation, two: Observation) -> bool:
+def _show_same(one: Observation, two: Observation) -> bool:
     if one.outcome != two.outcome:
         return False
     if one.outcome != CheckOutcome.DIFFERENT or one.signature is None or two.signature is None:
@@ -257,9 +257,9 @@ def _last_line(answer: Answer) -> str:
     for text in (answer.detail, answer.stdout, answer.stderr):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:
-            return _short(lines[-1])
+            return _shorten(lines[-1])
     return ""
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return " ".join(text.split())[:200]

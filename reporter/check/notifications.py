@@ -158,10 +158,10 @@ def find_due_comments(
     of as `trouble`, and its news stays due.
     """
     found = []
-    for key, check in _newest(results).items():
+    for key, check in _select_newest(results).items():
         for address, number in _issues(store, key, check):
             try:
-                comment = _due(store, tracker, check, address, number)
+                comment = _find_due_comment(store, tracker, check, address, number)
             except BugreportError as error:
                 trouble(f"{address}#{number} was not told: {error}")
                 continue
@@ -207,7 +207,7 @@ def is_confirmed_by(outcome: CheckOutcome, text: str) -> bool:
     return is_gone != is_there and is_gone == (outcome == CheckOutcome.FIXED)
 
 
-def _due(
+def _find_due_comment(
     store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
     last = _last_comment(store, check.key, address)
@@ -271,7 +271,7 @@ def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tup
     return list(found.items())
 
 
-def _newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
+def _select_newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
     """Of each repro the result on the newest torch that says whether it is there."""
     best: dict[str, CheckResult] = {}
     for check in results:

@@ -46,12 +46,12 @@ def begin(
 ) -> Iterator[CheckRun]:
     """The run for a plan, new or taken over. It is not finished until `finish` says so."""
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
-    with _alone(path, digest) as is_alone:
+    with _hold_lock(path, digest) as is_alone:
         yield _begin(store, digest, kind, is_alone)
 
 
 @contextlib.contextmanager
-def _alone(path: Path, digest: str) -> Iterator[bool]:
+def _hold_lock(path: Path, digest: str) -> Iterator[bool]:
     """Whether no other command works on this plan; the lock ends with the process, however that
     ends.
     """

@@ -172,7 +172,7 @@ class TaskRunner:
         ) is None:
             if self._stopped.is_set():
                 raise CancelledError
-            observations.append(self._cold(task, environment))
+            observations.append(self._observe_cold(task, environment))
         return self._apply_control(task, environment, found)
 
     def _apply_control(self, task: Task, environment: Environment, found: Decision) -> Decision:
@@ -199,7 +199,7 @@ class TaskRunner:
                 ) from error
         return observe(answer, task.subject.wanted, task.timeout, cold=False)
 
-    def _cold(self, task: Task, environment: Environment) -> Observation:
+    def _observe_cold(self, task: Task, environment: Environment) -> Observation:
         if not environment.python.exists():
             raise CannotJudgeError(f"the environment of torch {environment.label} is gone")
         answer = run_cold(

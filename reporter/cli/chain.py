@@ -65,7 +65,7 @@ def chain(
         AuthenticationError: when it is called: there is no token.
     """
 
-    def both() -> shell.CommandResult:
+    def run_both() -> shell.CommandResult:
         if not options.file:
             for name in _BELONG_TO_FILING:
                 if getattr(options, name):
@@ -94,4 +94,4 @@ def chain(
         except BugreportError as error:
             return ChainOutcome(first, None, error, folder)
 
-    return both
+    return run_both

@@ -95,7 +95,7 @@ def _run_command(verb: str, argv: list[str]) -> int:
 
 
 def _work(verb: str, argv: list[str]) -> object:
-    from reporter.execution.temporary import use_own_temporary_folder
+    from reporter.execution.temporary_folder import use_own_temporary_folder
 
     parse = _parser(verb)
     with use_own_temporary_folder():

@@ -139,12 +139,12 @@ def _parameter(name: str, setting: Setting) -> inspect.Parameter:
             return _keyword(name, Annotated[list[str] | None, info])
         return _keyword(name, Annotated[str | None, info])
     *short, long = setting.flags
-    pair = long if not setting.everywhere else f"{long}/{_opposite(long)}"
+    pair = long if not setting.everywhere else f"{long}/{_negate_flag(long)}"
     info = typer.Option(*short, pair, help=setting.help, show_default=False)
     return _keyword(name, Annotated[bool | None, info])
 
 
-def _opposite(flag: str) -> str:
+def _negate_flag(flag: str) -> str:
     """The flag that switches off what the environment or a file switched on."""
     return "--" + flag[5:] if flag.startswith("--no-") else "--no-" + flag[2:]
 

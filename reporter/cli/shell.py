@@ -119,12 +119,12 @@ def find_machine_error(error: BaseException) -> UsageError | None:
 
 def say(line: str) -> None:
     """Print a line of the result on stdout."""
-    print(_printable(line, sys.stdout.encoding), file=sys.stdout)
+    print(_make_printable(line, sys.stdout.encoding), file=sys.stdout)
 
 
 def talk(line: str) -> None:
     """Print a line that is not the result on stderr."""
-    print(_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
+    print(_make_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
 
 
 def _show(tables: Sequence[object]) -> bool:
@@ -138,7 +138,7 @@ def _show(tables: Sequence[object]) -> bool:
     return bool(tables)
 
 
-def _printable(text: str, encoding: str | None) -> str:
+def _make_printable(text: str, encoding: str | None) -> str:
     encoding = encoding or "utf-8"
     text = _CONTROL.sub("", tokens.redact(text))
     return text.encode(encoding, "backslashreplace").decode(encoding)

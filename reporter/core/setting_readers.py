@@ -107,7 +107,7 @@ def read_count(value: object) -> int:
     Raises:
         ValueError: it is anything else.
     """
-    return _whole(value, 1)
+    return _read_whole(value, 1)
 
 
 def read_seed(value: object) -> int:
@@ -116,13 +116,13 @@ def read_seed(value: object) -> int:
     Raises:
         ValueError: it is anything else.
     """
-    seed = _whole(value, 0)
+    seed = _read_whole(value, 0)
     if seed >= _ABOVE_SEEDS:
         raise ValueError("a whole number below 2**63")
     return seed
 
 
-def _whole(value: object, least: int) -> int:
+def _read_whole(value: object, least: int) -> int:
     try:
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             number = int(value)

@@ -58,11 +58,11 @@ def redact(text: str) -> str:
     for mark, value in longest_first:
         text = text.replace(value, mark)
     for mark, value in longest_first:
-        text = _without(text, value, mark)
+        text = _mask_token(text, value, mark)
     return text
 
 
-def _without(text: str, token: str, mark: str) -> str:
+def _mask_token(text: str, token: str, mark: str) -> str:
     """The text with `mark` for each part of `token` that is long enough to count."""
     prefix = _PUBLIC_PREFIX.match(token)
     least = max(_LEAST, 4 + (prefix.end() if prefix else 0))

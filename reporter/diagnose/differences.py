@@ -12,6 +12,7 @@ from collectors.protocol import Comparison, Property, TensorRole
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.excuses import (
     OF_EAGER,
     OF_RANDOM_NUMBERS,
@@ -41,7 +42,6 @@ from reporter.diagnose.rungs import (
     NOT_DYNAMIC,
     SCRIPT,
 )
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import drop_state, is_state
 from templates.wording import EFFECT_SUMMARY, SUMMARIES
 

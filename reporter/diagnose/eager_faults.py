@@ -15,10 +15,10 @@ from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 
 _INTERNAL = "INTERNAL ASSERT FAILED"

@@ -12,10 +12,10 @@ from collectors.protocol import OperatorError
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 
 #: Seconds that a script may take to be run again for its operators.

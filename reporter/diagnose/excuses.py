@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from collectors.protocol import Comparison, Property, TensorRole, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung, describe_reference
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import (
@@ -41,7 +42,6 @@ from reporter.diagnose.rungs import (
     UNCACHED,
     UNDECLARED,
 )
-from reporter.diagnose.verdict import Diagnosis
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.

@@ -26,11 +26,12 @@ from reporter.core.kinds import (
 )
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose import limits, stacks
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.differences import judge_difference, judge_stale_gradient
 from reporter.diagnose.eager_faults import judge_operator, judge_script, may_be_torch
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
-from reporter.diagnose.exported import excuse_refusal
+from reporter.diagnose.export_refusals import excuse_refusal
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
@@ -58,8 +59,7 @@ from reporter.diagnose.rungs import (
     NO_FULLGRAPH,
     SCRIPT,
 )
-from reporter.diagnose.verdict import Diagnosis
-from reporter.execution.temporary import find_shared_temporary_folder
+from reporter.execution.temporary_folder import find_shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
 from templates.wording import STATED_LIMIT
 

@@ -21,9 +21,9 @@ from reporter.core.kinds import (
     assert_never,
     classify_backend,
 )
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
-from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.
 REPEATS = 5

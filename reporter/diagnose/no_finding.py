@@ -14,6 +14,7 @@ from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal
 from reporter.core.signature import normalise
 from reporter.diagnose import limits
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import (
     find_childs_failure,
     find_childs_signal,
@@ -21,7 +22,6 @@ from reporter.diagnose.eager_faults import (
     may_be_torch,
 )
 from reporter.diagnose.eager_values import explain_check
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from templates.wording import STATED_LIMIT

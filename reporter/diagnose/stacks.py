@@ -65,7 +65,7 @@ _ANY_OPERATOR = "torch/_ops.py:"
 
 
 @dataclass(frozen=True)
-class TorchFrame:
+class TorchFrames:
     """`frames`: torch's, innermost first, `file:function`."""
 
     phase: Literal["compiling", "running"]
@@ -87,7 +87,7 @@ def find_raising_layer(failure: Failure) -> Layer | None:
     return None
 
 
-def parse_thread_dump(dump: str) -> TorchFrame | None:
+def parse_thread_dump(dump: str) -> TorchFrames | None:
     """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
 
     None without frames.
@@ -104,4 +104,4 @@ def parse_thread_dump(dump: str) -> TorchFrame | None:
     if not best and not _FRAME.search(dump):
         return None
     compiling = any(frame.startswith(_COMPILING) for frame in best)
-    return TorchFrame("compiling" if compiling else "running", tuple(best[:6]))
+    return TorchFrames("compiling" if compiling else "running", tuple(best[:6]))

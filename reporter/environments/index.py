@@ -104,13 +104,13 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
         for python in pythons:
             found.setdefault(version, {}).setdefault(python, package.url.partition("#")[0])
     return tuple(
-        Offer(str(version), tuple(sorted(urls)), place, _best(str(version), urls))
+        Offer(str(version), tuple(sorted(urls)), place, _choose_best(str(version), urls))
         for version, urls in sorted(found.items())
         if version >= OLDEST
     )
 
 
-def _best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
+def _choose_best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
     """The wheel for the newest Python in which that torch can compile."""
     fitting = select_pythons(version, urls) or tuple(sorted(urls))
     return urls[fitting[0]]

@@ -23,7 +23,7 @@ def find_pythons(uv: Path | None) -> dict[Minor, Path]:
     environments.
     """
     found: dict[Minor, Path] = {}
-    for version, path in (*_uv_knows(uv), *_pyenv_has(), *_on_path(), _own()):
+    for version, path in (*_uv_knows(uv), *_pyenv_has(), *_on_path(), _describe_own()):
         if version is not None and path is not None:
             found.setdefault(version, path)
     return found
@@ -90,6 +90,6 @@ def _on_path() -> list[tuple[Minor | None, Path | None]]:
     return found
 
 
-def _own() -> tuple[Minor | None, Path | None]:
+def _describe_own() -> tuple[Minor | None, Path | None]:
     base = getattr(sys, "_base_executable", None) or sys.executable
     return (sys.version_info[0], sys.version_info[1]), Path(base)

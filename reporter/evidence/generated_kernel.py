@@ -121,7 +121,7 @@ def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     wanted = line - start if line is not None else None
     lines = lines[start:]
     if len(lines) > _LINES:
-        lines = _around(lines, wanted)
+        lines = _excerpt_around(lines, wanted)
     return Excerpt(
         f"The kernel that inductor generates for the repro, `{kernel.name}`"
         + (", around the line that is refused" if line is not None else ""),
@@ -130,7 +130,7 @@ def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     )
 
 
-def _around(lines: list[str], wanted: int | None) -> list[str]:
+def _excerpt_around(lines: list[str], wanted: int | None) -> list[str]:
     if wanted is None:
         return [*lines[:_LINES], f"// … {len(lines) - _LINES} more lines"]
     head = lines[: min(6, wanted)]

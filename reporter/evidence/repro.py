@@ -48,7 +48,7 @@ class ReproEvidence:
     `trace` is the structured trace, rebuilt by `reporter.evidence.trace`.
 
     `generated` is what Triton's compiler makes of inductor's kernels (see
-    `reporter.kernels.generated`).
+    `reporter.kernels.inductor_kernels`).
     """
 
     collected: tuple[CollectorResult, ...]

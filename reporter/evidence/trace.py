@@ -75,22 +75,22 @@ def _records(text: str) -> Iterator[str]:
             record = json.loads(found.group(3))
         except ValueError:
             continue
-        kept = _rebuilt(record, own)
+        kept = _rebuild_record(record, own)
         if kept is None:
             continue
         payload = "\n".join(line.removeprefix("\t") for line in rest.splitlines())
         if "has_payload" in record and payload:
             is_version = _artifact_name(record) == "torch_version"
-            payload = _version(payload) if is_version else _placeless(payload)
+            payload = _version(payload) if is_version else _strip_places(payload)
             kept["has_payload"] = hashlib.md5(payload.encode()).hexdigest()
             payload = "".join(f"\t{line}\n" for line in payload.split("\n"))
         else:
             payload = ""
-        place = _placeless(found.group(2))
+        place = _strip_places(found.group(2))
         yield f"{found.group(1)} 0 {place} {json.dumps(kept)}\n{payload}"
 
 
-def _rebuilt(record: Mapping[str, Any], own: set[int]) -> Json | None:
+def _rebuild_record(record: Mapping[str, Any], own: set[int]) -> Json | None:
     """The record without what is about this machine; None where nothing of it may leave.
 
     Args:
@@ -108,7 +108,7 @@ def _rebuilt(record: Mapping[str, Any], own: set[int]) -> Json | None:
         if not _is_public(str(path)):
             return None
         own.add(number)
-        return {name: [_placeless(str(path)), number]}
+        return {name: [_strip_places(str(path)), number]}
     if name == "dynamo_start":
         stack = record[name].get("stack") or ()
         frames = [frame for frame in stack if frame.get("filename") in own]
@@ -149,7 +149,7 @@ def _is_number(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
-def _placeless(text: str) -> str:
+def _strip_places(text: str) -> str:
     """Paths below the folder of packages, and bare names of other files."""
 
     def shorten(found: re.Match[str]) -> str:

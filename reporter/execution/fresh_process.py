@@ -31,7 +31,7 @@ from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
 from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
-from reporter.execution.preloaded import PreloadedProcess
+from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.usage import METER
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
@@ -69,7 +69,7 @@ def run_fresh(
     Raises:
         OSError: the preloaded process cannot fork, or the folder cannot be written.
     """
-    with _fresh(env, warm) as (folder, variables):
+    with _make_fresh_folder(env, warm) as (folder, variables):
         if isinstance(by, PreloadedProcess):
             answer = _fork(by, folder, request, warm)
         else:
@@ -100,13 +100,13 @@ def run_cold(
     """
     if describe:
         return run_fresh(python, {"id": 0, "text": text, "timeout": timeout}, warm, env).answer
-    with _fresh(env, warm) as (folder, variables):
+    with _make_fresh_folder(env, warm) as (folder, variables):
         (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
         return _run([str(python), "repro.py"], folder, variables, timeout)
 
 
 @contextlib.contextmanager
-def _fresh(
+def _make_fresh_folder(
     env: Mapping[str, str] | None, warm: Path | None
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""

@@ -12,7 +12,7 @@ from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRe
 from reporter.core.answer import Answer
 from reporter.execution import control
 from reporter.execution.fresh_process import FreshResult, run_cold, run_fresh
-from reporter.execution.preloaded import PreloadedProcess
+from reporter.execution.preloaded_process import PreloadedProcess
 
 
 @dataclass(frozen=True)

@@ -42,16 +42,16 @@ def reduce_kernel(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
 
     def first(proposals: Sequence[list[int]]) -> int | None:
         for start in range(0, len(proposals), _BATCH):
-            batch = [_with(kernel, keep) for keep in proposals[start : start + _BATCH]]
+            batch = [_keep_only(kernel, keep) for keep in proposals[start : start + _BATCH]]
             answers = attempt(batch)
             if True in answers:
                 return start + answers.index(True)
         return None
 
-    small = _with(kernel, minimise_list(list(range(kernel.statements)), first))
+    small = _keep_only(kernel, minimise_list(list(range(kernel.statements)), first))
     small = _plain_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
     kernel = small  # what was replaced leaves statements that nothing reads
-    small = _with(small, minimise_list(list(range(small.statements)), first))
+    small = _keep_only(small, minimise_list(list(range(small.statements)), first))
     return _plain_numbers(_without_parameters(small, attempt), attempt)
 
 
@@ -72,7 +72,9 @@ def _hoist(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
             return kernel
         together = _edit(kernel, holds)
         kernel = together if attempt([together])[0] else _edit(kernel, holds[:1])
-        kernel = _with(kernel, range(kernel.statements))  # without helpers that are no longer used
+        kernel = _keep_only(
+            kernel, range(kernel.statements)
+        )  # without helpers that are no longer used
     return kernel
 
 
@@ -98,7 +100,7 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         renamed = replace(
             kernel, text=ast.unparse(_VariableRenaming(target.id, value.id).visit(tree))
         )
-        proposal = _with(renamed, [at for at in range(renamed.statements) if at != number])
+        proposal = _keep_only(renamed, [at for at in range(renamed.statements) if at != number])
         if attempt([proposal])[0]:
             kernel = proposal
         else:
@@ -232,7 +234,7 @@ def _blocks(tree: ast.AST) -> Iterator[tuple[ast.AST, str, list[ast.stmt]]]:
                 yield node, name, block
 
 
-def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
+def _keep_only(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
     wanted = set(keep)
     gone = {

@@ -121,11 +121,11 @@ TABLE: dict[UnsafeKind, _Row] = {
 }
 
 
-def _by(field: str) -> dict[str, UnsafeKind]:
+def _index_by(field: str) -> dict[str, UnsafeKind]:
     return {name: kind for kind, row in TABLE.items() for name in getattr(row, field).split()}
 
 
-_MODULES, _CALLS, _ENDS, _PARTS = map(_by, ("modules", "calls", "ends", "parts"))
+_MODULES, _CALLS, _ENDS, _PARTS = map(_index_by, ("modules", "calls", "ends", "parts"))
 _ORDINARY = {(kind, name) for kind, row in TABLE.items() for name in row.ordinary.split()}
 #: Words that honest programs have as names of their parameters; eval and exec are told whatever
 #: they stand for.

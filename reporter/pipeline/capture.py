@@ -18,9 +18,9 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.core.settings import Options
 from reporter.diagnose.comparisons import find_worst_value
-from reporter.diagnose.explain import write_command
+from reporter.diagnose.diagnosis import Diagnosis
+from reporter.diagnose.explanation import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
-from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.usage import MeteredProgress
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.repro_check import build_check

@@ -23,7 +23,7 @@ from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
 from reporter.publish.report_files import Outgoing, publish
 from reporter.publish.result import NO_BUG, RunResult
-from reporter.recording.attached import AttachedSession
+from reporter.recording.attached_session import AttachedSession
 from reporter.recording.entry_points import check_early
 from reporter.report.folder import PRIVATE, RECORDING
 

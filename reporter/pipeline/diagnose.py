@@ -7,11 +7,11 @@ from functools import partial
 
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED
-from reporter.diagnose.details.gather import DiagnosisDetails, gather
+from reporter.diagnose.details.diagnosis_details import DiagnosisDetails, gather
 from reporter.diagnose.details.self_check import checks_itself
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import did_script_fail
-from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.record import blame
 from reporter.pipeline.run import Run
 from reporter.recording.entry_points import read_own_texts, resolve_entry_point

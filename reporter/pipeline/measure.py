@@ -18,7 +18,7 @@ from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find_w
 from reporter.diagnose.details.experiment import make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.details.workaround import try_on_call
-from reporter.diagnose.explain import write_public_summary
+from reporter.diagnose.explanation import write_public_summary
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure

@@ -14,6 +14,7 @@ from reporter.core.kinds import Backend
 from reporter.core.program_account import ProgramAccount
 from reporter.core.progress import Progress
 from reporter.core.settings import Options, TalkOptions, WorkOptions
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import (
     find_childs_signal,
     find_failing_child,
@@ -28,7 +29,6 @@ from reporter.diagnose.no_finding import (
     may_fail_elsewhere,
     may_fail_uncompiled,
 )
-from reporter.diagnose.verdict import Diagnosis
 from reporter.execution import interpreter
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import DISABLING_VARIABLE
@@ -42,7 +42,7 @@ from reporter.recording.entry_points import (
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import CUDA_NOTE, WatchedProgram, Watching
+from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
 
 #: Of the time that is left to a run with a budget: what the script may take.
 _SHARE_OF_SCRIPT = 0.4
@@ -183,10 +183,10 @@ class WatchedScript:
     work: WorkOptions
     audience: Audience
 
-    def choose_watching(self) -> Watching:
+    def choose_watching(self) -> WatchOptions:
         """How its first run is watched."""
         work = self.work
-        return Watching(
+        return WatchOptions(
             work.timeout,
             reruns=work.jobs,
             isolation="rerun" if work.workers == "spawn" else "fork",
@@ -195,12 +195,12 @@ class WatchedScript:
             guarded=self.audience.untrusted is not None,
         )
 
-    def run(self, watching: Watching) -> Recording:
+    def run(self, watching: WatchOptions) -> Recording:
         """Runs it; what it prints is seen."""
         echo, note = self.audience.echo, self.audience.progress.note
         return RecordingSession(self._program(), watching, echo, note).run()
 
-    def run_again(self, watching: Watching, **variables: str) -> Recording:
+    def run_again(self, watching: WatchOptions, **variables: str) -> Recording:
         """Runs it once more, with further environment variables; what it prints has been printed by
         the first run.
         """

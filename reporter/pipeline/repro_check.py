@@ -23,8 +23,8 @@ from reporter.core.kinds import (
     Kind,
     RungOutcome,
 )
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
-from reporter.diagnose.verdict import Diagnosis
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 

@@ -15,12 +15,12 @@ from anonymizer.graph.repro import ReproCheck
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
-from reporter.diagnose.explain import explain_verdict
+from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.call import PendingEvidence, ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
-from reporter.kernels import generated
+from reporter.kernels import inductor_kernels
 from reporter.pipeline.capture import CapturedProgram, capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
@@ -33,7 +33,7 @@ from reporter.pipeline.verify import Verification, VerifiedRepro
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
 from reporter.publish.torch_report import check_torch_report
-from reporter.recording.attached import AttachedSession, attach
+from reporter.recording.attached_session import AttachedSession, attach
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import rename_exception
@@ -118,7 +118,7 @@ class TorchProgram:
         recording = record_program(self.run.watch_script(), self.workers.warm, seen)
         self._open.callback(recording.close)
         if recording.on_gpu and self.run.goal.output is not None:
-            self.workers.suit("cuda")
+            self.workers.prepare_for("cuda")
             self.workers.start()  # they warm up while the call is diagnosed
         return recording
 
@@ -145,7 +145,7 @@ class TorchProgram:
         is_kept = call.is_bug and self.run.goal.output is not None and has_call
         if not is_kept:
             found.recording.close()
-        self.workers.suit(call.device)
+        self.workers.prepare_for(call.device)
         if found.doubtful and call.material.check is not None:
             call = look_at_blocks(call, self.workers.pool, self.run.progress)
         if call.is_bug and self.run.goal.output is not None:
@@ -251,7 +251,7 @@ class TorchProgram:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.goal.output
         assert output is not None
-        self.workers.suit(captured.device)
+        self.workers.prepare_for(captured.device)
         others = tuple(str(item.path) for item in self.run.interpreters.others)
         surroundings = replace(captured.surroundings, differs_from=others)
         captured = replace(captured, surroundings=surroundings)
@@ -291,7 +291,7 @@ class TorchProgram:
         folder = self.run.goal.output / PRIVATE / EVIDENCE / "triton"
         budget = self.run.budget.limit(self.run.options.evidence)
         return extras.begin(
-            "triton", lambda: generated.compile_kernels(python, text, budget, folder), None
+            "triton", lambda: inductor_kernels.compile_kernels(python, text, budget, folder), None
         )
 
     def _tools(

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from anonymizer.restore import NameMapping
+from anonymizer.name_mapping import NameMapping
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 from reporter.report.folder import MAPPING, PRIVATE

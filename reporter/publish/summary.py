@@ -56,11 +56,11 @@ class Summary:
         report = self.report
         seen, of = report.verdict.reproduced
         return [
-            f"verdict: {report.verdict.kind} in {report.verdict.layer} ({self._what()})",
+            f"verdict: {report.verdict.kind} in {report.verdict.layer} ({self._name_issue()})",
             report.verdict.summary,
             f"repro: {self._size()}, seen in {seen} of {of} fresh processes, {self._effort()}",
             *(f"culprit: {text}" for text in [self.culprit] if text),
-            *(f"workaround: {text}" for text in [self._plain(self.workaround)] if text),
+            *(f"workaround: {text}" for text in [self._drop_backquotes(self.workaround)] if text),
             *self._difference(),
             *self._needs(),
             *self._others(),
@@ -73,13 +73,13 @@ class Summary:
             *(f"next: {command}" for command in self.list_commands()),
         ]
 
-    def _what(self) -> str:
+    def _name_issue(self) -> str:
         return "bug" if self.report.verdict.is_bug else "feature request"
 
     def list_commands(self) -> list[str]:
         """What to run next, to be pasted as it is."""
-        folder = shlex.quote(self._short(self.output))
-        repro = shlex.quote(self._short(self.output / REPRO))
+        folder = shlex.quote(self._shorten_path(self.output))
+        repro = shlex.quote(self._shorten_path(self.output / REPRO))
         return [
             f"{shlex.quote(self.python)} {repro}",
             f"bugreport file {folder} -R {self.repository}",
@@ -126,13 +126,13 @@ class Summary:
         if self.culprit:
             yield "culprit", self.culprit, ""
         if self.workaround:
-            yield "workaround", self._plain(self.workaround), ""
+            yield "workaround", self._drop_backquotes(self.workaround), ""
         for line in (*self._difference(), *self._needs(), *self._others(), *self._numbers_line()):
             name, _, rest = line.partition(": ")
             yield name, rest, ""
         checked = report.audit.terms_checked if report.audit else 0
         yield "leak check", f"passed, {checked} private terms looked for", "green"
-        yield "report", self._short(self.output), ""
+        yield "report", self._shorten_path(self.output), ""
 
     def _size(self) -> str:
         repro = self.report.repro
@@ -208,11 +208,11 @@ class Summary:
         return [*lines, f"needed beside stock layers: {needed}"]
 
     @staticmethod
-    def _plain(text: Any) -> str:
+    def _drop_backquotes(text: Any) -> str:
         return str(text).replace("`", "")
 
     @staticmethod
-    def _short(path: Path) -> str:
+    def _shorten_path(path: Path) -> str:
         """Relative to the working folder where it lies in there."""
         relative = os.path.relpath(path)
         return str(path) if relative.startswith("..") else relative

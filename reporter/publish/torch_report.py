@@ -18,7 +18,7 @@ from reporter.core.operators import list_operators, name_operators
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.details.workaround import describe as describe_on_call
-from reporter.diagnose.explain import explain_verdict
+from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import find_checksums
 from reporter.execution import control

@@ -26,7 +26,7 @@ from reporter.core.kinds import Compiler, Symptom
 from reporter.recording import questions, side_effects
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import ForkServers
-from reporter.recording.watching import Watching
+from reporter.recording.watching import WatchOptions
 
 #: What it means that a backward pass does not return where eager's does.
 _SYMPTOMS: Mapping[CallOutcome, Symptom] = {
@@ -58,7 +58,7 @@ class CallJudge:
         self,
         recording: Recording,
         fork_servers: ForkServers,
-        watching: Watching,
+        watching: WatchOptions,
         begun: Mapping[int, BeginEvent],
         add: AddFinding,
         reply: Callable[[HostReply], None],

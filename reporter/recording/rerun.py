@@ -39,7 +39,7 @@ from collectors.protocol import (
 from reporter.core.json_values import Json
 from reporter.core.signals import name_signal
 from reporter.execution import launch
-from reporter.execution.supervised import SupervisedProgram
+from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording.call_session import Connection
 from reporter.recording.questions import Answered, CallQuestion
@@ -60,7 +60,7 @@ class RerunProgram:
     python: Path
     command: tuple[str, ...]
     cwd: Path
-    environment: Mapping[str, str]
+    variables: Mapping[str, str]
     entry: ProgramStart
 
     def start(
@@ -79,7 +79,7 @@ class RerunProgram:
                 *self.command,
             ],
             cwd=self.cwd,
-            env=self.environment,
+            env=self.variables,
             stdin=launch.choose_standard_input(),
             **options,
         )

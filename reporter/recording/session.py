@@ -37,14 +37,14 @@ from reporter.core.json_values import Json
 from reporter.core.kinds import EXPORTERS, Symptom
 from reporter.core.signals import name_signal
 from reporter.execution import launch
-from reporter.execution.supervised import SupervisedProgram
+from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording.call_judge import CallJudge
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
-from reporter.recording.watching import CUDA_NOTE, WatchedProgram, Watching
+from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
 
 _MAX_FINDINGS = 4
 #: So many times its limit a script may take that goes on showing signs of life.
@@ -70,7 +70,7 @@ class RecordingSession:
     def __init__(
         self,
         program: WatchedProgram,
-        watching: Watching,
+        watching: WatchOptions,
         echo: IO[bytes] | None = None,
         talk: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,

@@ -33,7 +33,7 @@ class WatchedProgram:
 
 
 @dataclass(frozen=True)
-class Watching:
+class WatchOptions:
     """How closely a program is watched.
 
     `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call

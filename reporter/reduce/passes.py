@@ -145,14 +145,14 @@ class NodePass:
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         names = [node.name for node in reversed(require_graph(candidate).nodes)]
         while names:
-            found = ask.pick(self._everywhere(candidate, names))
+            found = ask.pick(self._try_everywhere(candidate, names))
             if found is None:
                 break
             at, candidate = found
             names = names[at + 1 :]
         return candidate
 
-    def _everywhere(
+    def _try_everywhere(
         self, candidate: Candidate, names: Sequence[str]
     ) -> Iterator[tuple[int, Candidate]]:
         graph = require_graph(candidate)

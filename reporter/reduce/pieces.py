@@ -204,13 +204,15 @@ def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[lis
     operations = [node for node in graph.nodes if node.counts]
     suspects = [node for node in operations if node.plain_operator in named]
     for reach in range(1, _REACH + 1):
-        yield _distinct(extractor, (_cone(graph, node, reach) for node in suspects), seen)
-    yield _distinct(extractor, ([node.name] for node in operations), seen)  # no more than the graph
+        yield _extract_distinct(extractor, (_cone(graph, node, reach) for node in suspects), seen)
+    yield _extract_distinct(
+        extractor, ([node.name] for node in operations), seen
+    )  # no more than the graph
     for reach in range(2, _REACH + 1):
         cones = (_cone(graph, node, reach) for node in operations)
-        yield _affordable(graph, _distinct(extractor, cones, seen), _SHARES[reach])
+        yield _keep_affordable(graph, _extract_distinct(extractor, cones, seen), _SHARES[reach])
     for blocks in _blocks(graph):
-        yield _affordable(graph, _distinct(extractor, blocks, seen), _BLOCKS)
+        yield _keep_affordable(graph, _extract_distinct(extractor, blocks, seen), _BLOCKS)
 
 
 def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
@@ -221,10 +223,10 @@ def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
     names = [node.name for node in graph.nodes]
     blocks = sorted((block for level in _blocks(graph) for block in level), key=len)
     runs = [names[start : start + _RUN] for start in range(0, len(names), _RUN)]
-    yield from _distinct(extractor, [*extractor.list_regions(), *blocks, *runs], set())
+    yield from _extract_distinct(extractor, [*extractor.list_regions(), *blocks, *runs], set())
 
 
-def _distinct(
+def _extract_distinct(
     extractor: PieceExtractor, groups: Iterable[Collection[str]], seen: set[Graph]
 ) -> list[Graph]:
     found = []
@@ -236,7 +238,7 @@ def _distinct(
     return found
 
 
-def _affordable(graph: Graph, pieces: list[Graph], share: float) -> list[Graph]:
+def _keep_affordable(graph: Graph, pieces: list[Graph], share: float) -> list[Graph]:
     """The pieces, or none of them if together they are too large a share of the graph."""
     size = sum(piece.statements for piece in pieces)
     return pieces if size <= share * graph.statements else []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
-from reporter.reduce import passes, shapes, simplify, simplify_all
+from reporter.reduce import joint_simplification, passes, shapes, simplification
 from reporter.reduce.questions import Changes, Pass, Questions, SweepPass
 
 #: What makes a program shorter, and then plainer.
@@ -18,11 +18,11 @@ _Round = tuple[Sequence[Pass], Sequence[Pass]]
 _SHORTER: Sequence[Pass] = (passes.DeltaDebuggingPass(), passes.OutputPass(), passes.NodePass())
 #: Plainer text around the same operations, what saves most lines first.
 _PLAINER: Sequence[Changes] = (
-    simplify.propose_backward,
-    simplify.propose_options,
-    simplify.propose_arguments,
-    simplify.propose_precision,
-    simplify.propose_inputs,
+    simplification.propose_backward,
+    simplification.propose_options,
+    simplification.propose_arguments,
+    simplification.propose_precision,
+    simplification.propose_inputs,
     shapes.propose_sizes,
 )
 _PLAINER_SIZES: Sequence[Pass] = (
@@ -34,11 +34,11 @@ _PLAINER_SIZES: Sequence[Pass] = (
 #: operations finds what has become possible, and the guess at a common end, which has been wrong.
 _FIRST: _Round = (
     (passes.CallPass(), passes.BisectionPass(), *_SHORTER),
-    (SweepPass((simplify_all.propose_everything, *_PLAINER)), *_PLAINER_SIZES),
+    (SweepPass((joint_simplification.propose_everything, *_PLAINER)), *_PLAINER_SIZES),
 )
 _LATER: _Round = ((passes.CallPass(), *_SHORTER), (SweepPass(_PLAINER), *_PLAINER_SIZES))
 #: When all else is done.
-LAST = SweepPass((functools.partial(simplify.propose_options, with_backend=True),))
+LAST = SweepPass((functools.partial(simplification.propose_options, with_backend=True),))
 _ROUNDS = 3
 #: Candidates that plainer text may cost, at least; else as many as the search took before.
 _FOR_PLAINER = 32

@@ -194,7 +194,10 @@ class Scheduler:
                 won = self._cut_behind_winner(window)
                 ahead = _DEPTH * self.jobs
                 while (
-                    more and not won and self._unknown(window) < self.jobs and len(window) < ahead
+                    more
+                    and not won
+                    and self._count_unknown(window) < self.jobs
+                    and len(window) < ahead
                 ):
                     trial = next(trials, None)
                     if trial is None:
@@ -226,7 +229,7 @@ class Scheduler:
                 return True
         return False
 
-    def _unknown(self, window: Iterable[_Trial]) -> int:
+    def _count_unknown(self, window: Iterable[_Trial]) -> int:
         """How many different candidates have not been answered."""
         return len({trial.keys for trial in window if self._verdict(trial) is None})
 

@@ -79,7 +79,7 @@ class ShapePass:
     def _options(self, candidate: Candidate) -> Iterator[tuple[_Step, Candidate]]:
         graph = require_graph(candidate)
         sizes = {size for item in graph.inputs for size in item.meta.shape if size > 1}
-        for size in (*_descending(sizes), *_descending(_constants(graph) - sizes)):
+        for size in (*_sort_descending(sizes), *_sort_descending(_constants(graph) - sizes)):
             smaller = dict.fromkeys((2, self._next_below(size))) if size > 2 else (1,)
             for step, proportional in itertools.product(smaller, (True, False)):
                 made = resize(graph, size, step, proportional)
@@ -92,7 +92,7 @@ class ShapePass:
         return max(size // 2, next((step for step in _DOWNWARD if step < size), 2))
 
 
-def _descending(sizes: Iterable[int]) -> list[int]:
+def _sort_descending(sizes: Iterable[int]) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
@@ -106,10 +106,10 @@ def propose_dimensions(candidate: Candidate) -> Iterator[Change]:
     for item in require_graph(candidate).inputs:
         for dim in range(len(item.meta.shape)):
             for step in _STEPS:
-                yield functools.partial(_shorter, item.name, dim, step)
+                yield functools.partial(_shorten, item.name, dim, step)
 
 
-def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
+def _shorten(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
     graph = require_graph(candidate)
     item = graph.find_input(name)
     if item is None or item.alias is not None or dim >= len(item.meta.shape):
@@ -156,7 +156,7 @@ def _with_rank(
     if not 0 < target < rank or aliased:
         return None
     inputs = tuple(
-        _flat(item, target) if len(item.meta.shape) == rank else item for item in graph.inputs
+        _flatten(item, target) if len(item.meta.shape) == rank else item for item in graph.inputs
     )
     nodes = _shift_dimensions(graph.nodes, rank, rank - target) if moves_dimensions else graph.nodes
     if moves_dimensions and nodes == graph.nodes:
@@ -185,7 +185,7 @@ def _map_arguments(node: Node, change: Callable[[Any], Any]) -> Node:
     )
 
 
-def _flat(item: Input, rank: int) -> Input:
+def _flatten(item: Input, rank: int) -> Input:
     if item.kind != "input":
         return item
     shape = item.meta.shape[len(item.meta.shape) - rank :]

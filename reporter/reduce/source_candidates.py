@@ -13,14 +13,14 @@ from pathlib import Path
 from anonymizer.edits import reduce
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from anonymizer.source import rewrite, state
-from anonymizer.source.rewrite import SourceError, SourceProgram
-from anonymizer.source.script import rebuild
+from anonymizer.source import rewriting, state
+from anonymizer.source.rewriting import SourceError, SourceProgram
+from anonymizer.source.script import public_script
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol import Property
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
-from reporter.reduce import simplify
+from reporter.reduce import simplification
 from reporter.reduce.passes import CallPass
 from reporter.reduce.questions import Questions, SweepPass
 from reporter.reduce.rounds import LAST
@@ -35,7 +35,7 @@ class RewrittenProgram:
 
     def build_body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
-        program = rebuild.wrap(state.wrap(self.program))
+        program = public_script.wrap(state.wrap(self.program))
         return ReproBody(
             definitions=program.write_definitions(),
             callable=program.callable_expression,
@@ -59,7 +59,7 @@ def rewrite_program(
     if not captured.material.gathered:
         return None
     gathered, words = captured.material.gathered, captured.surroundings.vocabulary
-    return _rewrite("source", lambda: rewrite.rebuild(gathered, words, exact), say)
+    return _rewrite("source", lambda: rewriting.rebuild(gathered, words, exact), say)
 
 
 def _rewrite(
@@ -91,7 +91,7 @@ def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewrit
     if text is None or material.check is None or material.check.compiler != Compiler.COMPILE:
         return None
     frames, words = material.frames, captured.surroundings.vocabulary
-    return _rewrite("script", lambda: rebuild.rebuild_script(text, frames, words), say)
+    return _rewrite("script", lambda: public_script.rebuild_script(text, frames, words), say)
 
 
 def make_judgeable(
@@ -128,7 +128,9 @@ def rewrite_backend(captured: CapturedCall) -> SourceProgram | None:
     if not captured.material.gathered:
         return None
     try:
-        return rewrite.rebuild_backend(captured.material.gathered, captured.surroundings.vocabulary)
+        return rewriting.rebuild_backend(
+            captured.material.gathered, captured.surroundings.vocabulary
+        )
     except SourceError:
         return None
 
@@ -169,7 +171,7 @@ class _Control:
 
 
 #: A plainer check around the source.
-_CHECK = SweepPass((simplify.propose_options, simplify.propose_backward))
+_CHECK = SweepPass((simplification.propose_options, simplification.propose_backward))
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 
 

@@ -13,7 +13,7 @@ from reporter.core.settings import ProcessOptions
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.fresh_runs import FreshRuns
-from reporter.execution.preloaded import PreloadedProcess
+from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.reduce.contrast import ContrastInterpreter
 
@@ -59,7 +59,7 @@ class WorkerSet:
             self.fresh = FreshRuns(self.python, self.warm, preloaded)
             self._pools = stack.pop_all()
 
-    def suit(self, device: str) -> None:
+    def prepare_for(self, device: str) -> None:
         """Sees to it that candidates can compute on `device`: the fork of a process that has used a
         GPU cannot, and a warm-up that compiles uses it.
         """

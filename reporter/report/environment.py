@@ -35,7 +35,7 @@ class Fact:
     build: _Build
 
 
-def _plain(build: Callable[[object], object]) -> _Build:
+def _ignore_context(build: Callable[[object], object]) -> _Build:
     return lambda value, _: build(value)
 
 
@@ -183,12 +183,12 @@ FACTS = (
         " commit that torch reports; another local part is `+local`",
         _torch,
     ),
-    Fact("git", "40 hexadecimal digits", _plain(public.read_public_commit)),
+    Fact("git", "40 hexadecimal digits", _ignore_context(public.read_public_commit)),
     Fact("debug", "yes or no", _flag),
     Fact("cuda", _RELEASE, _numbers),
     Fact("hip", _RELEASE, _numbers),
     Fact("xpu", _RELEASE, _numbers),
-    Fact("python", "its release", _plain(_python)),
+    Fact("python", "its release", _ignore_context(_python)),
     Fact(
         "python_compiler",
         "`GCC`, `Clang` or `MSC`, and its numbers",
@@ -203,24 +203,24 @@ FACTS = (
     Fact(
         "os",
         "names of well-known distributions, their numbers, and major.minor.patch of the kernel",
-        _plain(public.read_public_system),
+        _ignore_context(public.read_public_system),
     ),
     Fact(
         "machine",
         "a well-known architecture (`x86_64`, `aarch64`, …)",
         _one_of(public.MACHINES, "another architecture"),
     ),
-    Fact("libc", "`glibc`, `musl` or `libc`, and its numbers", _plain(_libc)),
+    Fact("libc", "`glibc`, `musl` or `libc`, and its numbers", _ignore_context(_libc)),
     Fact(
         "cpu",
         "the words that vendors have for their products, and the numbers of the product",
-        _plain(public.read_public_processor),
+        _ignore_context(public.read_public_processor),
     ),
     Fact(
         "processor",
         "model as `cpu`; vendor, family, model number, stepping; sizes of the caches; number of"
         " cores and NUMA nodes; whether it is virtual; flags of the vector units from a list",
-        _plain(_processor),
+        _ignore_context(_processor),
     ),
     Fact("cores", "a number", _count),
     Fact("threads", "a number", _count),
@@ -236,12 +236,12 @@ FACTS = (
         "compiler",
         "the family that the compiler itself reports (`g++`, `clang`, `icpx`, …) and its numbers,"
         " never its path or file name",
-        _plain(public.read_public_compiler),
+        _ignore_context(public.read_public_compiler),
     ),
     Fact(
         "tools",
         "numbers of GCC, Clang, CMake, nvcc and cuDNN; who built GCC, where it is a distribution",
-        _plain(_tools),
+        _ignore_context(_tools),
     ),
     Fact(
         "cuda_available",
@@ -255,7 +255,7 @@ FACTS = (
     ),
     Fact("driver", _RELEASE, _numbers),
     Fact("cudnn", _RELEASE, lambda value, _: _count(value) or public.read_public_numbers(value)),
-    Fact("rocm", "numbers of HIP, MIOpen and ROCm", _plain(_rocm)),
+    Fact("rocm", "numbers of HIP, MIOpen and ROCm", _ignore_context(_rocm)),
     Fact("xpu_available", "yes or no", _flag),
     Fact(
         "libraries",
@@ -270,23 +270,23 @@ FACTS = (
         _packages,
     ),
     Fact("conda", "the same of the conda environment", _packages),
-    Fact("triton", "release, its backends, whether it is interpreted", _plain(_triton)),
+    Fact("triton", "release, its backends, whether it is interpreted", _ignore_context(_triton)),
     Fact(
         "variables",
         "those that torch and its libraries read, by a list; of their values numbers, yes and no,"
         " and words that are registered for the variable; else `(set)`",
-        _plain(_variables),
+        _ignore_context(_variables),
     ),
     Fact(
         "configs",
         "settings of torch that are not at their default; of their values numbers, yes and no, and"
         " texts that torch's own configuration file spells out; else `(changed)`",
-        _plain(_settings),
+        _ignore_context(_settings),
     ),
     Fact(
         "choices", "names of settings", lambda value, _: [n for n in _items(value) if _is_name(n)]
     ),
-    Fact("caches", "yes or no, by the name of torch's setting", _plain(_caches)),
+    Fact("caches", "yes or no, by the name of torch's setting", _ignore_context(_caches)),
 )
 
 

@@ -76,9 +76,11 @@ def write_report(
     for name, text in files.items():
         if PurePosixPath(name).parts[0] == PRIVATE:
             raise ValueError(f"{name} belongs to the private files")
-        contents[_safe(name)] = text.encode()
+        contents[_check_name(name)] = text.encode()
     for name, data in private.items():
-        contents[f"{PRIVATE}/{_safe(name)}"] = data if isinstance(data, bytes) else data.encode()
+        contents[f"{PRIVATE}/{_check_name(name)}"] = (
+            data if isinstance(data, bytes) else data.encode()
+        )
     with _explain_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(
@@ -136,7 +138,7 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _safe(name: str) -> str:
+def _check_name(name: str) -> str:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name:
         raise ValueError(f"{name!r} is not a name inside the report folder")

@@ -30,7 +30,7 @@ _TO_BECOME_ANOTHER = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
 _FIRST_USER, _USERS = 1 << 30, 1 << 29
 _counter = itertools.count()
 # Everything that a process inside finds in its environment, with what the caller adds.
-ENVIRONMENT = {
+VARIABLES = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": HOME,
     "TMPDIR": "/tmp",
@@ -97,7 +97,7 @@ def build_arguments(
     files: Mapping[str, Path],
     folders: Mapping[str, Path],
     limits: Limits,
-    environment: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> list[str]:
     """The command line up to the command that is to run.
 
@@ -106,7 +106,7 @@ def build_arguments(
         folders: the same for absolute paths inside, read-only.
     """
     words = [bwrap, *_namespaces(bwrap), "--die-with-parent", "--new-session", "--clearenv"]
-    for name, value in {**ENVIRONMENT, **environment}.items():
+    for name, value in {**VARIABLES, **variables}.items():
         words += ["--setenv", name, value]
     words += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
     for folder in (HOME, WORK, CACHE):
@@ -130,13 +130,13 @@ def build_arguments(
         f"--nproc={_tasks(limits)}",
         "--",
     ]
-    return [*words, *(_nobody() if _is_root() else ())]
+    return [*words, *(_give_up_root() if _is_root() else ())]
 
 
 def _namespaces(bwrap: str) -> list[str]:
     """New ones of every kind.
 
-    Root gets no user namespace, but becomes somebody else afterwards (`_nobody`).
+    Root gets no user namespace, but becomes somebody else afterwards (`_give_up_root`).
     """
     if _is_root():
         kinds = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
@@ -155,7 +155,7 @@ def _namespaces(bwrap: str) -> list[str]:
     return [*words, "--disable-userns"] if "--disable-userns" in _abilities(bwrap) else words
 
 
-def _nobody() -> list[str]:
+def _give_up_root() -> list[str]:
     """The command that gives root up for a user that nobody is: the kernel counts no processes of
     root, and root may read everything.
     """

@@ -90,14 +90,14 @@ class Sandbox:
         command: Sequence[str],
         limits: Limits,
         contents: SandboxContents,
-        environment: Mapping[str, str],
+        variables: Mapping[str, str],
         trust: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.command = tuple(command)
         self.limits = limits
         self.contents = contents
-        self.environment = environment
+        self.variables = variables
         self.trust = trust
         self.clock = clock
         self._directory = tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
@@ -122,7 +122,7 @@ class Sandbox:
         bwrap = bubblewrap.find_bwrap()
         files = self._write(Path(self._directory.name))
         words = bubblewrap.build_arguments(
-            bwrap, self.contents.view, files, self.contents.folders, self.limits, self.environment
+            bwrap, self.contents.view, files, self.contents.folders, self.limits, self.variables
         )
         return [*words, *self.command]
 
@@ -179,13 +179,13 @@ class Sandbox:
                 "/tmp": name,
                 **{inside: str(path) for inside, path in self.contents.folders.items()},
             }
-            known = {**bubblewrap.ENVIRONMENT, **self.environment}
+            known = {**bubblewrap.VARIABLES, **self.variables}
             prlimit = shutil.which("prlimit")
             limits = [prlimit, *self.limits.list_prlimit_options(), "--"] if prlimit else []
             process = subprocess.Popen(
-                [*limits, *(_outside(word, paths) for word in self.command)],
+                [*limits, *(_translate_outside(word, paths) for word in self.command)],
                 cwd=folder / "work",
-                env={key: _outside(value, paths) for key, value in known.items()},
+                env={key: _translate_outside(value, paths) for key, value in known.items()},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -314,7 +314,7 @@ def stop_all() -> None:
         end_session(process)
 
 
-def _outside(word: str, paths: Mapping[str, str]) -> str:
+def _translate_outside(word: str, paths: Mapping[str, str]) -> str:
     """A path of the sandbox, or a word that begins with one, as the path outside that stands for it
     without a sandbox.
     """
@@ -330,7 +330,7 @@ def make_sandbox(
     python: Path | Sequence[Path] = (),
     files: Mapping[str, str] | None = None,
     limits: Limits | None = None,
-    environment: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
     folders: Mapping[str, Path] | None = None,
     with_tool: bool = False,
     trust: bool = False,
@@ -340,8 +340,7 @@ def make_sandbox(
 
     Args:
         python: interpreters whose environments are shown inside, at the paths they have outside.
-        environment: variables to set beside those of `bubblewrap.ENVIRONMENT`; nothing of our own
-            environment gets in.
+        variables: what to set beside those of `bubblewrap.VARIABLES`; none of our own gets in.
         folders: other folders to show read-only, by their paths inside.
         with_tool: show this program and its interpreter as well.
         trust: run it without a sandbox, since the user said so.
@@ -360,6 +359,6 @@ def make_sandbox(
         command,
         limits or Limits(),
         SandboxContents(view, dict(files or {}), dict(folders or {})),
-        {**more, **(environment or {})},
+        {**more, **(variables or {})},
         trust,
     )

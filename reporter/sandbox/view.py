@@ -59,7 +59,7 @@ class View:
 
     def __add__(self, other: View) -> View:
         return View(
-            _apart((*self.shown, *other.shown)),
+            _drop_nested((*self.shown, *other.shown)),
             tuple(dict.fromkeys((*self.links, *other.links))),
             tuple(dict.fromkeys((*self.search, *other.search))),
         )
@@ -87,13 +87,13 @@ def build_interpreter_view(python: Path) -> View:
     facts = interpreter.ask(python, _ASK)
     prefixes = list(dict.fromkeys([*facts["prefixes"], *map(os.path.realpath, facts["prefixes"])]))
     paths = [part for prefix in prefixes for part in _parts(prefix)]
-    hidden = [path for path in facts["sites"] if not _within(path, [*paths, *_SYSTEM])]
+    hidden = [path for path in facts["sites"] if not _lies_within(path, [*paths, *_SYSTEM])]
     paths += [*hidden, os.path.realpath(python)]
     # an editable installation keeps its packages where they are developed
-    paths += [path for path in facts["packages"] if not _within(path, paths)]
+    paths += [path for path in facts["packages"] if not _lies_within(path, paths)]
     paths = [path for path in paths if os.path.exists(path)]
     # a user's own packages lie in a home that is not shown, where Python would not look
-    return View(_apart(paths), _links(python, paths), tuple(hidden))
+    return View(_drop_nested(paths), _links(python, paths), tuple(hidden))
 
 
 def build_tool_view() -> View:
@@ -125,20 +125,22 @@ def _links(python: Path, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if not os.path.islink(path):
             break
         target = os.readlink(path)
-        if not _within(path, [*shown, *_SYSTEM]):
+        if not _lies_within(path, [*shown, *_SYSTEM]):
             found.append((target, path))
         path = os.path.normpath(os.path.join(os.path.dirname(path), target))
     return tuple(found)
 
 
-def _within(path: str, paths: Iterable[str]) -> bool:
+def _lies_within(path: str, paths: Iterable[str]) -> bool:
     return any(path == each or path.startswith(each.rstrip("/") + "/") for each in paths)
 
 
-def _apart(paths: Iterable[str]) -> tuple[str, ...]:
+def _drop_nested(paths: Iterable[str]) -> tuple[str, ...]:
     """The paths without those that lie within another or within what is always shown."""
     kept: list[str] = []
     for path in sorted(dict.fromkeys(paths), key=len):
-        if not _within(path, kept) and not (_within(path, _SYSTEM) and path not in _SYSTEM):
+        if not _lies_within(path, kept) and not (
+            _lies_within(path, _SYSTEM) and path not in _SYSTEM
+        ):
             kept.append(path)
     return tuple(kept)

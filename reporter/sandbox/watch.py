@@ -39,7 +39,7 @@ def measure_usage(root: int) -> Usage:
         pid = left.pop()
         tree.append(pid)
         left += children.get(pid, ())
-    return Usage(sum(threads[pid] for pid in tree), sum(map(_private, tree)), tuple(tree))
+    return Usage(sum(threads[pid] for pid in tree), sum(map(_measure_private, tree)), tuple(tree))
 
 
 def measure_proportional_memory(pids: tuple[int, ...]) -> int:
@@ -54,7 +54,7 @@ def measure_proportional_memory(pids: tuple[int, ...]) -> int:
                     int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")
                 )
         except (OSError, StopIteration, ValueError):
-            total += _private(pid)
+            total += _measure_private(pid)
     return total
 
 
@@ -104,7 +104,7 @@ def _processes() -> Iterator[tuple[int, int, int]]:
             yield int(name), int(fields[1]), int(fields[17])
 
 
-def _private(pid: int) -> int:
+def _measure_private(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             _, resident, shared, *_ = map(int, file.read().split())

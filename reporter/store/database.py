@@ -134,7 +134,7 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     try:
         connection = _connect(path)
     except (OSError, sqlite3.Error) as error:
-        raise _unusable(path, error) from error
+        raise _explain_unusable(path, error) from error
     try:
         connection.row_factory = sqlite3.Row
         try:
@@ -150,7 +150,7 @@ def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if any(words in str(error) for words in _DAMAGE) and _is_ours(path):
             raise _set_aside(path, error) from error
-        raise _unusable(path, error) from error
+        raise _explain_unusable(path, error) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -191,7 +191,7 @@ def _set_aside(path: Path, error: Exception) -> UsageError:
                 with contextlib.suppress(FileNotFoundError):
                     os.rename(f"{path}{suffix}", f"{kept}{suffix}")
         except OSError as refused:
-            return _unusable(path, refused)
+            return _explain_unusable(path, refused)
     return UsageError(
         f"the store {path} is damaged ({error}); it is kept as {kept.name} beside it, and the next"
         " command begins a new one"
@@ -249,7 +249,7 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _unusable(path: Path, error: Exception) -> UsageError:
+def _explain_unusable(path: Path, error: Exception) -> UsageError:
     return UsageError(
         f"the store {path} cannot be used: {error}; make room, or set {STORE_VARIABLE} to another"
         " file"

@@ -26,7 +26,7 @@ from reporter.store.database import open_transaction
 _LONGEST_DETAIL = 500
 
 
-class State(str, Enum):
+class FilingState(str, Enum):
     """See the picture above."""
 
     PLANNED = "planned"
@@ -37,7 +37,7 @@ class State(str, Enum):
     @property
     def is_open_question(self) -> bool:
         """Whether a request may have been carried out without our knowledge."""
-        return self in (State.SENT, State.UNKNOWN)
+        return self in (FilingState.SENT, FilingState.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Filing:
 
     key: str
     address: str
-    state: State
+    state: FilingState
     number: int | None
     url: str | None
     detail: str
@@ -98,7 +98,7 @@ def set_state(
     store: sqlite3.Connection,
     key: str,
     address: str,
-    state: State,
+    state: FilingState,
     *,
     number: int | None = None,
     url: str | None = None,
@@ -138,7 +138,7 @@ def find_first_sending(store: sqlite3.Connection, key: str, address: str) -> str
     """When the report first left for this place; UTC in ISO 8601."""
     row = store.execute(
         "SELECT MIN(time) FROM filing_history WHERE key = ? AND repository = ? AND state = ?",
-        (key, address, State.SENT.value),
+        (key, address, FilingState.SENT.value),
     ).fetchone()
     return str(row[0]) if row[0] else None
 
@@ -202,7 +202,7 @@ def _filing(row: sqlite3.Row) -> Filing:
     return Filing(
         key=row["key"],
         address=row["repository"],
-        state=State(row["state"]),
+        state=FilingState(row["state"]),
         number=row["number"],
         url=row["url"],
         detail=row["detail"],

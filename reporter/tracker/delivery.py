@@ -18,7 +18,7 @@ from typing import Protocol
 from reporter.core.errors import BugreportError, Interruption, TrackerError
 from reporter.report.folder import PRIVATE
 from reporter.store.database import find_store_path, open_store
-from reporter.store.filings import Filing, State, find_filing, find_first_sending, set_state
+from reporter.store.filings import Filing, FilingState, find_filing, find_first_sending, set_state
 from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.session import LONGEST_WAIT, RequestTimeouts
 
@@ -92,10 +92,10 @@ class SubmissionService:
         with open_store() as store:
             row = find_filing(store, self.key, delivery.address)
             since = _moment(find_first_sending(store, self.key, delivery.address))
-        if row is not None and row.state is State.CONFIRMED and row.number and row.url:
+        if row is not None and row.state is FilingState.CONFIRMED and row.number and row.url:
             return DeliveredPost(row.number, row.url, already=True)
         if row is None:
-            self._move(delivery, State.PLANNED)
+            self._move(delivery, FilingState.PLANNED)
         delivered = delivery.look(since)
         if delivered is None and row is not None and row.state.is_open_question:
             self.say(
@@ -111,7 +111,7 @@ class SubmissionService:
         again.
         """
         for is_last in (False, True):
-            self._move(delivery, State.SENT)
+            self._move(delivery, FilingState.SENT)
             started = datetime.now(timezone.utc)
             try:
                 return self._confirm(delivery, delivery.send(), "created")
@@ -122,7 +122,7 @@ class SubmissionService:
             except TrackerError as error:
                 if error.may_have_happened:
                     return self._find_out(delivery, started, error)
-                self._move(delivery, State.PLANNED, detail=str(error))
+                self._move(delivery, FilingState.PLANNED, detail=str(error))
                 if is_last or error.wait is None or error.wait > LONGEST_WAIT:
                     raise
                 self.say(f"{error}; waiting {error.wait:.0f} s")
@@ -131,14 +131,14 @@ class SubmissionService:
                 if delivered is not None:
                     return self._confirm(delivery, delivered, "found by its mark")
             except BugreportError as error:
-                self._move(delivery, State.PLANNED, detail=str(error))
+                self._move(delivery, FilingState.PLANNED, detail=str(error))
                 raise
         raise AssertionError("the second attempt returns or raises")
 
     def _find_out(
         self, delivery: Delivery, started: datetime, error: TrackerError
     ) -> DeliveredPost:
-        self._move(delivery, State.UNKNOWN, detail=str(error))
+        self._move(delivery, FilingState.UNKNOWN, detail=str(error))
         self.say(f"{error}; looking for {delivery.what} for up to {self.timeouts.settle:.0f} s")
         try:
             delivered = self._watch(delivery, started, self.timeouts.settle)
@@ -180,7 +180,7 @@ class SubmissionService:
 
     def _confirm(self, delivery: Delivery, delivered: DeliveredPost, detail: str) -> DeliveredPost:
         try:
-            self._move(delivery, State.CONFIRMED, delivered, detail)
+            self._move(delivery, FilingState.CONFIRMED, delivered, detail)
         except BugreportError as error:
             # it is there, and the next run finds it by its mark: saying where is worth more than
             # failing
@@ -190,7 +190,7 @@ class SubmissionService:
     def _move(
         self,
         delivery: Delivery,
-        state: State,
+        state: FilingState,
         delivered: DeliveredPost | None = None,
         detail: str = "",
     ) -> None:

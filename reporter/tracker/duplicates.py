@@ -18,7 +18,7 @@ from github.Issue import Issue
 from reporter.core.errors import BugreportError
 from reporter.core.json_values import Json
 from reporter.store.database import open_store
-from reporter.store.filings import State, list_filings
+from reporter.store.filings import FilingState, list_filings
 from reporter.store.reports import find_alike
 from reporter.tracker.failure import ReportedFailure
 from reporter.tracker.plain_text import clean_line, clean_text
@@ -133,11 +133,11 @@ def build_queries(repository: Repository, failure: ReportedFailure) -> list[str]
         asked.append(f'{scope} in:body "{digits}"')
     exception, words = name_exception(failure), find_message_words(failure)
     if exception and words:
-        asked.append(_within(f"{scope} {exception}", words[:5]))
+        asked.append(_fill_query(f"{scope} {exception}", words[:5]))
     operators = list_rare_operators(failure)
     if operators:
         asked.append(
-            _within(f"{scope} torch.compile", [strip_module(name) for name in operators[:4]])
+            _fill_query(f"{scope} torch.compile", [strip_module(name) for name in operators[:4]])
         )
     return asked
 
@@ -152,7 +152,7 @@ def _in_store(failure: ReportedFailure, repository: Repository) -> Iterator[Poss
             known = [
                 item
                 for item in list_filings(store, report.key)
-                if item.address == str(repository) and item.state is State.CONFIRMED
+                if item.address == str(repository) and item.state is FilingState.CONFIRMED
             ]
             if known and known[0].url:
                 yield PossibleDuplicate(
@@ -185,7 +185,7 @@ def _weigh(issue: Issue, failure: ReportedFailure) -> PossibleDuplicate:
     )
 
 
-def _within(query: str, words: Iterable[str]) -> str:
+def _fill_query(query: str, words: Iterable[str]) -> str:
     for word in words:
         if len(query) + len(word) + 1 <= _QUERY_LIMIT:
             query += f" {word}"

@@ -59,9 +59,9 @@ def describe_refusal(
             wait=limit,
         )
     if status == 403:
-        return _forbidden(host, whose, doing, said, headers)
+        return _explain_forbidden(host, whose, doing, said, headers)
     if status in (404, 410):
-        return _missing(host, whose, doing, said, status)
+        return _explain_missing(host, whose, doing, said, status)
     if status == 422:
         return UsageError(f"{host} refused to {doing} (422 {said})")
     if isinstance(status, int) and 400 <= status < _SERVER:
@@ -79,7 +79,7 @@ def describe_no_answer(
     """The error where there was no answer, or none that can be read."""
     root = _root(error)
     if _never_sent(error):
-        reason = getattr(root, "strerror", None) or _short(root)
+        reason = getattr(root, "strerror", None) or _shorten(root)
         return TrackerError(
             f"{host} cannot be reached to {doing} ({reason}); check the network and the host's"
             " name, then try again"
@@ -119,7 +119,7 @@ def _limit(headers: Mapping[str, str], said: str, status: int, now: float) -> fl
     return 60.0 if status == 429 or "rate limit" in said.lower() else None
 
 
-def _forbidden(
+def _explain_forbidden(
     host: str, whose: str, doing: str, said: str, headers: Mapping[str, str]
 ) -> BugreportError:
     if "archived" in said.lower():
@@ -134,7 +134,7 @@ def _forbidden(
     )
 
 
-def _missing(host: str, whose: str, doing: str, said: str, status: int) -> BugreportError:
+def _explain_missing(host: str, whose: str, doing: str, said: str, status: int) -> BugreportError:
     if status == 410:
         return UsageError(
             f"{host} refused to {doing} (410 {said}); the project has no issues, or this one was"
@@ -212,5 +212,5 @@ def _never_sent(error: BaseException) -> bool:
     return False
 
 
-def _short(error: BaseException) -> str:
+def _shorten(error: BaseException) -> str:
     return clean_line(str(error).rpartition(": ")[2] or type(error).__name__, 100)

@@ -20,7 +20,7 @@ from reporter.publish.form import check_form, choose_form
 from reporter.publish.rerendering import render_in_form
 from reporter.publish.second_leak_check import RecheckResult, recheck
 from reporter.store.database import open_store
-from reporter.store.filings import State, find_filing, remember_issue
+from reporter.store.filings import FilingState, find_filing, remember_issue
 from reporter.store.reports import save_report
 from reporter.tracker.delivery import DeliveredPost, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
@@ -195,7 +195,7 @@ class _Filer:
     def _there_already(self, post: IssuePost) -> DeliveredPost | None:
         with open_store() as store:
             row = find_filing(store, post.draft.key, post.address)
-        if row is not None and row.state is State.CONFIRMED and row.number and row.url:
+        if row is not None and row.state is FilingState.CONFIRMED and row.number and row.url:
             return DeliveredPost(row.number, row.url, already=True)
         return post.look(None)
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from reporter.core.settings import FilingOptions
 from reporter.store.database import open_store
-from reporter.store.filings import State, find_filing, set_state
+from reporter.store.filings import FilingState, find_filing, set_state
 from reporter.store.reports import save_report
 from reporter.tracker.manual_form import build_form
 from reporter.tracker.outcome import FilingAction, PreviewResult, render_submission
@@ -100,7 +100,9 @@ def open_web_form(
     save_report(draft.stored)
     with open_store() as store:
         if find_filing(store, draft.key, str(repository)) is None:
-            set_state(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
+            set_state(
+                store, draft.key, str(repository), FilingState.PLANNED, detail="by the web form"
+            )
     if user.is_there and not user.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)
     return PreviewResult(FilingAction.WEB, repository, draft, tuple(lines), form=page, notes=notes)

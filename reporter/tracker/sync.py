@@ -10,8 +10,8 @@ from github.Repository import Repository as Project
 from reporter.store.database import format_now, open_store
 from reporter.store.filings import (
     Filing,
+    FilingState,
     KnownIssue,
-    State,
     find_first_sending,
     is_beside,
     load_issue,
@@ -58,7 +58,7 @@ def _find_filed(
             store,
             item.key,
             item.address,
-            State.CONFIRMED,
+            FilingState.CONFIRMED,
             number=delivered.number,
             url=delivered.url,
             detail="found by its mark",

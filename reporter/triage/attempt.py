@@ -186,7 +186,7 @@ def run(
             files={"repro.py": text},
             limits=Limits(seconds=seconds, memory=int((limits.memory + _FOR_TORCH) * GIB)),
             folders=folders,
-            environment={} if compiled else {DISABLING_VARIABLE: "1"},
+            variables={} if compiled else {DISABLING_VARIABLE: "1"},
             trust=limits.trust,
         ) as sandbox:
             for _ in range(times if tells else 1):
@@ -200,7 +200,7 @@ def run(
 
 def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
     stderr, stdout = (
-        _placeless(clean_text(text), shown) for text in (result.stderr, result.stdout)
+        _strip_places(clean_text(text), shown) for text in (result.stderr, result.stdout)
     )
     outcome = _outcome(result)
     match: Match | None = None
@@ -227,7 +227,7 @@ def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str])
     )
 
 
-def _placeless(text: str, shown: Sequence[str]) -> str:
+def _strip_places(text: str, shown: Sequence[str]) -> str:
     """The text without where on this machine the interpreters are, which may name its user."""
     for path in sorted(shown, key=len, reverse=True):
         if not path.startswith(("/usr", "/etc", "/sys", "/lib")):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from reporter.triage.reading.extract import find_devices
+from reporter.triage.reading.repro_selection import find_devices
 
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
 #: Housekeeping of an accelerator, which does nothing without one.

@@ -27,7 +27,7 @@ from reporter.triage.attempt import (
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.observers import ends_otherwise
-from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
+from reporter.triage.reading.repro_selection import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import MinimalRepro, Status, Triage
@@ -92,7 +92,7 @@ def triage(
         CannotJudgeError: there is no sandbox and the code was not trusted.
     """
     says = read_stated(thread)
-    found, lacking = _runnable(extract(thread), wanted)
+    found, lacking = _select_runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
         why = f"{_capital(found.reason)}."
         return _answer(Triage(thread, Status.NOT_ACTIONABLE, why, says, refusal=found))
@@ -118,7 +118,7 @@ def triage(
     )
     if lacking is not None and status != Status.REPRODUCES:
         return _answer(_without_device(result, lacking))
-    minimal = _minimal(judged, wanted, user) if judged is not None else None
+    minimal = _confirm_minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
@@ -126,13 +126,13 @@ def triage(
     return _answer(result)
 
 
-def _runnable(
+def _select_runnable(
     found: Repro | Refusal, wanted: TriageRequest
 ) -> tuple[Repro | Refusal, Refusal | None]:
     """What can be run here, and what the machine lacks for the program as it was posted."""
     if isinstance(found, Refusal):
         return found, None
-    lacking = _unrunnable(found, wanted)
+    lacking = _find_obstacle(found, wanted)
     return (_move_to_cpu(found, lacking), lacking) if lacking is not None else (found, None)
 
 
@@ -188,7 +188,7 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
     )
 
 
-def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
+def _find_obstacle(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
     needed = find_devices(repro.text)
     has = wanted.limits.trust and any(info.has_cuda for info in wanted.interpreters)
@@ -228,7 +228,7 @@ def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _minimal(
+def _confirm_minimal(
     judged: CommandVerdict, wanted: TriageRequest, user: MessageSink
 ) -> MinimalRepro | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may

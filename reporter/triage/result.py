@@ -11,7 +11,7 @@ from reporter.core.kinds import Word
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import clean_line
 from reporter.triage.attempt import AttemptOutcome, Attempts
-from reporter.triage.reading.extract import Refusal, Repro
+from reporter.triage.reading.repro_selection import Refusal, Repro
 from reporter.triage.reading.stated_failure import Match, StatedFailure
 from reporter.triage.reading.thread import Thread
 from reporter.triage.verdict import CommandVerdict

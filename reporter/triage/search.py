@@ -95,7 +95,7 @@ def search(
             document = find_triage(store, str(address), interpreters, changed)
         if document is None:
             user.say(f"{position} of {len(found)}: {address}")
-            document = _one(session, address, wanted, user)
+            document = _judge_one(session, address, wanted, user)
             if "error" not in document:
                 with open_store() as store:
                     remember(store, str(address), interpreters, changed, document)
@@ -103,7 +103,7 @@ def search(
     return TriagedSearch(query, tuple(documents))
 
 
-def _one(
+def _judge_one(
     session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: MessageSink
 ) -> Json:
     """The document of one issue; a failure that is the issue's own does not end the others."""

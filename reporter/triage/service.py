@@ -19,7 +19,7 @@ from reporter.triage.arguments import TriageArguments
 from reporter.triage.attempt import RunLimits
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
 from reporter.triage.posting import post
-from reporter.triage.reading.extract import Refusal, Repro, extract
+from reporter.triage.reading.repro_selection import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
 from reporter.triage.result import Triage
 from reporter.triage.search import TriagedSearch, search

@@ -68,7 +68,7 @@ def replace_private_numbers(
     called = {abs(float(size)) for call in check.calls for size in _numbers_in(call)}
     needed: set[float] = set()
     for value in sorted(collect_numbers(body) & private - called, reverse=True)[:_MOST]:
-        others = [_with(body, value, other) for other in list_generic_numbers(value)]
+        others = [_replace_value(body, value, other) for other in list_generic_numbers(value)]
         asked = [pool.submit(format_program(render_harness(other, check))) for other in others]
         good = [other for other, answer in zip(others, asked) if shows(answer.result())]
         body = good[0] if good else body
@@ -108,7 +108,7 @@ def list_generic_numbers(value: float) -> list[float]:
     return [other for other in dict.fromkeys(found) if other != value and other > 0]
 
 
-def _with(body: ReproBody, value: float, other: float) -> ReproBody:
+def _replace_value(body: ReproBody, value: float, other: float) -> ReproBody:
     def change(text: str) -> str:
         return _NUMBER.sub(lambda token: _write(token[0], value, other), text)
 

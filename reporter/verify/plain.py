@@ -58,7 +58,7 @@ class PlainRepro:
         return write_plain_program(body, self.parts[1], self.form)
 
 
-def _shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
+def _list_shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
     """The programs with an operation less, and how many they have. What is left of two may be given
     by the other one what nothing plain has: then with values that are not finite.
     """
@@ -134,13 +134,13 @@ class PlainSearch:
         operations = None
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
         if check.kind != Kind.HANG and not self.keeps_names:
-            body, operations = self._plainer(body, check, form)
+            body, operations = self._find_plainer(body, check, form)
             body = self._return_one_field(body, check, form)
             if body != parts[0]:  # only the random inputs may have needed the form
                 plainer = self._form(body, check, forms[: forms.index(form)])
                 form = form if plainer is None else plainer
-            form = self._unseeded(body, check, form)
-            check = self._spelled(body, check, form)
+            form = self._drop_seed(body, check, form)
+            check = self._spell_dynamic(body, check, form)
         text = self._text(body, check, form)
         assert text is not None
         harness = format_program(render_harness(body, check))
@@ -173,7 +173,7 @@ class PlainSearch:
         options = [replace(body, definitions=text) for text in return_one_field(body.definitions)]
         return self._first(options, lambda each: self._ask_both(each, check, form)) or body
 
-    def _plainer(
+    def _find_plainer(
         self, body: ReproBody, check: ReproCheck, form: PlainForm
     ) -> tuple[ReproBody, int | None]:
         """The program with inputs that read better, where the failure is there with them, and how
@@ -186,20 +186,20 @@ class PlainSearch:
             return self._ask_both(other, check, form)
 
         while (other := self._first(build_plainer_inputs(body), ask)) is not None:
-            body = self._smaller(other, check, ask)
+            body = self._shrink(other, check, ask)
         # the last one first, since those that are plain are not counted any more
         for index in reversed(range(count_random(body))):
             other = self._first(build_plainer_input(body, index), ask)
-            body = body if other is None else self._smaller(other, check, ask)
+            body = body if other is None else self._shrink(other, check, ask)
         # what hangs on values may have needed an operation for the random ones alone
         while body != before and check.kind in WRONG_VALUES:
-            shorter = self._first(_shorter(body), lambda each: ask(each[0]))
+            shorter = self._first(_list_shorter(body), lambda each: ask(each[0]))
             if shorter is None:
                 break
             body, operations = shorter
         return body, operations
 
-    def _smaller(
+    def _shrink(
         self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
     ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
@@ -213,7 +213,7 @@ class PlainSearch:
             left = left[at + 1 :]
         return body
 
-    def _unseeded(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
+    def _drop_seed(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
         """The form without a seed, where no random number counts."""
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.is_module or "nn." in body.definitions
@@ -224,7 +224,7 @@ class PlainSearch:
             return form
         return self._first([bare], lambda each: self._ask_plain(body, check, each)) or form
 
-    def _spelled(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproCheck:
+    def _spell_dynamic(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproCheck:
         """The check with what makes sizes dynamic written out."""
         options = write_out(body, check)
         return self._first(options, lambda each: self._ask_both(body, each, form)) or check

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from anonymizer.numbers import resize, source_resize
-from anonymizer.numbers.resize import SizeGroup, list_generic_bases
+from anonymizer.numbers import resizing, source_resizing
+from anonymizer.numbers.resizing import SizeGroup, list_generic_bases
 from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
@@ -44,13 +44,13 @@ def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
         return _find_generic_numbers(
             seed,
             whole.program,
-            source_resize,
+            source_resizing,
             lambda program: replace(seed, content=RewrittenProgram(program)),
             ask,
         )
     assert isinstance(whole, TracedModel)
     return _find_generic_numbers(
-        seed, whole.program, resize, lambda program: with_program(seed, program), ask
+        seed, whole.program, resizing, lambda program: with_program(seed, program), ask
     )
 
 

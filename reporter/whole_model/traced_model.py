@@ -17,8 +17,8 @@ from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.model import model
-from anonymizer.model import non_stock as parts
-from anonymizer.numbers import resize
+from anonymizer.model import non_stock_operations as parts
+from anonymizer.numbers import resizing
 from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
 from collectors.captured import TraceJson
@@ -328,7 +328,10 @@ def _attributes(
     for number in numbers:
         owners = [path for path, other in public.modules.items() if other == number]
         for path, inner in public.modules.items() if number != ROOT else ():
-            note(_below(path, owners), _below(paths.get(inner, ""), [paths.get(number, "")]))
+            note(
+                _find_attribute(path, owners),
+                _find_attribute(paths.get(inner, ""), [paths.get(number, "")]),
+            )
     for path, label in public.tensors.items():
         owner, _, attribute = path.rpartition(".")
         if public.modules.get(owner) in numbers:
@@ -336,7 +339,7 @@ def _attributes(
     return {attribute: list(private) for attribute, private in found.items()}
 
 
-def _below(path: str, owners: list[str]) -> str:
+def _find_attribute(path: str, owners: list[str]) -> str:
     """The attribute through which a path goes on from one of its owners; a list's attribute without
     its index.
     """
@@ -362,8 +365,8 @@ def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]
         return []  # its text is read for them
     assert captured.material.whole is not None
     before = read_trace(captured.material.whole["trace"]).program
-    left = resize.find_common_sizes(before, candidate.content.program)
-    return sorted(resize.collect_taken_sizes(before) & left)
+    left = resizing.find_common_sizes(before, candidate.content.program)
+    return sorted(resizing.collect_taken_sizes(before) & left)
 
 
 def find_difference(

@@ -21,13 +21,13 @@ from reporter.core import setting_sources
 from reporter.core.errors import BugreportError
 from reporter.environments.index import _wheel
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 from reporter.report.sections import read_report
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.submission import read_submission
 from reporter.triage.reading.blocks import parse_blocks, read_prose
-from reporter.triage.reading.extract import extract
+from reporter.triage.reading.repro_selection import extract
 from reporter.triage.reading.stated_failure import find_exceptions, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_text
 from reporter.triage.verdict import read as read_verdict
@@ -94,7 +94,7 @@ def recorder_messages(lines: list[bytes]) -> None:
     """Whatever comes over the recorder's socket."""
     with tempfile.TemporaryDirectory() as name:
         program = WatchedProgram(Path("python"), (), Path(name), Path(name))
-        made = RecordingSession(program, Watching(1.0, guarded=False))
+        made = RecordingSession(program, WatchOptions(1.0, guarded=False))
         ours, theirs = socket.socketpair()
         theirs.sendall(b"\n".join(lines) + b"\n")
         theirs.close()

@@ -17,7 +17,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
-from reporter.diagnose.verdict import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.pipeline.capture import capture_graphs
 from reporter.recording import questions
 from reporter.recording.call_session import ForkedCallSession, refuse_lost

@@ -14,7 +14,7 @@ from collectors.protocol import Rung
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until
@@ -34,7 +34,7 @@ def record(tmp_path: Path) -> Iterator[Record]:
         script.write_text(text("rerun/wrong") + text(f"rerun/{name}"))
         cache = interpreter.session() / "inductor"
         program = WatchedProgram(interpreter.WARM, (str(script),), tmp_path, cache)
-        session = RecordingSession(program, Watching(PATIENCE, reruns=2, isolation="rerun"))
+        session = RecordingSession(program, WatchOptions(PATIENCE, reruns=2, isolation="rerun"))
         made.append(session.run())
         assert session.runs is not None
         session.runs.room = room

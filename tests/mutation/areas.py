@@ -34,7 +34,7 @@ AREAS = (
             "reporter/diagnose/measuring.py",
             "reporter/diagnose/ladder.py",
             "reporter/diagnose/comparisons.py",
-            "reporter/diagnose/verdict.py",
+            "reporter/diagnose/diagnosis.py",
             "reporter/check/judging.py",
             "reporter/triage/decision.py",
         ),

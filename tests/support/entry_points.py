@@ -17,7 +17,7 @@ from reporter.recording.entry_points import (
 )
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
@@ -50,7 +50,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
         build_program_start(way),
         way.build_variables(),
     )
-    session = RecordingSession(program, Watching(timeout))
+    session = RecordingSession(program, WatchOptions(timeout))
     recording = session.run()
     refuse_run(way, recording)
     return recording

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.rewrite import SourceProgram, rebuild
+from anonymizer.source.rewriting import SourceProgram, rebuild
 from tests.support.scripts import text
 
 LONG = """

@@ -13,8 +13,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import CallCounts, Finding, FurtherRuns, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.recorded_answers import neutral, rung_of

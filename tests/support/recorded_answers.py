@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.verdict import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.recording.findings import CallCounts, Finding, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.places import DATA

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from anonymizer.source.rewrite import SourceError, rebuild
+from anonymizer.source.rewriting import SourceError, rebuild
 from collectors.machine import vocabulary
 from collectors.source import equivalence, kinds, source
 from reporter.reduce.source_candidates import RewrittenProgram

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from tests.support import scripts
 from tests.support.watched import watch

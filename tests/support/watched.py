@@ -12,7 +12,7 @@ from pathlib import Path
 from reporter.execution.compiler_cache import prefill
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 from tests.support import interpreter, scripts
 
 #: Modules that a script may import from beside it.
@@ -38,7 +38,7 @@ def session(
         _cache(folder),
         {"kind": "module" if module else "script"},
     )
-    return RecordingSession(program, Watching(timeout), clock=clock)
+    return RecordingSession(program, WatchOptions(timeout), clock=clock)
 
 
 def _cache(folder: Path) -> Path:

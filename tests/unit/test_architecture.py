@@ -42,7 +42,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 #: What starts in a process of the user's before the program has imported torch.
 BEFORE_TORCH = (
-    "entry.attach",
+    "entry.attachment",
     "record.channel",
     "record.ending",
     "record.hooks",
@@ -213,7 +213,7 @@ def test_what_is_imported_by_its_name_lies_below_as_well() -> None:
         (path.relative_to(ROOT / "collectors").parts[0], room)
         for path in COLLECTORS
         for room in re.findall(
-            r"(?:_of\(|import_module\([^()\n]*\+ )\"\.?(\w+)\.\w+\"", path.read_text("utf-8")
+            r"(?:_refer_to\(|import_module\([^()\n]*\+ )\"\.?(\w+)\.\w+\"", path.read_text("utf-8")
         )
     ]
     assert len(named) > 5

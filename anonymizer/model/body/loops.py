@@ -65,7 +65,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
         for length in range(1, min(_LONGEST, (len(statements) - start) // 2) + 1):
             if shapes[start : start + length] != shapes[start + length : start + 2 * length]:
                 continue
-            loop = _longest(statements, shapes, start, length, wanted_after)
+            loop = _find_longest(statements, shapes, start, length, wanted_after)
             if loop is not None and (best is None or _saving(loop) > _saving(best)):
                 best = loop
         if best is not None:
@@ -80,7 +80,7 @@ def _saving(loop: Loop) -> int:
     return loop.length * (loop.times - 1)
 
 
-def _longest(
+def _find_longest(
     statements: Sequence[Statement],
     shapes: Sequence[int],
     start: int,
@@ -136,7 +136,7 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
             modules[offset] = row
         for position in range(len(column[0].reads)):
             names = [statement.reads[position] for statement in column]
-            good = _consistent(names, producers, spots, length, carried)
+            good = _count_consistent(names, producers, spots, length, carried)
             if good < times:
                 return good
     return Loop(start, length, times, carried, modules)
@@ -149,7 +149,7 @@ def _first_repeat(numbers: list[int]) -> int:
     return 1
 
 
-def _consistent(
+def _count_consistent(
     names: list[str],
     producers: Mapping[str, int],
     spots: Mapping[str, tuple[int, int]],

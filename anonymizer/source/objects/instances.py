@@ -46,7 +46,7 @@ class InstanceWriter:
         try:
             cls = record["class"]
             if cls["kind"] == "class":
-                return self._private(record, cls["id"])
+                return self._build_private(record, cls["id"])
             if cls["kind"] == "torch":
                 return self._stock(record, cls["name"])
             return self._refuse(str(cls.get("reason", "an object")))
@@ -93,7 +93,7 @@ class InstanceWriter:
             return ast.Call(layer, [each for _, each in items], [])
         return ast.Call(layer, [build_list([each for _, each in items])], [])
 
-    def _private(self, record: InstanceRecord, owner: str) -> ast.expr:
+    def _build_private(self, record: InstanceRecord, owner: str) -> ast.expr:
         """An object of a gathered class, `owner`."""
         name, cls = self._classes.refer(owner), self._context.symbols.get_class(owner)
         if cls["shape"] == "namedtuple":
@@ -103,7 +103,7 @@ class InstanceWriter:
                 [],
             )
         if "__init__" in cls["methods"] or (cls["shape"] == "dataclass" and cls["init_seen"]):
-            return self._bare(name, record, bool(cls.get("frozen")))
+            return self._build_bare(name, record, bool(cls.get("frozen")))
         if cls["shape"] == "dataclass":
             words = [
                 ast.keyword(self._context.decisions.name_state(each), self._values.build(value))
@@ -121,7 +121,7 @@ class InstanceWriter:
             [],
         )
 
-    def _bare(self, name: str, record: InstanceRecord, frozen: bool) -> ast.expr:
+    def _build_bare(self, name: str, record: InstanceRecord, frozen: bool) -> ast.expr:
         """An object whose class keeps its own `__init__`, because gathered code calls it."""
         constructor = self._context.names.take_unused("make")
         lines = [f"def {constructor}():", f"    made = {name}.__new__({name})"]

@@ -43,7 +43,7 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
         steps = [*(each for each in steps if each is not function), *_body(function, line)]
     while True:
         at = _find_step(steps, line)
-        call = _called(steps[at])
+        call = _find_call(steps[at])
         function = functions.get(ast.unparse(call.func)) if call is not None else None
         if call is None or function is None or not inner or inner[0][0] != function.name:
             return steps[:at], steps[at], not inner
@@ -142,7 +142,7 @@ def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
     raise SourceError("the call is made by no statement of the script itself")
 
 
-def _called(step: ast.stmt) -> ast.Call | None:
+def _find_call(step: ast.stmt) -> ast.Call | None:
     """The call that is all of a statement, or whose value it assigns."""
     value = step.value if isinstance(step, (ast.Expr, ast.Assign)) else None
     return value if isinstance(value, ast.Call) else None

@@ -99,15 +99,15 @@ class PublicNames:
 
     def name_attribute(self, private: str, prefix: str = "attr") -> str:
         """The public name of an attribute, a method or a key."""
-        return self._public("attributes", private, prefix)
+        return self._choose_public("attributes", private, prefix)
 
     def name_variable(self, private: str, prefix: str = "value") -> str:
         """The public name of a parameter, a keyword or a local; the first role seen chooses the
         prefix.
         """
-        return self._public("variables", private, prefix)
+        return self._choose_public("variables", private, prefix)
 
-    def _public(self, table: str, private: str, prefix: str) -> str:
+    def _choose_public(self, table: str, private: str, prefix: str) -> str:
         if self.is_public_dunder(private) or private == "_":
             return private
         known = self.tables[table]

@@ -36,7 +36,7 @@ class NamingPolicy:
         }
         for tree in symbols.trees.values():
             for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and self._doubtful(node):
+                if isinstance(node, ast.Attribute) and self._is_doubtful(node):
                     self.sticky.add(node.attr)
 
     def _find_stored(self, key: str) -> set[str]:
@@ -72,7 +72,7 @@ class NamingPolicy:
         fields = {field[0] for each in lineage for field in self.symbols.get_class(each)["fields"]}
         return name in fields or any(name in self.stored[each] for each in lineage)
 
-    def _doubtful(self, node: ast.Attribute) -> bool:
+    def _is_doubtful(self, node: ast.Attribute) -> bool:
         kind = self.types.receivers.get(id(node), UNKNOWN)
         if node.attr not in self.private or node.attr not in self.names.vocabulary:
             return False

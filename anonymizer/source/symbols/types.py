@@ -91,9 +91,9 @@ class Types:
             for name_, default in record["kwdefaults"].items():
                 self.bind((key, name_), self.infer(default))
             if key in self.owners:
-                self._own(key, tree)
+                self._bind_own(key, tree)
 
-    def _own(self, key: str, tree: Any) -> None:
+    def _bind_own(self, key: str, tree: Any) -> None:
         owner, name, kind = self.owners[key]
         names = list_parameters(tree)
         if not names or kind == "static":

@@ -14,8 +14,9 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
+from ...machine.public_names import shorten_name
 from ...protocol import OperatorError, OperatorFacts
-from ..probe import EMPTY, EagerFactsMode, shorten_name
+from ..probe import EMPTY, EagerFactsMode
 from .derivatives import DerivativeCheck
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
@@ -182,7 +183,7 @@ class _Wide:
                 if moved.shape != exact.shape:
                     return [float("inf")] * len(self.results)
                 if exact.numel():
-                    shift = _largest(moved - exact, torch.isfinite(exact))
+                    shift = _find_largest(moved - exact, torch.isfinite(exact))
                     farthest[number] = max(farthest[number], shift)
         return farthest
 
@@ -204,14 +205,14 @@ def _error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> _Error:
     if is_function and own.is_complex():
         own, wide = (torch.view_as_real(t.detach().resolve_conj()) for t in (own, wide))
     held = torch.isfinite(wide) & (wide.abs() <= torch.finfo(own.dtype).max)
-    error = _largest(own.detach().to(wide.dtype) - wide, held)
-    largest = _largest(wide, held)
+    error = _find_largest(own.detach().to(wide.dtype) - wide, held)
+    largest = _find_largest(wide, held)
     # below the smallest normal number a dtype loses its digits, and then its values
     beyond = error > max(torch.finfo(own.dtype).eps ** 0.5 * largest, torch.finfo(own.dtype).tiny)
     return _Error(error, largest, beyond)
 
 
-def _largest(values: torch.Tensor, where: torch.Tensor) -> float:
+def _find_largest(values: torch.Tensor, where: torch.Tensor) -> float:
     """The largest absolute value, where NaN counts as infinite; 0 for none."""
     chosen = values[where].abs().nan_to_num(nan=float("inf"))
     return float(chosen.max()) if chosen.numel() else 0.0
@@ -234,11 +235,15 @@ def _is_wide(leaf: Any) -> bool:
 def _copy(leaf: Any) -> Any:
     """Tensors in float64 with memory of their own, dtypes made wide; other values as they are."""
     if isinstance(leaf, torch.dtype):
-        return _wide(leaf)
-    return leaf.detach().to(_wide(leaf.dtype)).clone() if isinstance(leaf, torch.Tensor) else leaf
+        return _widen_dtype(leaf)
+    return (
+        leaf.detach().to(_widen_dtype(leaf.dtype)).clone()
+        if isinstance(leaf, torch.Tensor)
+        else leaf
+    )
 
 
-def _wide(dtype: torch.dtype) -> torch.dtype:
+def _widen_dtype(dtype: torch.dtype) -> torch.dtype:
     return _WIDE.get(dtype, torch.float64) if dtype in _NARROW else dtype
 
 

@@ -136,7 +136,7 @@ class DerivativeCheck:
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         if sum(x.numel() for x in tensors) > _MOST_ELEMENTS:
             return
-        wrapped = [x for x in tensors if _inner(x) is not x or _is_dual(x)]
+        wrapped = [x for x in tensors if _unwrap(x) is not x or _is_dual(x)]
         if wrapped:
             self.asks.update(("forward", "gradgradcheck"))
             yield from ("gradcheck", "forward", "gradgradcheck")
@@ -181,19 +181,19 @@ def widen(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
 def _leaf(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
-    plain = _inner(value).detach()
+    plain = _unwrap(value).detach()
     if not _is_number(plain):
         return plain.clone()
     dtype = _WIDE.get(plain.dtype, torch.complex128 if plain.dtype.is_complex else torch.float64)
     return plain.to(dtype).clone().requires_grad_()
 
 
-def _inner(value: torch.Tensor) -> torch.Tensor:
+def _unwrap(value: torch.Tensor) -> torch.Tensor:
     """The tensor inside the wrappers of `torch.func`; the first one of a batch."""
     functorch: Any = getattr(torch._C, "_functorch", None)
     if functorch is None or not functorch.is_functorch_wrapped_tensor(value):
         return value
-    inside = _inner(functorch.get_unwrapped(value))
+    inside = _unwrap(functorch.get_unwrapped(value))
     if functorch.is_batchedtensor(value):
         inside = inside.select(functorch.maybe_get_bdim(value), 0)
     return inside

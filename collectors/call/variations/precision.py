@@ -78,7 +78,7 @@ def promote() -> Iterator[None]:
     def lift(value: Any) -> Any:
         return wide.get(value, value) if isinstance(value, torch.dtype) else value
 
-    class Promote(TorchFunctionMode):  # type: ignore[misc]
+    class PromoteMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -98,7 +98,7 @@ def promote() -> Iterator[None]:
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        with Promote():
+        with PromoteMode():
             yield
     finally:
         torch.set_default_dtype(default)

@@ -16,7 +16,7 @@ _WATCHED_ALREADY = _PACKAGE + ".record.watcher" in sys.modules
 
 
 def load_attach() -> Any:
-    """The module `entry.attach` of the collectors; what is compiled from the first time on goes
+    """The module `entry.attachment` of the collectors; what is compiled from the first time on goes
     through its switch, unless the program is watched already.
 
     Raises:
@@ -33,7 +33,7 @@ def load_attach() -> Any:
         module = importlib.util.module_from_spec(spec)
         sys.modules[_PACKAGE] = module
         spec.loader.exec_module(module)
-    attach = importlib.import_module(_PACKAGE + ".entry.attach")
+    attach = importlib.import_module(_PACKAGE + ".entry.attachment")
     if not _WATCHED_ALREADY:
         attach.ensure_switch()
     return attach

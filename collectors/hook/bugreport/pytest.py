@@ -48,7 +48,7 @@ def pytest_configure(config: Any) -> None:
     config.stash[_LINES] = []
     try:
         _attach.find_tool()
-    except _attach.ToolMissing as error:
+    except _attach.ToolMissingError as error:
         raise pytest.UsageError("bugreport: {}".format(error)) from None
 
 

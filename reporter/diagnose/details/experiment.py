@@ -44,8 +44,8 @@ from reporter.core.kinds import (
 )
 from reporter.core.signature import Signature, is_same_crash, sign_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
-from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession

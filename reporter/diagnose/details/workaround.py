@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_section
 from collectors.protocol import CallOutcome, Rung
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose.details.experiment import Variation, make_call_experiment
-from reporter.diagnose.verdict import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.recording import questions
 from reporter.recording.call_session import compute_longest_wait
 from reporter.report.sections import CulpritSection

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from reporter.core.kinds import Word, assert_never
 from reporter.core.signature import normalise
 from reporter.triage.reading.blocks import parse_blocks
-from reporter.triage.reading.extract import read_author_words
+from reporter.triage.reading.repro_selection import read_author_words
 from reporter.triage.reading.thread import Thread
 
 
@@ -270,11 +270,13 @@ def _compare_raised(
         return Match.DIFFERENT
     informative = [item for item in wanted if not _EMPTY.match(item.message)]
     for item in informative:
-        if any(item.name == other.name and _alike(item.message, other.message) for other in seen):
+        if any(
+            item.name == other.name and _are_alike(item.message, other.message) for other in seen
+        ):
             return Match.SAME
         # releases wrap an exception in another class, but its words stay
         if any(
-            _alike(item.message, other.message) and len(item.message) > 2 * _SHORTEST
+            _are_alike(item.message, other.message) and len(item.message) > 2 * _SHORTEST
             for other in seen
         ):
             return Match.SAME
@@ -288,7 +290,7 @@ def _compare_raised(
     return Match.DIFFERENT
 
 
-def _alike(wanted: str, seen: str) -> bool:
+def _are_alike(wanted: str, seen: str) -> bool:
     first, second = (normalise(_WRAPPED.sub("", text)) for text in (wanted, seen))
     if not first or not second:
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.store.filings import State
+from reporter.store.filings import FilingState
 from reporter.store.reports import compute_key
 from tests.support.github.mortal import Mortal, announce_fixed, file_until
 from tests.support.github.notifying import comments, known_key, notify, result
@@ -51,7 +51,7 @@ def test_kill_9_between_any_two_steps_of_ours(moment: str, tracker: Tracker, rep
     created = len(tracker.repo.issues)
     assert created == (moment in ("after:request", "before:confirmed", "after:confirmed"))
     assert attempt(report) == (0, "already_filed" if created else "filed")
-    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+    assert len(tracker.repo.issues) == 1 and state_of(report) is FilingState.CONFIRMED
 
 
 @pytest.mark.parametrize(("operation", "processed"), NETWORK)
@@ -66,7 +66,7 @@ def test_kill_9_while_any_request_is_under_way(
     created = len(tracker.repo.issues)
     assert created == ((operation, processed) == (CREATE, True) or operation == GET)
     assert attempt(report) == (0, "already_filed" if created else "filed")
-    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+    assert len(tracker.repo.issues) == 1 and state_of(report) is FilingState.CONFIRMED
 
 
 def test_the_next_process_waits_until_the_request_of_a_dead_one_cannot_be_under_way(
@@ -77,7 +77,7 @@ def test_the_next_process_waits_until_the_request_of_a_dead_one_cannot_be_under_
     """
     tracker.index_lags = True
     first = filing(tracker, report, "after:sent")
-    assert first.end() == -9 and state_of(report) is State.SENT, first.output
+    assert first.end() == -9 and state_of(report) is FilingState.SENT, first.output
     mark = f"<!-- bugreport-key: {compute_key((report / 'repro.py').read_text())} -->"
     tracker.under_way.append((3, lambda: tracker.add_issue("late", mark)))
     assert attempt(report) == (0, "already_filed")

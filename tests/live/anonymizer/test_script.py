@@ -16,7 +16,7 @@ from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.plain import PlainSearch
 from tests.support import interpreter
-from tests.unit.anonymizer.source.script.test_rebuild import rebuild
+from tests.unit.anonymizer.source.script.test_public_script import rebuild
 
 REPLACED_CODE = """
     import torch

@@ -14,7 +14,7 @@ import pytest
 from torch._higher_order_ops.scan import scan
 
 from anonymizer.source.dead_code import find_undefined
-from anonymizer.source.rewrite import SourceError, SourceProgram, rebuild, rebuild_backend
+from anonymizer.source.rewriting import SourceError, SourceProgram, rebuild, rebuild_backend
 from collectors.source import ownership
 from tests.support import source_scripts
 from tests.support.gathered import module_text

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from anonymizer.edits.absorb import absorb, replace_single_lists
+from anonymizer.edits.absorption import absorb, replace_single_lists
 from anonymizer.source.dead_code import find_undefined, tidy
 from anonymizer.source.program import SourceProgram
 from tests.support.gathered import program_of

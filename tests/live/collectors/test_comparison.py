@@ -161,7 +161,7 @@ def test_a_write_on_one_side_only_is_held_against_the_value_before() -> None:
     stamps = outputs.stamp_tensors(eager), outputs.stamp_tensors(compiled)
     eager["arg0"].add_(1)
     pair = snapshot(None, eager, stamps[0]), snapshot(None, compiled, stamps[1])
-    found = comparison.compare(*pair, comparison.Circumstances(baseline=before))
+    found = comparison.compare(*pair, comparison.ComparisonFacts(baseline=before))
     assert not found["same"] and found["values"][0]["property"] == "changed input"
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from anonymizer.source.rewrite import rebuild
+from anonymizer.source.rewriting import rebuild
 from collectors.call import undefined_writes
 from collectors.call.history import forget
 from collectors.source import ownership, source

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from collectors.call.summation import SequentialSumsMode
+from collectors.call.variations.summation import SequentialSumsMode
 
 #: Whose mean loses digits where it is added up in turn.
 CONSTANT = torch.full((3001, 4), 1013.27)

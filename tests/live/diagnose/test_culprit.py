@@ -33,8 +33,8 @@ from reporter.diagnose.details.experiment import (
     make_pool_experiment,
 )
 from reporter.diagnose.details.workaround import try_on_call
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
-from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.recording import questions
 from tests.support import interpreter

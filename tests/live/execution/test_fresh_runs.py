@@ -12,7 +12,7 @@ from reporter.core.answer import Answer
 from reporter.core.kinds import Kind, Layer
 from reporter.evidence.repro import TOOLS, ShownFailure, collect_evidence
 from reporter.execution.fresh_runs import FreshRuns
-from reporter.execution.preloaded import PreloadedProcess
+from reporter.execution.preloaded_process import PreloadedProcess
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until

@@ -11,7 +11,7 @@ from pathlib import Path
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
 from reporter.store.database import open_store
-from reporter.store.filings import State, find_filing
+from reporter.store.filings import FilingState, find_filing
 from reporter.store.reports import compute_key
 from reporter.tracker.filing import check_wanted, file
 from reporter.tracker.outcome import FilingResult, PreviewResult
@@ -118,7 +118,7 @@ def attempt(folder: Path) -> tuple[int, str]:
     return 0, result.action
 
 
-def state_of(folder: Path) -> State | None:
+def state_of(folder: Path) -> FilingState | None:
     """What the store says of a report in pytorch/pytorch."""
     with open_store() as store:
         row = find_filing(store, compute_key((folder / "repro.py").read_text()), "pytorch/pytorch")

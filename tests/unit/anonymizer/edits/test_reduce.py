@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from anonymizer.edits import reduce
 from anonymizer.graph.repro import ReproBody
 from anonymizer.source.dead_code import renumber
-from anonymizer.source.rewrite import SourceProgram, rebuild
+from anonymizer.source.rewriting import SourceProgram, rebuild
 from tests.support.gathered import handmade, long_program, module_text, ones
 
 

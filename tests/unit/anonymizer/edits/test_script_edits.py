@@ -6,7 +6,7 @@ import ast
 import textwrap
 
 from anonymizer.edits.expressions import unpack_arguments
-from anonymizer.edits.inline import iterate_values, propagate, split_assignments, unroll
+from anonymizer.edits.inlining import iterate_values, propagate, split_assignments, unroll
 from anonymizer.edits.passes import Edit
 from anonymizer.edits.signatures import drop_unread_parameters
 from anonymizer.source.program import SourceProgram

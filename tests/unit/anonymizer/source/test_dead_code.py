@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from anonymizer.source.dead_code import find_undefined, tidy
-from anonymizer.source.rewrite import rebuild
+from anonymizer.source.rewriting import rebuild
 from tests.support.gathered import function_of, handmade
 
 

@@ -10,7 +10,7 @@ from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
-from anonymizer.source.rewrite import rebuild
+from anonymizer.source.rewriting import rebuild
 from tests.support.gathered import handmade
 
 TWO = "def f(x, step):\n    return torch.relu(x)"

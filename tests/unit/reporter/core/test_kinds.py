@@ -16,7 +16,7 @@ import anonymizer
 import collectors
 import templates
 from collectors.protocol import CallOutcome, KernelOutcome, LostAnswer, Property, TensorRole
-from reporter.bisect.narrowing import Change
+from reporter.bisect.narrowing import SearchedChange
 from reporter.check import issue_subject, results
 from reporter.check.arguments import Executor
 from reporter.core import kinds
@@ -33,7 +33,7 @@ from reporter.core.kinds import (
     Symptom,
     read_word,
 )
-from reporter.diagnose import explain, judge
+from reporter.diagnose import explanation, judge
 from reporter.diagnose.details.culprit import BACKENDS
 from reporter.lint import safety_list
 from reporter.recording import findings
@@ -52,7 +52,7 @@ OUTCOMES: tuple[type[Enum], ...] = (
 )
 WORDS: tuple[type[Enum], ...] = (
     *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
-    *(Status, Match, StatedSymptom, Change, Executor, Property, TensorRole, LostAnswer),
+    *(Status, Match, StatedSymptom, SearchedChange, Executor, Property, TensorRole, LostAnswer),
 )
 MEMBERS = [member for words in WORDS for member in words]
 #: Names of values that are of these enums, and keys, wherever they are compared.
@@ -65,7 +65,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "status": (Status,),
     "match": (Match,),
     "sort": (StatedSymptom,),
-    "what": (Change,),
+    "what": (SearchedChange,),
     "executor": (Executor,),
     "property": (Property, TensorRole, LostAnswer),
 }
@@ -106,7 +106,7 @@ def test_the_groups_hold_each_other() -> None:
 
 
 def test_every_member_has_its_row() -> None:
-    assert set(explain.EXPLANATIONS) == set(Kind)
+    assert set(explanation.EXPLANATIONS) == set(Kind)
     assert set(sentences.SENTENCES) == set(Kind)
     assert set(labels.COMPONENTS) == set(Layer)
     assert set(judge.DOING) == set(Compiler)

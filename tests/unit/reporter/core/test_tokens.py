@@ -16,7 +16,7 @@ from reporter.core.tokens import remove_credentials
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
 from reporter.store.database import open_store
-from reporter.store.filings import State, set_state
+from reporter.store.filings import FilingState, set_state
 from reporter.tracker.error_messages import describe_refusal
 from tests.support.github.tracker import TOKEN
 
@@ -122,7 +122,11 @@ def test_no_part_of_a_token_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path:
     path = tmp_path / "store.sqlite"
     with open_store(path) as store:
         set_state(
-            store, "key", "a/b", State.UNKNOWN, detail=f"{TOKEN[:8]} and {TOKEN[8:]} " + "x" * 9000
+            store,
+            "key",
+            "a/b",
+            FilingState.UNKNOWN,
+            detail=f"{TOKEN[:8]} and {TOKEN[8:]} " + "x" * 9000,
         )
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     stored = b"".join(file.read_bytes() for file in files)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import may_be_torch, read_assertion_place
 from reporter.diagnose.rungs import AGAIN, EAGER
-from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import DEADLY, EQUAL, raises, recording, verdict
 
 INTERNAL = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_values import explain_check, may_be_eager
 from reporter.diagnose.rungs import AGAIN, EAGER
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
 

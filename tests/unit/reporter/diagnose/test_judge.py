@@ -11,11 +11,11 @@ import pytest
 from collectors.protocol import LostAnswer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
-from reporter.diagnose.explain import write_command
+from reporter.diagnose.diagnosis import BUGS, Diagnosis
+from reporter.diagnose.explanation import write_command
 from reporter.diagnose.judge import is_tight, judge
 from reporter.diagnose.no_finding import did_script_fail
 from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
-from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
     DEADLY,
     LIMIT,

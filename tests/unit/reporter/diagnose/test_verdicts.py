@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from collectors.protocol import LostAnswer
+from reporter.diagnose.diagnosis import BUGS
 from reporter.diagnose.rungs import EAGER
-from reporter.diagnose.verdict import BUGS
 from tests.support import recorded_answers
 from tests.support.recorded_answers import HOME, NotRecordedError, load, outcome
 from tests.support.verdict_table import CASES, judged

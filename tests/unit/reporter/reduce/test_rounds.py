@@ -16,7 +16,7 @@ from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
-from reporter.reduce import rounds, simplify
+from reporter.reduce import rounds, simplification
 from reporter.reduce.questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler, SearchSettings
 from tests.support.graphs import TextPool, call, chain, failing, tensor
@@ -130,7 +130,7 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
         ReproCheck("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
     )
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    reduced = SweepPass((simplify.propose_options,)).run(start, ask)
+    reduced = SweepPass((simplification.propose_options,)).run(start, ask)
     assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
     assert len(pool.asked) == len(set(pool.asked)) == 3
 

@@ -56,7 +56,7 @@ def user(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
 
 def arguments(bwrap: str, **more: object) -> list[str]:
-    given = {"view": View(), "files": {}, "folders": {}, "limits": LIMITS, "environment": {}}
+    given = {"view": View(), "files": {}, "folders": {}, "limits": LIMITS, "variables": {}}
     return bubblewrap.build_arguments(bwrap, **{**given, **more})  # type: ignore[arg-type]
 
 
@@ -135,7 +135,7 @@ def test_nothing_outlives_the_tool_and_nothing_of_its_terminal_or_environment_ge
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "secret")
-    words = arguments(str(tools / "bwrap"), environment={"PATH": "/opt/bin", "EXTRA": "1"})
+    words = arguments(str(tools / "bwrap"), variables={"PATH": "/opt/bin", "EXTRA": "1"})
     assert has(words, "--die-with-parent", "--new-session", "--clearenv", "--setenv")
     pairs = {words[i + 1]: words[i + 2] for i, word in enumerate(words) if word == "--setenv"}
     assert pairs == {

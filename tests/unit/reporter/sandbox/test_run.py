@@ -230,7 +230,7 @@ def test_trusted_code_sees_places_of_its_own_and_nothing_of_the_environment(
         " printenv GH_TOKEN; ls -d $HOME",
         files={"repro.py": "x"},
         folders={"/seed": tmp_path / "seed"},
-        environment={"SEED": "/seed", "SEEDS": "/seeds"},
+        variables={"SEED": "/seed", "SEEDS": "/seeds"},
     )
     lines = result.stdout.splitlines()
     place = lines[0].removesuffix("/work")
@@ -282,7 +282,7 @@ def test_bubblewrap_gets_the_whole_command_line_and_an_empty_environment(
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "secret")
     says(fake, f'{STARTED}echo "$GH_TOKEN"; shift 2; for word; do echo "$word"; done\n')
-    with make_sandbox(["prog", "a b"], files={"r.py": "text"}, environment={"A": "1"}) as box:
+    with make_sandbox(["prog", "a b"], files={"r.py": "text"}, variables={"A": "1"}) as box:
         result = box.run()
         words = result.stdout.splitlines()
         (file,) = [word for word in words if word.endswith("/r.py") and "/tmp/work" not in word]
@@ -336,11 +336,11 @@ def test_the_interpreters_are_shown_and_searched(
     monkeypatch.setattr(module, "build_tool_view", lambda: View(("/opt/tool",)))
     box = make_sandbox(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
     assert set(box.contents.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
-    assert box.environment == {"PYTHONPATH": "/s1:/s2"}
-    box = make_sandbox(["x"], python=Path("/one"), environment={"A": "b"})
+    assert box.variables == {"PYTHONPATH": "/s1:/s2"}
+    box = make_sandbox(["x"], python=Path("/one"), variables={"A": "b"})
     assert box.contents.view.shown == ("/opt/one",)
-    assert box.environment == {"PYTHONPATH": "/s1", "A": "b"}
-    assert make_sandbox(["x"], environment={"A": "b"}).environment == {"A": "b"}
+    assert box.variables == {"PYTHONPATH": "/s1", "A": "b"}
+    assert make_sandbox(["x"], variables={"A": "b"}).variables == {"A": "b"}
 
 
 def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.store import filings
 from reporter.store.database import open_store
-from reporter.store.filings import KnownIssue, State
+from reporter.store.filings import FilingState, KnownIssue
 
 
 @pytest.fixture
@@ -21,14 +21,19 @@ def store(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection) -> None:
     assert filings.find_filing(store, "k", "a/b") is None
-    filings.set_state(store, "k", "a/b", State.SENT)
-    filings.set_state(store, "k", "c/d", State.PLANNED, number=7, url="u", detail="d")
-    filings.set_state(store, "l", "a/b", State.UNKNOWN)
+    filings.set_state(store, "k", "a/b", FilingState.SENT)
+    filings.set_state(store, "k", "c/d", FilingState.PLANNED, number=7, url="u", detail="d")
+    filings.set_state(store, "l", "a/b", FilingState.UNKNOWN)
     first, second = (filings.find_filing(store, "k", place) for place in ("a/b", "c/d"))
     assert first is not None and second is not None
-    assert (first.key, first.address, first.state) == ("k", "a/b", State.SENT)
+    assert (first.key, first.address, first.state) == ("k", "a/b", FilingState.SENT)
     assert (first.number, first.url, first.detail) == (None, None, "")
-    assert (second.state, second.number, second.url, second.detail) == (State.PLANNED, 7, "u", "d")
+    assert (second.state, second.number, second.url, second.detail) == (
+        FilingState.PLANNED,
+        7,
+        "u",
+        "d",
+    )
     assert filings.find_filing(store, "l", "c/d") is None
     assert {item.address for item in filings.list_filings(store, "k")} == {"a/b", "c/d"}
     assert len(filings.list_filings(store)) == 3 and filings.list_filings(store, "none") == []
@@ -37,10 +42,14 @@ def test_a_filing_is_found_by_its_report_and_its_place(store: sqlite3.Connection
 def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
     store: sqlite3.Connection,
 ) -> None:
-    filings.set_state(store, "k", "a/b", State.SENT, detail="first")
-    filings.set_state(store, "k", "a/b", State.CONFIRMED, number=3, url="u", detail="found")
+    filings.set_state(store, "k", "a/b", FilingState.SENT, detail="first")
+    filings.set_state(store, "k", "a/b", FilingState.CONFIRMED, number=3, url="u", detail="found")
     now = filings.find_filing(store, "k", "a/b")
-    assert now is not None and (now.state, now.number, now.detail) == (State.CONFIRMED, 3, "found")
+    assert now is not None and (now.state, now.number, now.detail) == (
+        FilingState.CONFIRMED,
+        3,
+        "found",
+    )
     steps = filings.list_history(store, "k")
     assert [step[1:] for step in steps] == [("a/b", "sent", "first"), ("a/b", "confirmed", "found")]
     assert steps[1][0] == now.updated and filings.list_history(store, "l") == []
@@ -48,24 +57,27 @@ def test_the_next_state_takes_the_place_of_the_last_and_its_history_stays(
 
 def test_the_oldest_change_comes_first(store: sqlite3.Connection) -> None:
     for place, updated in (("b/b", "2026-01-02"), ("c/c", "2026-01-01"), ("a/a", "2026-01-02")):
-        filings.set_state(store, "k", place, State.SENT)
+        filings.set_state(store, "k", place, FilingState.SENT)
         store.execute("UPDATE filings SET updated = ? WHERE repository = ?", (updated, place))
     assert [item.address for item in filings.list_filings(store)] == ["c/c", "a/a", "b/b"]
 
 
 def test_when_a_report_first_left_is_remembered(store: sqlite3.Connection) -> None:
     assert filings.find_first_sending(store, "k", "a/b") is None
-    filings.set_state(store, "k", "a/b", State.PLANNED)
+    filings.set_state(store, "k", "a/b", FilingState.PLANNED)
     assert filings.find_first_sending(store, "k", "a/b") is None
-    filings.set_state(store, "k", "a/b", State.SENT)
-    filings.set_state(store, "k", "a/b", State.UNKNOWN)
-    filings.set_state(store, "k", "a/b", State.SENT)
+    filings.set_state(store, "k", "a/b", FilingState.SENT)
+    filings.set_state(store, "k", "a/b", FilingState.UNKNOWN)
+    filings.set_state(store, "k", "a/b", FilingState.SENT)
     assert filings.find_first_sending(store, "k", "a/b") == filings.list_history(store, "k")[1][0]
     assert filings.find_first_sending(store, "k", "c/d") is None
 
 
 def test_what_was_sent_and_not_answered_is_an_open_question() -> None:
-    assert [state for state in State if state.is_open_question] == [State.SENT, State.UNKNOWN]
+    assert [state for state in FilingState if state.is_open_question] == [
+        FilingState.SENT,
+        FilingState.UNKNOWN,
+    ]
 
 
 def test_an_issue_is_known_as_the_tracker_last_told_it(store: sqlite3.Connection) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store.database import open_store
-from reporter.store.filings import State
+from reporter.store.filings import FilingState
 from reporter.store.locks import lock, name_lock_file
 from reporter.store.reports import compute_key
 from reporter.tracker import delivery
@@ -51,7 +51,7 @@ class Row:
     faults: tuple[dict[str, Any], ...]
     code: int
     says: str
-    state: State
+    state: FilingState
     posts: int
     issues: int
 
@@ -65,7 +65,7 @@ def status(code: int, message: str = "", operation: str = CREATE, **more: Any) -
 
 
 DOWN = {"operation": LIST, "status": 503, "times": 1000, "skip": 2}
-NO, UNSURE, DONE = State.PLANNED, State.UNKNOWN, State.CONFIRMED
+NO, UNSURE, DONE = FilingState.PLANNED, FilingState.UNKNOWN, FilingState.CONFIRMED
 MATRIX = [
     Row(
         "reset before",
@@ -267,7 +267,7 @@ def test_no_fault_makes_two_issues_or_loses_one(row: Row, tracker: Tracker, repo
     code, sentence = attempt(report)
     assert code == 0, sentence
     assert sentence == ("already_filed" if row.issues else "filed")
-    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+    assert len(tracker.repo.issues) == 1 and state_of(report) is FilingState.CONFIRMED
     assert tracker.count(CREATE) == row.posts + (0 if row.issues else 1)
 
 
@@ -373,7 +373,7 @@ def test_a_clock_that_is_ahead_makes_no_second_issue(
     """
     tracker.index_lags = True
     tracker.faults = [Fault(CREATE, "reset", processed=True), Fault(**{**DOWN, "times": 1000})]
-    assert attempt(report)[0] == 125 and state_of(report) is State.UNKNOWN
+    assert attempt(report)[0] == 125 and state_of(report) is FilingState.UNKNOWN
     tracker.faults = []
     with open_store() as store:
         store.execute("UPDATE filings SET updated = '2061-01-01T00:00:00.000+00:00'")
@@ -447,8 +447,8 @@ def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
     tracker.index_lags = True
     set_state = delivery.set_state
 
-    def full(store: Any, key: str, place: str, state: State, **more: Any) -> None:
-        if state is State.CONFIRMED:
+    def full(store: Any, key: str, place: str, state: FilingState, **more: Any) -> None:
+        if state is FilingState.CONFIRMED:
             raise UsageError("the store cannot be written")
         set_state(store, key, place, state, **more)
 
@@ -458,5 +458,5 @@ def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
     assert isinstance(filed, FilingResult) and filed.action == "filed"
     assert any("issues/1, but that could not be noted" in line for line in user.said)
     monkeypatch.setattr(delivery, "set_state", set_state)
-    assert state_of(report) is State.SENT
+    assert state_of(report) is FilingState.SENT
     assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1

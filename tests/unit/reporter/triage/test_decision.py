@@ -12,7 +12,7 @@ from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.reading.blocks import parse_blocks
-from reporter.triage.reading.extract import Repro
+from reporter.triage.reading.repro_selection import Repro
 from reporter.triage.reading.stated_failure import (
     StatedException,
     StatedFailure,

@@ -10,7 +10,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.core.program_account import ProgramAccount
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import decide
-from reporter.triage.reading.extract import Refusal, Repro
+from reporter.triage.reading.repro_selection import Refusal, Repro
 from reporter.triage.reading.stated_failure import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage

@@ -10,7 +10,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempt, Attempts
-from reporter.triage.reading.extract import Repro, extract
+from reporter.triage.reading.repro_selection import Repro, extract
 from reporter.triage.reading.stated_failure import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage

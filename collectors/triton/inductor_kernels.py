@@ -137,7 +137,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
     return {
         "kernel": kernel.name,
         "name": name,
-        "text": _alone(tree),
+        "text": _extract_kernel(tree),
         "signature": kinds,
         "constexprs": {key: value for key, value in constants.items() if key in kinds},
         "aligned": [
@@ -221,7 +221,7 @@ def _find_aligned(node: Optional[ast.expr]) -> List[int]:
     return new or ([int(item) for item in re.findall(r"\d+", old.group(1))] if old else [])
 
 
-def _alone(tree: ast.Module) -> str:
+def _extract_kernel(tree: ast.Module) -> str:
     """The kernel with its helpers and imports, without inductor's launcher, which would ask for a
     GPU.
     """

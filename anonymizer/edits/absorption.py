@@ -41,7 +41,7 @@ def replace_single_lists(program: SourceProgram) -> Iterator[SourceProgram]:
                     node.targets[0], ast.Attribute
                 ):
                     continue
-                made = _only(node.value)
+                made = _take_only_element(node.value)
                 if made is not None:
                     found.append((each, node, made))
         return found
@@ -62,10 +62,10 @@ def replace_single_lists(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _only(value: ast.expr) -> ast.expr | None:
+def _take_only_element(value: ast.expr) -> ast.expr | None:
     """The element of `[Block() for _ in range(1)]` or `nn.ModuleList([Block()])`."""
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "nn.ModuleList" and value.args:
-        return _only(value.args[0])
+        return _take_only_element(value.args[0])
     if isinstance(value, ast.ListComp):
         once = ast.unparse(value.generators[0].iter) == "range(1)"
         return value.elt if once else None
@@ -194,7 +194,7 @@ def _change(called: _CallSite) -> bool:
     result = _take_result(function)
     if given is None or result is None:
         return False
-    renamed = _apart(called, function, given)
+    renamed = _choose_new_names(called, function, given)
     renaming = IdentifierRenaming(renamed)
     parameters: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
@@ -256,7 +256,7 @@ def _drop(target: _Target) -> None:
     body[at : at + 1] = copy.deepcopy(list(target.moved))
 
 
-def _apart(
+def _choose_new_names(
     called: _CallSite, function: ast.FunctionDef, given: Mapping[str, ast.expr]
 ) -> dict[str, str]:
     """New names for those of the called function that mean something else where it is called."""

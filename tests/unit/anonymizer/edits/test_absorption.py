@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.edits.absorb import absorb
+from anonymizer.edits.absorption import absorb
 from tests.support.gathered import program_of
 
 

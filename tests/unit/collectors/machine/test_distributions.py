@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.machine.installed import is_installed
+from collectors.machine.distributions import is_installed
 
 
 @pytest.fixture

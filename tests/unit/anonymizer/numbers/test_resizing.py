@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from anonymizer.numbers.resize import (
+from anonymizer.numbers.resizing import (
     group_sizes,
     is_usual,
     list_generic_bases,

@@ -13,7 +13,7 @@ import inspect
 from typing import Any, Callable, Dict, Optional
 
 from ..protocol import CandidateOutcome, KernelLaunch, KernelsAnswer, ScriptEnding
-from . import generated, launches
+from . import inductor_kernels, launches
 
 #: Elements that one program of the interpreter works on; it pays by the program, not by the
 #: element.
@@ -73,7 +73,7 @@ class _Launcher:
         if row is None:
             raise CannotInterpretError("a kernel of a form that is not known here")
         if self._kernel is None:
-            self._kernel = generated.import_kernel(row, self._folder, self._name)
+            self._kernel = inductor_kernels.import_kernel(row, self._folder, self._name)
         function = getattr(self._kernel, "fn", self._kernel)
         # a parameter that is always None has no place in the call
         names = [
@@ -88,7 +88,9 @@ class _Launcher:
             )
         constants = dict(row["constexprs"])
         constants.update(
-            generated.choose_block_sizes(row["blocks"], row["size_hints"], _ELEMENTS, _ELEMENTS)
+            inductor_kernels.choose_block_sizes(
+                row["blocks"], row["size_hints"], _ELEMENTS, _ELEMENTS
+            )
         )
         given = {**constants, **dict(zip(names, args))}
         self._kernel[self._grid(row, grid, constants, given)](**given)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EXPORT, ONNX_RUNTIME, REFINED, STATIC
-from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 
 CONSTRAINTS = (

@@ -11,7 +11,7 @@ import pytest
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.kinds import Kind
 from anonymizer.plain.forms import PlainForm
-from anonymizer.source.script.rebuild import rebuild_script
+from anonymizer.source.script.public_script import rebuild_script
 from anonymizer.source.symbols.symbol_table import SourceError
 from reporter.core.candidate import Candidate
 from reporter.reduce.source_candidates import RewrittenProgram

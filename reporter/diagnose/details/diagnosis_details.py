@@ -21,9 +21,9 @@ from reporter.core.kinds import (
 )
 from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
 from reporter.diagnose.details.experiment import ask_supported_variations, make_call_experiment
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import describe_reference
 from reporter.diagnose.rungs import FALLBACK_RANDOM
-from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
 from reporter.report.sections import (
     CulpritSection,

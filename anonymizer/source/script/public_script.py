@@ -15,11 +15,11 @@ from dataclasses import replace
 from anonymizer.graph.program_factory import wrap_script
 from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.script.allowed import refuse_private
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
 from anonymizer.source.script.steps import DictWriter, Frames, drop_idle_modules, list_steps, strip
+from anonymizer.source.script.syntax_allow_list import refuse_private
 from anonymizer.source.symbols.names import PublicNames
 
 

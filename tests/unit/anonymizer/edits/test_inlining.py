@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.edits.inline import free_methods, write_out
+from anonymizer.edits.inlining import free_methods, write_out
 from tests.support.gathered import program_of
 
 

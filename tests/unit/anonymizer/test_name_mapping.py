@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.restore import NameMapping
+from anonymizer.name_mapping import NameMapping
 
 NAMES = NameMapping(
     names={"helper1": "mix_rows"},

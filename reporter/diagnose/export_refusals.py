@@ -14,10 +14,10 @@ from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import COMPILED, EAGER, FRESH, REFINED, STATIC
-from reporter.diagnose.verdict import Diagnosis
 
 _FIXES = "Suggested fixes:"
 _CONSTRAINTS = ("Constraints violated", "Specializations unexpectedly required")

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from anonymizer.source.rewrite import rebuild
+from anonymizer.source.rewriting import rebuild
 from anonymizer.source.symbols.names import PublicNames
 from tests.support.gathered import handmade
 

@@ -1,5 +1,5 @@
 """Numbers of a whole rewritten program replaced by generic ones: sizes by groups and floats of one
-digit, as in `resize`.
+digit, as in `resizing`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.numbers.resize import SizeGroup, group_sizes, is_usual, round_to_digit
+from anonymizer.numbers.resizing import SizeGroup, group_sizes, is_usual, round_to_digit
 from anonymizer.source.program import SourceProgram
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.triton.generated import describe
+from collectors.triton.inductor_kernels import describe
 from tests.support.places import DATA
 
 EVIDENCE = DATA / "evidence"

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from reporter.execution.temporary import find_shared_temporary_folder, use_own_temporary_folder
+from reporter.execution.temporary_folder import (
+    find_shared_temporary_folder,
+    use_own_temporary_folder,
+)
 
 ENTERS = """
 import os, sys, tempfile
-from reporter.execution.temporary import use_own_temporary_folder
+from reporter.execution.temporary_folder import use_own_temporary_folder
 with use_own_temporary_folder():
     print(tempfile.mkdtemp(), flush=True)
     sys.stdin.readline()

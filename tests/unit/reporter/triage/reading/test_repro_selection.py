@@ -16,7 +16,7 @@ from reporter.lint.safety_list import TABLE, find_unsafe_statements
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.reading.blocks import Block, parse_blocks
 from reporter.triage.reading.code import parse_program
-from reporter.triage.reading.extract import Refusal, Repro, extract, find_devices
+from reporter.triage.reading.repro_selection import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.safety import find_flags
 from reporter.triage.reading.stated_failure import read_stated
 from reporter.triage.reading.thread import Post, Thread, read_file, read_text

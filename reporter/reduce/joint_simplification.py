@@ -1,7 +1,7 @@
 """All plain at once: the program that a long line of small steps would end with is asked first.
 
-Each change of `simplify` and `shapes` costs a compile, and most failures need none of what these
-take away. So a guess at their common end is worth one candidate; where it does not show the
+Each change of `simplification` and `shapes` costs a compile, and most failures need none of what
+these take away. So a guess at their common end is worth one candidate; where it does not show the
 failure, the changes are tried one by one.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reporter.core.candidate import Candidate
-from reporter.reduce import shapes, simplify
+from reporter.reduce import shapes, simplification
 from reporter.reduce.graph_cuts import fix_sizes
 from reporter.reduce.questions import Change, require_graph
 
@@ -24,20 +24,20 @@ def propose_everything(candidate: Candidate) -> Iterator[Change]:
     """
     if not candidate.check.calls:
         # the first has to be asked once anyway, and runs beside the next
-        yield lambda c: simplify.drop_config(_vector(c))
+        yield lambda c: simplification.drop_config(_vector(c))
         yield _vector
-        yield lambda c: shapes.limit_sizes(simplify.strip_surroundings(_plain(c)), 2)
-        yield lambda c: simplify.strip_surroundings(_plain(c)).with_check(
+        yield lambda c: shapes.limit_sizes(simplification.strip_surroundings(_make_plain(c)), 2)
+        yield lambda c: simplification.strip_surroundings(_make_plain(c)).with_check(
             arguments=c.check.arguments
         )
 
 
-def _plain(candidate: Candidate) -> Candidate:
-    plain = simplify.convert_to_arguments(simplify.simplify_backward(candidate))
-    return simplify.simplify_inputs(plain)
+def _make_plain(candidate: Candidate) -> Candidate:
+    plain = simplification.convert_to_arguments(simplification.simplify_backward(candidate))
+    return simplification.simplify_inputs(plain)
 
 
 def _vector(candidate: Candidate) -> Candidate:
-    bare = simplify.strip_surroundings(_plain(candidate))
+    bare = simplification.strip_surroundings(_make_plain(candidate))
     fixed = bare.with_graph(fix_sizes(require_graph(bare)))
     return shapes.limit_sizes(shapes.simplify_ranks(fixed), 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.kernels.generated import compile_kernels, write_failing_repro
+from reporter.kernels.inductor_kernels import compile_kernels, write_failing_repro
 from reporter.kernels.questions import ask
 from tests.support.places import DATA
 from tests.support.scripts import text

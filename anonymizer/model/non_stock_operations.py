@@ -51,7 +51,7 @@ def find_non_stock_operations(
     for call in program.root.list_calls():
         for index, item in enumerate(call.items):
             if isinstance(item, Step):
-                instead = _instead(program, item, streams)
+                instead = _find_substitute(program, item, streams)
                 if instead is not None:
                     key = (classes[call.module], index, item.node.target)
                     found.setdefault(key, {})[item.node.name] = instead
@@ -97,7 +97,7 @@ def _streams(program: TracedProgram) -> frozenset[str]:
     return frozenset(found)
 
 
-def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> str | None:
+def _find_substitute(program: TracedProgram, step: Step, streams: Collection[str]) -> str | None:
     """The operand that could stand for the result; None where the operation is part of the stock
     structure.
     """
@@ -107,14 +107,14 @@ def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> st
     if not meta.is_float or step.node.name not in streams:
         return None
     reads = [name for name in dict.fromkeys(step.list_refs()) if name in streams]
-    alike = [name for name in reads if _alike(program.find_meta(name), meta)]
+    alike = [name for name in reads if _have_same_meta(program.find_meta(name), meta)]
     structure = step.node.target in _RESIDUAL or step.node.plain_operator in _ATTENTION
     if not alike or len(reads) > 1 and structure or step.node.plain_operator == "softmax":
         return None
     return alike[0]
 
 
-def _alike(one: object, other: object) -> bool:
+def _have_same_meta(one: object, other: object) -> bool:
     return (
         isinstance(one, TensorMeta)
         and isinstance(other, TensorMeta)
@@ -256,5 +256,9 @@ class _Words:
         target = step.node.plain_operator
         if target in ("matmul", "bmm", "baddbmm", "einsum"):
             return len(set(step.list_refs())) > 1
-        alike = [n for n in step.list_refs() if _alike(self.program.find_meta(n), step.node.meta)]
+        alike = [
+            n
+            for n in step.list_refs()
+            if _have_same_meta(self.program.find_meta(n), step.node.meta)
+        ]
         return any(self._is_product(other, depth - 1) for other in alike)

@@ -12,10 +12,12 @@ from typing import Any, List, Optional, Sequence, Tuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .probe import SUMS, shorten_name
+from ...machine.public_names import shorten_name
 
 #: Additions in a row, at most; of longer sums so many blocks are added, and then their elements.
 _MOST = 4096
+#: Operators that add up elements.
+SUMS = ("sum", "mean", "nansum", "var", "std", "var_mean", "std_mean")
 #: Of `SUMS`, those of the elements themselves.
 _PLAIN_SUMS = ("sum", "mean", "nansum")
 

@@ -9,7 +9,7 @@ from reporter.core.kinds import BUGS, Kind, Layer
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.rungs import CACHES_OFF
-from reporter.diagnose.stacks import TorchFrame
+from reporter.diagnose.stacks import TorchFrames
 from reporter.recording.findings import Finding
 
 
@@ -31,7 +31,7 @@ class Diagnosis:
     finding: Finding | None = None
     cited: tuple[str, ...] = ()
     reproduced: tuple[int, int] = (0, 0)
-    torch_frame: TorchFrame | None = None
+    torch_frame: TorchFrames | None = None
     is_request: bool = False
 
     def as_request(self) -> Diagnosis:

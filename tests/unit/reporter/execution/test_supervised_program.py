@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.execution.supervised import SupervisedProgram
+from reporter.execution.supervised_program import SupervisedProgram
 
 
 def program(text: str, **options: object) -> SupervisedProgram:
@@ -84,7 +84,7 @@ def test_it_ends_with_the_tool() -> None:
             sys.executable,
             "-c",
             "import sys, time\n"
-            "from reporter.execution.supervised import SupervisedProgram\n"
+            "from reporter.execution.supervised_program import SupervisedProgram\n"
             "words = [sys.executable, '-c', 'import os, time; print(os.getpid(), flush=True);"
             " time.sleep(99)']\n"
             "made = SupervisedProgram(words)\n"

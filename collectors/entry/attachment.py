@@ -29,7 +29,7 @@ from ..record.watched_callable import WatchedCallable
 _START_SECONDS = 60.0
 
 
-class ToolMissing(RuntimeError):
+class ToolMissingError(RuntimeError):
     """The tool cannot be found or does not start; the text says what to do."""
 
 
@@ -88,7 +88,7 @@ def find_tool() -> List[str]:
         beside = os.path.join(folder, "bin", "bugreport")
         if os.access(beside, os.X_OK) and not os.path.isdir(beside):
             return [beside]
-    raise ToolMissing(
+    raise ToolMissingError(
         "the command `bugreport` is not on PATH; install it (pipx install torch-bugreport), or name"
         " it in BUGREPORT_COMMAND"
     )
@@ -138,7 +138,7 @@ class Host:
                 self.process.kill()
                 said = self.read_words().strip().splitlines() or ["it does not start"]
                 self.remove()
-                raise ToolMissing(said[-1])
+                raise ToolMissingError(said[-1])
             time.sleep(0.01)
 
     def read_words(self) -> str:

@@ -18,7 +18,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import WatchedProgram, Watching
+from reporter.recording.watching import WatchedProgram, WatchOptions
 from reporter.report.sections import Report, Verdict
 
 _CONNECT_SECONDS = 60.0
@@ -33,7 +33,7 @@ class AttachedSession(RecordingSession):
         self._given = folder
         self.hello: ScriptGreeting | None = None
         program = WatchedProgram(Path(), (), cwd, folder / "cache")
-        super().__init__(program, Watching(timeout))
+        super().__init__(program, WatchOptions(timeout))
         self.fork_servers.keep_latest = False
 
     def choose_folder(self) -> Path:

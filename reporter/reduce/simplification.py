@@ -34,17 +34,17 @@ def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterato
     """
     check = candidate.check
     for context in check.contexts:
-        yield functools.partial(_without, "contexts", context)
-    for item in _removable(candidate):
-        yield functools.partial(_without, "config", item)
+        yield functools.partial(_drop_item, "contexts", context)
+    for item in _list_removable(candidate):
+        yield functools.partial(_drop_item, "config", item)
     for item in check.arguments:
         if item[0] != "backend" or with_backend and not _draws_alike(candidate):
-            yield functools.partial(_without, "arguments", item)
+            yield functools.partial(_drop_item, "arguments", item)
     yield lambda c: c.with_check(evaluation=False)
     yield lambda c: c.with_check(compare_inputs=False)
 
 
-def _removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
+def _list_removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
     """The config assignments that may go without making the comparison itself wrong."""
     fixed = _draws_alike(candidate)
     for item in candidate.check.config:
@@ -62,15 +62,16 @@ def _draws_alike(candidate: Candidate) -> bool:
     return candidate.draws and candidate.check.kind in WRONG_AT_ONCE
 
 
-def _without(field: str, item: object, candidate: Candidate) -> Candidate:
+def _drop_item(field: str, item: object, candidate: Candidate) -> Candidate:
     left = tuple(each for each in getattr(candidate.check, field) if each != item)
     return candidate.with_check(**{field: left})
 
 
 def drop_config(candidate: Candidate) -> Candidate:
     """Without any config assignment that may go."""
-    return _together(
-        (functools.partial(_without, "config", item) for item in _removable(candidate)), candidate
+    return _apply_all(
+        (functools.partial(_drop_item, "config", item) for item in _list_removable(candidate)),
+        candidate,
     )
 
 
@@ -91,10 +92,10 @@ def propose_backward(_: Candidate) -> Iterator[Change]:
 
 
 def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
-    return candidate.with_check(backward=how) if how in _plainer(candidate.check) else None
+    return candidate.with_check(backward=how) if how in _list_plainer(candidate.check) else None
 
 
-def _plainer(check: ReproCheck) -> list[str]:
+def _list_plainer(check: ReproCheck) -> list[str]:
     """The plainer ways to ask for gradients, plainest first."""
     if check.backward == "none":
         return []
@@ -104,7 +105,7 @@ def _plainer(check: ReproCheck) -> list[str]:
 
 def simplify_backward(candidate: Candidate) -> Candidate:
     """Without gradients, or with those of a sum where they are what is wrong."""
-    plainer = _plainer(candidate.check)
+    plainer = _list_plainer(candidate.check)
     return candidate.with_check(backward=plainer[0]) if plainer else candidate
 
 
@@ -147,7 +148,7 @@ def propose_inputs(candidate: Candidate) -> Iterator[Change]:
     random floats; private state as plain arguments.
     """
     changes = list(_changes(candidate, (*_STEPS, _dtype)))
-    yield functools.partial(_together, changes)
+    yield functools.partial(_apply_all, changes)
     yield from changes
 
 
@@ -155,7 +156,7 @@ def simplify_inputs(candidate: Candidate) -> Candidate:
     """All of it at once, except that every dtype stays, and gradients that are wrong."""
     is_asked = candidate.check.kind == Kind.WRONG_GRADIENT
     steps = [step for step in _STEPS if step is not _no_grad or not is_asked]
-    return _together(_changes(candidate, steps), candidate)
+    return _apply_all(_changes(candidate, steps), candidate)
 
 
 def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
@@ -164,7 +165,7 @@ def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
             yield functools.partial(_change, item.name, step)
 
 
-def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
+def _apply_all(changes: Iterable[Change], candidate: Candidate) -> Candidate:
     for change in changes:
         candidate = change(candidate) or candidate
     return candidate
@@ -224,12 +225,12 @@ def _recipe(item: Input) -> Input | None:
     return None
 
 
-def _ordinary(item: Input) -> Input | None:
+def _make_ordinary(item: Input) -> Input | None:
     """Without its zeros, NaNs and infinities."""
     return replace(item, recipe=replace(item.recipe, specials=())) if item.recipe.specials else None
 
 
-def _small(item: Input) -> Input | None:
+def _make_small(item: Input) -> Input | None:
     if item.recipe.kind == "randint" and item.recipe.high > 2:
         return replace(item, recipe=Recipe("randint", 0, 2))
     return None
@@ -247,6 +248,6 @@ _STEPS: tuple[_Step, ...] = (
     _no_alias,
     _layout,
     _recipe,
-    _ordinary,
-    _small,
+    _make_ordinary,
+    _make_small,
 )

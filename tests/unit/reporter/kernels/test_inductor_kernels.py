@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from reporter.kernels import generated
-from reporter.kernels.generated import compile_kernels, write_failing_repro
+from reporter.kernels import inductor_kernels
+from reporter.kernels.inductor_kernels import compile_kernels, write_failing_repro
 from templates.kernel import TARGETS
 
 KERNEL = """\
@@ -57,7 +57,7 @@ RIGHT = launch(*(target(name) for name in TARGETS))
 
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generated, "has_gpu", lambda: False)
+    monkeypatch.setattr(inductor_kernels, "has_gpu", lambda: False)
 
 
 def told(folder: Path, keep: Path | None = None, **answers: Any) -> Any:
@@ -102,7 +102,7 @@ def test_without_a_kernel_the_reason_is_all(
 def test_where_there_is_a_gpu_no_interpreter_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(generated, "has_gpu", lambda: True)
+    monkeypatch.setattr(inductor_kernels, "has_gpu", lambda: True)
     found = told(tmp_path, compiled={"triton": "3.9.0", "launches": [RIGHT]})
     assert found["interpreter"] == {"skipped": "there is a GPU"}
 

@@ -115,7 +115,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
     whole = [item for item in found if item.program.self_contained]
     chosen = _choice(whole, thread.author)
     if chosen is None:
-        return _nothing(thread, found)
+        return _explain_nothing(thread, found)
     needs = _needs(chosen.program)
     if needs is not None:
         return needs
@@ -195,7 +195,7 @@ def _request(thread: Thread) -> Refusal | None:
     return None
 
 
-def _nothing(thread: Thread, found: list[_Choice]) -> Refusal:
+def _explain_nothing(thread: Thread, found: list[_Choice]) -> Refusal:
     undefined = [
         item.program.undefined
         for item in found
