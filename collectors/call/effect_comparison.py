@@ -109,7 +109,7 @@ class _Node:
 
 def _size(value: Leaf) -> Any:
     if value[0] == "tensor":
-        return value[1:]
+        return value[1:3]
     return len(value[1]) if isinstance(value[1], tuple) else value[1]
 
 

@@ -3,8 +3,8 @@ reach, noted before and after.
 
 Only what the program itself defines is looked into: its functions, classes, modules and their
 instances, and plain containers. A note holds plain values, lengths and types, never an object; the
-labels are private and stay on this machine. Tensors are for `outputs`, here only their dtype and
-shape count.
+labels are private and stay on this machine. Tensors that the call is given are for `outputs`; of
+one that it may put into an attribute or a container the dtype, the shape and two sums count.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _MOST_OBJECTS = 4000
 #: Items of one container: the first and the last ones.
 _MOST_ITEMS = 32
 _DEEP_TUPLE = 3
+#: Of a tensor whose elements are looked at.
+_MOST_ELEMENTS = 1 << 16
 #: Larger integers are addresses, hashes or clocks.
 _LARGE = 1 << 40
 _CONTAINERS = (list, dict, set, collections.deque)
@@ -341,7 +343,8 @@ def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     if kind is str:
         return ("str", _DIGITS.sub("N", _ADDRESS.sub("ADDRESS", value))[:200])
     if issubclass(kind, torch.Tensor):
-        return ("tensor", str(value.dtype), tuple(int(size) for size in value.shape))
+        shape = tuple(int(size) for size in value.shape)
+        return ("tensor", str(value.dtype), shape, *_summarize(value))
     if issubclass(kind, tuple):
         if depth <= 0 or len(value) > _MOST_ITEMS:
             return ("tuple", len(value))
@@ -351,6 +354,20 @@ def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     if kind in (types.FunctionType, types.MethodType, functools.partial):
         return ("object", "function")
     return ("object", kind.__name__)
+
+
+def _summarize(tensor: torch.Tensor) -> Tuple[float, ...]:
+    """The root mean square of a tensor and its mean as a share of that, which tell whether another
+    one has taken its place; nothing of large ones and of those that are not in memory.
+    """
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_quantized:
+        return ()
+    if not 0 < tensor.numel() <= _MOST_ELEMENTS or tensor.is_complex():
+        return ()
+    with torch.no_grad():
+        values = tensor.detach().double()
+        size = float(values.square().mean().sqrt())
+        return (size, float(values.mean()) / size if size else 0.0)
 
 
 def list_slots(kind: type) -> List[str]:

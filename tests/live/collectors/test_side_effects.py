@@ -101,6 +101,11 @@ def moves_key(held: Any, all_of_it: bool) -> None:
         held.move_to_end("a")
 
 
+def puts_tensor(held: Any, all_of_it: bool) -> None:
+    if all_of_it:
+        held.appendleft(torch.full((3,), 5.0))
+
+
 def sets_default(_: Any, all_of_it: bool) -> None:
     torch.set_default_dtype(torch.float64 if all_of_it else torch.float32)
 
@@ -109,6 +114,7 @@ LOST = [
     ("order", moves_key, lambda: collections.OrderedDict(a=1, b=2)),
     ("list", appends, list),
     ("deque", appends, lambda: collections.deque(maxlen=4)),
+    ("full deque", puts_tensor, lambda: collections.deque([torch.zeros(3)], maxlen=1)),
     ("set", adds, set),
     ("dict", sets_key, lambda: {"n": 0}),
     ("nested", lambda held, whole: appends(held["a"][0], whole), lambda: {"a": ([],)}),
@@ -163,6 +169,30 @@ def test_other_numbers_on_both_sides_are_values_and_may_round() -> None:
         held.value = 7 if whole else 9
 
     assert differences(pair(far, Plain)) == [("python value", "7", "9")]
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (torch.tensor([1.0, 2.0001]), False),
+        (torch.tensor([-1.0, -2.0]), True),
+        (torch.tensor([1.0, 4.0]), True),
+        (torch.tensor([float("nan"), 2.0]), True),
+    ],
+)
+def test_tensors_that_both_sides_store_may_round(other: torch.Tensor, told: bool) -> None:
+    def writes(held: Any, whole: bool) -> None:
+        held.value = torch.tensor([1.0, 2.0]) if whole else other
+
+    of = "float32 tensor of shape [2]"
+    assert differences(pair(writes, Plain)) == [("python value", of, of)] * told
+
+
+def test_a_stored_tensor_that_is_large_or_not_in_memory_has_no_values() -> None:
+    for tensor in (torch.ones(1 << 17), torch.ones(2, device="meta"), torch.ones(0)):
+        assert len(side_effects.note_leaf(tensor)) == 3
+    assert side_effects.note_leaf(torch.zeros(2))[3:] == (0.0, 0.0)
+    assert len(side_effects.note_leaf(torch.ones(2, dtype=torch.bool))) == 5
 
 
 def test_what_another_eager_run_does_not_share_is_left_out() -> None:
