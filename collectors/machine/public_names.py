@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import Any, Dict
+from typing import Any, Dict, List, Tuple
 
 import torch
 
@@ -36,18 +36,28 @@ _MODULES = (
 )
 
 
+def list_callables(module: Any) -> List[Tuple[str, Any]]:
+    """What a module offers to be called, by name: first under the names that the callables have
+    themselves, then under others. torch 2.0.1 has `torch.zeros_like` also as `torch.obj`, a
+    variable that a loop has left (`torch/__init__.py`).
+    """
+    found = []
+    for name in dir(module) if module is not None else ():
+        try:
+            value = getattr(module, name)
+        except Exception:  # modules of torch that load their parts lazily may fail to
+            continue
+        if callable(value) and not inspect.ismodule(value) and not name.startswith("__"):
+            found.append((name, value))
+    return sorted(found, key=lambda each: getattr(each[1], "__name__", each[0]) != each[0])
+
+
 def collect_public_names() -> Dict[int, str]:
     """The name under which users call each callable of torch's public modules, by its `id`."""
     names: Dict[int, str] = {}
     for prefix, module in _MODULES:
-        listed = dir(module) if module is not None else []
-        for name in sorted(listed, key=lambda name: name.startswith("_")):
-            try:
-                value = getattr(module, name)
-            except Exception:  # modules of torch that load their parts lazily may fail to
-                continue
-            if callable(value) and not inspect.ismodule(value) and not name.startswith("__"):
-                names.setdefault(id(value), prefix + "." + name)
+        for name, value in sorted(list_callables(module), key=lambda each: each[0][0] == "_"):
+            names.setdefault(id(value), prefix + "." + name)
     return names
 
 

@@ -11,7 +11,6 @@ import builtins
 import os
 import sys
 import sysconfig
-import types
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -20,7 +19,7 @@ import torch.nn.functional
 from .. import FOLDER
 from ..gathered import NamedReference
 from ..machine.distributions import is_installed
-from ..machine.public_names import NAMESPACES
+from ..machine.public_names import NAMESPACES, list_callables
 from ..protocol import OwnFrame
 
 _TOPS = {"torch", "functorch"}
@@ -135,18 +134,8 @@ def list_own_texts() -> Dict[str, str]:
 def _index() -> Dict[int, str]:
     if not _INDEX:
         for prefix in _NAMESPACES:
-            holder = resolve(prefix)
-            for name in dir(holder) if holder is not None else ():
-                try:
-                    value = getattr(holder, name)
-                except Exception:  # modules of torch that load their parts lazily may fail to
-                    continue
-                if (
-                    callable(value)
-                    and not isinstance(value, types.ModuleType)
-                    and not name.startswith("__")
-                ):
-                    _INDEX.setdefault(id(value), prefix + "." + name)
+            for name, value in list_callables(resolve(prefix)):
+                _INDEX.setdefault(id(value), prefix + "." + name)
     return _INDEX
 
 
