@@ -37,8 +37,8 @@ REACHES = [
     ("import json; json.dumps = lambda *a, **k: '{}'", "the recorder's function dumps"),
     (
         "import sys\n"
-        "sys.modules['_bugreport_collectors.record.recorder'].Recorder._before = None",
-        "the recorder's function _before",
+        "sys.modules['_bugreport_collectors.record.recorder'].Recorder._begin_call = None",
+        "the recorder's function _begin_call",
     ),
     (
         "import os\n"

@@ -101,6 +101,8 @@ def _compile(given: ast.expr) -> ast.Call:
 
 
 def _is_compiled(node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return _is_compiled(node.body) or _is_compiled(node.orelse)
     return isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from anonymizer.graph.program_factory import walk_scope
+from anonymizer.source.locations import list_bodies
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.
@@ -43,18 +44,73 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
         steps = [*(each for each in steps if each is not function), *_body(function, line)]
     while True:
         at = _find_step(steps, line)
-        call = _find_call(steps[at])
-        function = functions.get(ast.unparse(call.func)) if call is not None else None
-        if call is None or function is None or not inner or inner[0][0] != function.name:
+        function = _find_function(inner[0][0], steps[:at], functions) if inner else None
+        found = _find_call(steps[at], function.name, line) if function is not None else None
+        if function is None or found is None:
             return steps[:at], steps[at], not inner
+        statement, call = found
         try:
-            body = [*_bind(function, call), *_body(function, inner[0][1])]
+            if statement is steps[at]:
+                body = [*_bind(function, call), *_body(function, inner[0][1])]
+                steps = [*_leave_out(steps[:at], function), *body]
+            else:
+                body = [*_bind(function, call), *_whole_body(function, statement)]
+                steps = [*steps[:at], _put_into(steps[at], statement, body)]
         except SourceError:
             if not call.args and not call.keywords:
                 raise
             return steps[:at], steps[at], False  # the whole call is kept
-        steps = [*_leave_out(steps[:at], function), *body]
         line = inner.pop(0)[1]
+
+
+def _find_function(
+    name: str, steps: Sequence[ast.stmt], functions: Mapping[str, ast.FunctionDef]
+) -> ast.FunctionDef | None:
+    """The function of a name that some statements define, or else the script."""
+    defined = (node for node in reversed(steps) if isinstance(node, ast.FunctionDef))
+    return next((node for node in defined if node.name == name), functions.get(name))
+
+
+def _find_call(step: ast.stmt, name: str, line: int) -> tuple[ast.stmt, ast.Call] | None:
+    """The call of a function in a line of a statement, and the simple statement that makes it,
+    which may stand in a loop or a `with`.
+    """
+    for statement in walk_scope([step]):
+        if not isinstance(statement, (ast.Expr, ast.Assign)):
+            continue
+        for node in ast.walk(statement.value):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) != name:
+                continue
+            if node.lineno <= line <= (node.end_lineno or line):
+                return statement, node
+    return None
+
+
+def _whole_body(function: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
+    """All statements of a function, in the place of one that calls it and may need its value."""
+    if function.decorator_list:
+        raise SourceError("the call is made in a function with a decorator")
+    body = [copy.deepcopy(each) for each in function.body]
+    last = body[-1]
+    if isinstance(last, ast.Return):
+        value = last.value or ast.Constant(None)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        made = ast.Assign(targets, value) if targets else ast.Expr(value)
+        body[-1] = ast.fix_missing_locations(ast.copy_location(made, last))
+    elif isinstance(statement, ast.Assign):
+        raise SourceError("the call is made in a function whose value is not told")
+    if any(isinstance(node, (ast.Yield, ast.Await, ast.Return)) for node in walk_scope(body)):
+        raise SourceError("the call is made in a function with several ends")
+    return body
+
+
+def _put_into(step: ast.stmt, statement: ast.stmt, body: Sequence[ast.stmt]) -> ast.stmt:
+    """A statement with others in the place of one inside of it."""
+    for statements in list_bodies(step):
+        if statement in statements:
+            at = statements.index(statement)
+            statements[at : at + 1] = body
+    return step
 
 
 def _leave_out(steps: Sequence[ast.stmt], function: ast.FunctionDef) -> list[ast.stmt]:
@@ -132,20 +188,16 @@ def _without_end(node: ast.stmt, line: int) -> list[ast.stmt]:
 
 
 def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
-    """The last statement that has the line; a `def` of which the line is inside is none."""
+    """The last statement that has the line, itself or in a statement that was put into it; a `def`
+    of which the line is inside is none.
+    """
     for at in reversed(range(len(steps))):
-        step = steps[at]
-        if isinstance(step, _SCOPES):
+        if isinstance(steps[at], _SCOPES):
             continue
-        if step.lineno <= line <= (step.end_lineno or step.lineno):
-            return at
+        for node in walk_scope([steps[at]]):
+            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+                return at
     raise SourceError("the call is made by no statement of the script itself")
-
-
-def _find_call(step: ast.stmt) -> ast.Call | None:
-    """The call that is all of a statement, or whose value it assigns."""
-    value = step.value if isinstance(step, (ast.Expr, ast.Assign)) else None
-    return value if isinstance(value, ast.Call) else None
 
 
 def drop_idle_modules(steps: Sequence[ast.stmt], last: ast.stmt) -> list[ast.stmt]:

@@ -423,3 +423,35 @@ def test_a_backend_of_the_scripts_own_ends_the_rewriting() -> None:
         """
     with pytest.raises(SourceError, match="a custom backend"):
         rebuild(text)
+
+
+def test_a_step_that_is_called_in_a_loop_is_written_into_the_loop() -> None:
+    text = """
+        import torch
+
+        def train(rate, fast):
+            model = torch.nn.Linear(2, 2)
+            forward = torch.compile(model) if fast else model
+            seen = []
+
+            def step(x, scale):
+                out = forward(x)  # fails
+                seen.append(scale)
+                out.sum().backward()
+
+            step(torch.ones(2), 1.0)
+            for _ in range(3):
+                if rate > 1:
+                    step(torch.ones(2), rate)  # step
+            return seen
+
+        def main():
+            print(list(train(2.0, True)))  # train
+
+        main()  # main
+        """
+    found = rebuild(text, inside=["main", "train", "step"]).program.write_definitions()
+    loop = found[found.rindex("for ") :]
+    assert "= 2.0\n" in found and "if value" in found
+    assert "if value1 > 1:" in loop and ".sum().backward()" in loop
+    assert re.search(r"out = \w+\(\w+\)", loop) and "return" not in loop
