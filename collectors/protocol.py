@@ -667,6 +667,8 @@ class Rung(CallVariation, total=False):
     steps: List[ExportStep]
     #: File with the gradients of the outputs; None: no backward pass.
     grads: Optional[str]
+    #: A backward pass from each output by itself, at least one of which has to end well.
+    each_backward: bool
     #: File for the snapshot; for a probe, for what index outputs index.
     snapshot: str
     #: So many further calls are timed, at most.

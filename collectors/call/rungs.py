@@ -180,6 +180,8 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
+            if rung.get("each_backward"):
+                _require_a_gradient(result, compared)
             gradients = _compute_gradients(result, compared, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
@@ -334,6 +336,27 @@ def _mark_changing(call: RecordedCall) -> None:
             for dim, size in enumerate(now.shape):
                 if any(len(shape) == now.dim() and shape[dim] != size for shape in shapes):
                     mark(now, dim)
+
+
+def _require_a_gradient(result: Any, watched: Dict[str, torch.Tensor]) -> None:
+    """A backward pass from each output by itself; what the last one raises is raised where none of
+    them ends well.
+    """
+    targets = [tensor for tensor in watched.values() if tensor.requires_grad]
+    leaves = [leaf for _, leaf in outputs.flatten(result) if isinstance(leaf, torch.Tensor)]
+    raised: Optional[Exception] = None
+    for leaf in leaves:
+        if not leaf.requires_grad or not targets:
+            continue
+        try:
+            with torch.enable_grad():
+                flow = torch.ones_like(leaf)
+                torch.autograd.grad(leaf, targets, flow, retain_graph=True, allow_unused=True)
+            return
+        except Exception as error:  # autograd runs functions of the program's own
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _compute_gradients(

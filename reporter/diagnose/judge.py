@@ -51,6 +51,7 @@ from reporter.diagnose.no_finding import (
 )
 from reporter.diagnose.rungs import (
     AGAIN,
+    BACKWARD,
     COMPILED,
     DYNAMIC,
     EAGER,
@@ -75,6 +76,9 @@ _ON_REQUEST = {
     ),
     "FailOnCacheLimitHit": "at the recompile limit: fullgraph=True or fail_on_cache_limit_hit",
 }
+#: What autograd says of a tensor that a backward pass needs and that was changed
+#: (`torch/csrc/autograd/saved_variable.cpp`).
+_WRITTEN = "needed for gradient computation has been modified by an inplace operation"
 #: What raises, as the beginning of a sentence.
 DOING: Mapping[Compiler, str] = {
     Compiler.COMPILE: "Compiling",
@@ -388,6 +392,16 @@ def _explain_crash(
             " would need that; eager runs."
         )
         return make_diagnosis(runner, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
+    if _WRITTEN in failure["message"] and runner.finding.compiler == Compiler.COMPILE:
+        backward = runner.measure(BACKWARD)
+        if backward.failure is not None and _WRITTEN in backward.failure["message"]:
+            summary = (
+                "The call cannot be differentiated in eager mode either: a backward pass from its"
+                f" outputs raises {backward.failure['exception']}, since a tensor that it needs is"
+                " written to in place. Compiling traces that pass."
+            )
+            cited = (EAGER, *names, BACKWARD)
+            return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, cited)
     operator = limits.find_wrong_fake(failure)
     if operator is not None:
         summary = (

@@ -20,6 +20,8 @@ FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 RESUMMED = "eager mode with sums one after another"
+#: With a backward pass of its own, as AOTAutograd traces one.
+BACKWARD = "eager mode with a backward pass"
 UNDECLARED = "eager mode without undeclared writes"
 #: Functions under `functools.lru_cache` are called each time, as Dynamo traces them.
 UNCACHED = "eager mode without lru_cache"
@@ -73,6 +75,7 @@ RUNGS: Mapping[str, Rung] = {
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
     RESUMMED: {"how": "eager", "resum": True},
+    BACKWARD: {"how": "eager", "each_backward": True},
     UNDECLARED: {"how": "eager", "undeclared": True},
     UNCACHED: {"how": "eager", "uncached": True},
     OTHER_CLOCK: {"how": "eager", "elsewhere": True},

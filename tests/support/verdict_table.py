@@ -193,6 +193,7 @@ CASES: dict[str, Case] = {
     "eager_refuses_too": _fine("invalid_program", "eager", live=True),
     "both_refuse_and_the_script_goes_on": _fine("not_reproduced", "none"),
     "operator_writes_undeclared": _fine("invalid_program", "none"),
+    "backward_refused_by_eager": _fine("invalid_program", "eager", live=True),
     "unknown_option": _fine("invalid_program", "eager"),
     "fails_before_anything_is_compiled": _fine("invalid_program", "eager"),
     "eager_raises_in_one_run_of_two": _fine("nondeterministic", "eager"),

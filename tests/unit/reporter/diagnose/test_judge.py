@@ -15,7 +15,7 @@ from reporter.diagnose.diagnosis import BUGS, Diagnosis
 from reporter.diagnose.explanation import write_command
 from reporter.diagnose.judge import is_tight, judge
 from reporter.diagnose.no_finding import did_script_fail
-from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
+from reporter.diagnose.rungs import AGAIN, BACKWARD, EAGER, RUNGS
 from tests.support.made_up_call import (
     DEADLY,
     LIMIT,
@@ -343,6 +343,22 @@ def test_a_program_that_asks_torch_to_fail_gets_what_it_asks_for(
 def test_a_message_that_only_mentions_a_stance_is_a_crash() -> None:
     failure = raises("RuntimeError", "x Detected recompile when torch.compile stance is")["failure"]
     assert verdict(both(raises()), "raised", failure=failure)[0].kind == "crash"
+
+
+def test_a_program_that_eager_cannot_differentiate_either_is_invalid() -> None:
+    said = "one of the variables needed for gradient computation has been modified by an inplace"
+    written = raises("RuntimeError", f"{said} operation: [torch.FloatTensor [3]]")
+    rungs = dict.fromkeys(
+        ("compiled", "aot_eager", "aot_eager_decomp_partition", "inductor"), written
+    )
+    found, _ = verdict({**rungs, BACKWARD: written}, "raised", failure=written["failure"])
+    assert (found.kind, found.layer, found.cited[-1]) == ("invalid_program", "eager", BACKWARD)
+    assert "cannot be differentiated in eager mode either" in found.summary
+    found, call_session = verdict(rungs, "raised", failure=written["failure"])
+    assert (found.kind, found.is_bug) == ("crash", True)
+    assert BACKWARD in call_session.measured()
+    _, call_session = verdict({"compiled": raises()}, "raised")
+    assert BACKWARD not in call_session.measured()
 
 
 def test_a_crash_that_no_repetition_shows_is_not_reproduced() -> None:
