@@ -358,16 +358,22 @@ def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
 
 def _summarize(tensor: torch.Tensor) -> Tuple[float, ...]:
     """The root mean square of a tensor and its mean as a share of that, which tell whether another
-    one has taken its place; nothing of large ones and of those that are not in memory.
+    one has taken its place; nothing of large ones, of those that are not in memory, and of
+    subclasses, whose operators are the program's.
     """
-    if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_quantized:
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.device.type != "cpu":
         return ()
-    if not 0 < tensor.numel() <= _MOST_ELEMENTS or tensor.is_complex():
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_complex():
         return ()
-    with torch.no_grad():
-        values = tensor.detach().double()
-        size = float(values.square().mean().sqrt())
-        return (size, float(values.mean()) / size if size else 0.0)
+    if not 0 < tensor.numel() <= _MOST_ELEMENTS:
+        return ()
+    try:
+        with torch.no_grad():
+            values = tensor.detach().double()
+            size = float(values.square().mean().sqrt())
+            return (size, float(values.mean()) / size if size else 0.0)
+    except RuntimeError:  # inside a transform of torch.func a tensor has no values of its own
+        return ()
 
 
 def list_slots(kind: type) -> List[str]:

@@ -189,8 +189,11 @@ def test_tensors_that_both_sides_store_may_round(other: torch.Tensor, told: bool
 
 
 def test_a_stored_tensor_that_is_large_or_not_in_memory_has_no_values() -> None:
+    noted: list[Any] = []
     for tensor in (torch.ones(1 << 17), torch.ones(2, device="meta"), torch.ones(0)):
         assert len(side_effects.note_leaf(tensor)) == 3
+    torch.func.vmap(lambda x: noted.append(side_effects.note_leaf(x)) or x)(torch.ones(3, 2))
+    assert noted == [("tensor", "torch.float32", (2,))]
     assert side_effects.note_leaf(torch.zeros(2))[3:] == (0.0, 0.0)
     assert len(side_effects.note_leaf(torch.ones(2, dtype=torch.bool))) == 5
 
