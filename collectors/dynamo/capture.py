@@ -9,7 +9,7 @@ makes the capture say so.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Collection, Dict, List, Optional, Set, Tuple
 
 import torch
 
@@ -26,9 +26,13 @@ from .value_statistics import ValueStatistics
 
 
 class _PassThrough:
-    """A backend that keeps each graph with the inputs of its runs, and runs it as it is."""
+    """A backend that keeps each graph with the inputs of its runs, and runs it as it is.
 
-    def __init__(self) -> None:
+    `owned` are the ids of the tensors that the call can reach between its runs.
+    """
+
+    def __init__(self, owned: Collection[int] = ()) -> None:
+        self.owned = owned
         self.modules: List[Any] = []
         self.runs: List[List[Tuple[Any, ...]]] = []
         self.watching: List[ValueStatistics] = []
@@ -42,6 +46,7 @@ class _PassThrough:
 
         def run(*inputs: Any) -> Any:
             runs.append(inputs)
+            watched.note_lent(inputs, self.owned)
             return watched.run(*inputs)
 
         return run
@@ -63,7 +68,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     owned = {id(tensor): label for label, tensor in reachable.items()}
     given = context.name_reachable(call.function, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
-    backend = _PassThrough()
+    backend = _PassThrough(owned)
     with context.apply_state(call.state):
         before, error = _run(call, request, backend)
     names = collect_public_names()

@@ -25,7 +25,12 @@ from ..captured import (
 )
 from ..machine.public_names import NotInGraphError, find_public_name, is_torch_owned
 from . import stock_layers
-from .value_statistics import ValueStatistics, compute_statistics, list_literal_values
+from .value_statistics import (
+    ValueStatistics,
+    compute_statistics,
+    has_data,
+    list_literal_values,
+)
 
 _ENTER = {
     "_enter_autocast": "torch.autocast",
@@ -143,6 +148,7 @@ class Translator:
         self.allowed = allowed
         self.spans = noted.spans if noted is not None else {}
         self.results = noted.results if noted is not None else {}
+        self.lent = noted.lent if noted is not None else {}
         self.module = module
         self.values = values
         self.owned = owned
@@ -225,7 +231,7 @@ class Translator:
         if isinstance(fake, torch.Tensor):
             entry["symbols"] = _symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
-            entry["stats"] = compute_statistics(value)
+            entry["stats"] = self.lent.get(id(value)) or compute_statistics(value)
             if id(value) in self.allowed:
                 entry["stats"]["values"] = list_literal_values(value)
             self._alias(entry, value)
@@ -235,7 +241,7 @@ class Translator:
         self.refs[name] = public
 
     def _alias(self, entry: GraphInput, value: torch.Tensor) -> None:
-        if not value.numel():
+        if not value.numel() or not has_data(value):
             return
         key = value.untyped_storage().data_ptr()
         if key in self.storages:

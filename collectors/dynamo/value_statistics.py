@@ -6,7 +6,7 @@ Those of intermediates are noted while the graph runs.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Collection, Dict, List, Optional, Sequence
 
 import torch
 import torch.fx
@@ -46,15 +46,23 @@ def compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
     return found
 
 
+def has_data(tensor: torch.Tensor) -> bool:
+    """Whether a tensor's elements can be read: not on device meta, nor of a storage that its owner
+    has freed, as FSDP does between two runs (`FSDPParam.free_unsharded_param`).
+    """
+    is_known = tensor.layout == torch.strided and tensor.device.type != "meta"
+    return is_known and (not tensor.numel() or tensor.untyped_storage().nbytes() > 0)
+
+
 def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
     """What a synthetic stand-in must respect; never the values themselves.
 
-    `tensor` may have any shape, dtype and device; its moments are computed in float64.
+    `tensor` may have any shape, dtype and device; its moments are computed in float64. Of a tensor
+    without data only the number of its elements is known.
     """
     data = tensor.detach()
     found: TensorStatistics = {"numel": data.numel()}
-    is_known = data.layout == torch.strided and data.device.type != "meta"
-    if data.numel() == 0 or not is_known:
+    if data.numel() == 0 or not has_data(data):
         return found
     if data.is_complex():
         return {**found, **_describe_real_constant(data)}
@@ -96,7 +104,7 @@ def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:
     """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
     many to be read.
     """
-    if tensor.numel() > LITERAL or tensor.is_complex() or tensor.layout != torch.strided:
+    if tensor.numel() > LITERAL or tensor.is_complex() or not has_data(tensor):
         return None
     flat = tensor.detach().cpu().reshape(-1)
     return [_shorten(value, flat.dtype) for value in flat.tolist()]
@@ -133,6 +141,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
 
     `results` are the results themselves without their data, for releases that forget them (torch
     2.0). `bodies` are the graphs that higher-order operators were given, with inputs of one run.
+    `lent` are the statistics of parameters that only a run has, by their ids.
     """
 
     def __init__(self, module: Any) -> None:
@@ -140,6 +149,15 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
         self.spans: Dict[str, TensorStatistics] = {}
         self.results: Dict[str, Any] = {}
         self.bodies: List[bodies.Body] = []
+        self.lent: Dict[int, TensorStatistics] = {}
+
+    def note_lent(self, inputs: Sequence[Any], owned: Collection[int]) -> None:
+        """Notes the parameters among the inputs of a run that are none of the call's own: FSDP puts
+        whole ones in place of its shards for the time of a run, and frees them after it.
+        """
+        for value in inputs:
+            if isinstance(value, torch.nn.Parameter) and id(value) not in owned:
+                self.lent[id(value)] = compute_statistics(value)
 
     def run_node(self, n: Any) -> Any:
         if bodies.is_higher_order(n) and len(self.bodies) < bodies.MOST:
