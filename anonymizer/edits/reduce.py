@@ -92,7 +92,7 @@ def drop_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
         ast.parse(body.definitions),
         body.callable,
         ast.Module(body.parse_inputs().body, []),
-        state_calls=body.state_calls,
+        state_calls=body.convention.state_calls,
         sizes=body.sizes,
     )
     count = program.count_statements()

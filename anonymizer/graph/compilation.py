@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import MODULE_CALL, ReproBody, ReproCheck
 from anonymizer.kinds import Compiler
 
 
@@ -15,7 +15,7 @@ def wrap_in_module(body: ReproBody) -> ReproBody:
     Raises:
         ValueError: the callable is no function of the body's own definitions.
     """
-    if body.is_module:
+    if body.convention.is_module:
         return body
     tree = ast.parse(body.definitions)
     for index, node in enumerate(tree.body):
@@ -27,7 +27,9 @@ def wrap_in_module(body: ReproBody) -> ReproBody:
             )
             tree.body[index] = ast.ClassDef("Repro", [base], [], [node], [])
             definitions = ast.unparse(ast.fix_missing_locations(tree))
-            return replace(body, definitions=definitions, callable="Repro()", is_module=True)
+            return replace(
+                body, definitions=definitions, callable="Repro()", convention=MODULE_CALL
+            )
     raise ValueError(f"{body.callable} is no function of the program")
 
 

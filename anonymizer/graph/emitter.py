@@ -31,7 +31,7 @@ from anonymizer.graph.ir import (
     is_impure,
 )
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
-from anonymizer.graph.repro import ReproBody, indent
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, indent
 from anonymizer.graph.values import parenthesize_operand
 from anonymizer.kinds import assert_never
 
@@ -85,7 +85,7 @@ class Emitter:
             "\n".join(lines),
             "Repro()" if is_module else "repro",
             tuple(self._inputs(arguments)),
-            is_module,
+            MODULE_CALL if is_module else FUNCTION_CALL,
             self._size_defaults(),
         )
 

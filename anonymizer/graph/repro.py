@@ -105,14 +105,30 @@ class ReproCheck:
 
 
 @dataclass(frozen=True)
-class ReproBody:
-    """The program: definitions, the callable's expression, the lines of `inputs` and its sizes.
+class CallingConvention:
+    """What the callable's expression gives, how it is called and what is read of the outcome.
 
     With `state_calls` the expression gives the callable and a function that reads Python's state,
     which is compared after so many calls; if it `observes_arguments`, the state of the arguments
     that are no tensors is compared, and the expression gives the callable alone. With `nested` the
     outputs may lie in containers of any sort. A script calls what it compiles itself: its callable
     is given what compiles, and returns the result with the arguments.
+    """
+
+    is_module: bool = False
+    is_script: bool = False
+    state_calls: int = 0
+    observes_arguments: bool = False
+    nested: bool = False
+
+
+#: A function of tensors, and a module, whose outputs are tensors and nothing else is compared.
+FUNCTION_CALL, MODULE_CALL = CallingConvention(), CallingConvention(is_module=True)
+
+
+@dataclass(frozen=True)
+class ReproBody:
+    """The program: definitions, the callable's expression, the lines of `inputs` and its sizes.
 
     The seed that `inputs` set is 0 until the text is written (`with_seed`): no edit takes it for a
     number of the program.
@@ -121,13 +137,9 @@ class ReproBody:
     definitions: str
     callable: str
     inputs: tuple[str, ...]
-    is_module: bool
+    convention: CallingConvention = FUNCTION_CALL
     sizes: CallSizes = ()
     imports: tuple[str, ...] = ()
-    state_calls: int = 0
-    observes_arguments: bool = False
-    nested: bool = False
-    is_script: bool = False
 
     def parse_inputs(self) -> ast.FunctionDef:
         """The function `inputs`, without its parameters, as a syntax tree."""

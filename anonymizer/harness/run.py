@@ -53,17 +53,17 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     if check.backward in DERIVATIVES:
         returned = f"return {body.callable}(*args)"
         return ["def run(*args):", *indent([write_seed(check.seed), returned])]
-    if body.state_calls:
+    if body.convention.state_calls:
         return _run_for_state(body, check)
-    if body.is_script:
+    if body.convention.is_script:
         return _run_for_script(body, check)
     is_widened = check.double and check.kind in WRONG_VALUES
 
     def if_double(lines: list[str]) -> list[str]:
         return ["if double:", *indent(lines)] if is_widened and lines else []
 
-    made = body.callable + (".eval()" if check.evaluation and body.is_module else "")
-    wide_model = ["model = model.double()"] if body.is_module else []
+    made = body.callable + (".eval()" if check.evaluation and body.convention.is_module else "")
+    wide_model = ["model = model.double()"] if body.convention.is_module else []
     wide_args = [f"args = {_widen(body, check)}"]
     called = "function" if check.calls else "compile(model)"
     call = check.wrap_in_contexts([f"out = {called}(*args)"])
@@ -88,15 +88,15 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
 
 def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile)`, which returns Python's state as text."""
-    if body.observes_arguments:
+    if body.convention.observes_arguments:
         made = ["args = inputs()", f"model = {body.callable}"]
         args, state = "args", "[held(arg) for arg in args if not isinstance(arg, torch.Tensor)]"
     else:
         made = [f"model, state = {body.callable}"]
         args, state = "inputs()", "state()"
     call = [f"function(*{args})"]
-    if body.state_calls > 1:
-        call = [f"for _ in range({body.state_calls}):", *indent(call)]
+    if body.convention.state_calls > 1:
+        call = [f"for _ in range({body.convention.state_calls}):", *indent(call)]
     steps = [*made, "function = compile(model)", *check.wrap_in_contexts(call)]
     return [
         "def run(compile):",
@@ -163,12 +163,16 @@ def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
 
 def _outputs(body: ReproBody) -> str:
     """The outputs of a call as a list or a tuple."""
-    return "leaves(out)" if body.nested else "out if isinstance(out, (tuple, list)) else [out]"
+    return (
+        "leaves(out)"
+        if body.convention.nested
+        else "out if isinstance(out, (tuple, list)) else [out]"
+    )
 
 
 def _has_state(body: ReproBody, check: ReproCheck) -> bool:
     """Whether the model's tensors are compared too; those of an exported program are its own."""
-    return body.is_module and check.compiler not in EXPORTERS
+    return body.convention.is_module and check.compiler not in EXPORTERS
 
 
 def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
@@ -195,7 +199,7 @@ def _return(body: ReproBody, check: ReproCheck) -> str:
     outputs = _outputs(body)
     if check.backward != "none" and check.kind == Kind.WRONG_GRADIENT:
         return f"return {_gradients(body, check)}"
-    if body.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
+    if body.convention.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
         return f"return [*({outputs}), *{_gradients(body, check)}]"
     if check.property == Property.ALIAS:
         state = "*model.parameters(), *model.buffers(), " if _has_state(body, check) else ""

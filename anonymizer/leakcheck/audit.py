@@ -165,13 +165,15 @@ def _matches(
     allowed: frozenset[str],
 ) -> Iterator[PatternMatch]:
     yield from _names(text, code, terms)
-    yield from _texts(text, terms.strings)
+    yield from _texts(text, terms.everywhere.strings)
     if code:
-        yield from _texts(text, terms.code_strings)
-    yield from _phrases(text, terms.phrases, PHRASE)
+        yield from _texts(text, terms.in_code.strings)
+    yield from _phrases(text, terms.everywhere.phrases, PHRASE)
     if code:
-        yield from _phrases(text, terms.code_phrases, PLAIN_PHRASE)
-    yield from _numbers(text, terms.numbers | terms.code_numbers if code else terms.numbers)
+        yield from _phrases(text, terms.in_code.phrases, PLAIN_PHRASE)
+    yield from _numbers(
+        text, terms.everywhere.numbers | terms.in_code.numbers if code else terms.everywhere.numbers
+    )
     yield from patterns.find_addresses(text, allowed)
     yield from patterns.find_identity(text, who, known)
     yield from patterns.find_credentials(text, allowed)
@@ -180,10 +182,10 @@ def _matches(
 def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
     for found in _TOKEN.finditer(text):
         token = found.group()
-        if token in terms.names:
-            yield PatternMatch(found.start(), token, terms.names[token])
-        elif code and token in terms.code_names:
-            yield PatternMatch(found.start(), token, terms.code_names[token])
+        if token in terms.everywhere.names:
+            yield PatternMatch(found.start(), token, terms.everywhere.names[token])
+        elif code and token in terms.in_code.names:
+            yield PatternMatch(found.start(), token, terms.in_code.names[token])
         elif not terms.words.isdisjoint(parts := [*split_identifier(token), token.lower()]):
             word = next(part for part in parts if part in terms.words)
             yield PatternMatch(found.start(), word, "rare word")

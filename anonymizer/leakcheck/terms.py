@@ -44,39 +44,73 @@ _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermSet:
     """Private terms by how they are matched; each mapping gives the kind of a term.
 
-    `names` and `code_names` match a whole identifier; `words` (lower case) match any word of an
-    identifier or of prose, in any case; `strings` match between word boundaries; `phrases` are runs
-    of lower-case words; `numbers` match by value. The `code_…` terms are looked for in `.py` files
-    only.
+    `names` match a whole identifier; `strings` match between word boundaries; `phrases` are runs of
+    lower-case words; `numbers` match by value.
     """
 
     names: Mapping[str, TermKind] = field(default_factory=dict)
-    code_names: Mapping[str, TermKind] = field(default_factory=dict)
-    words: frozenset[str] = frozenset()
     strings: Mapping[str, TermKind] = field(default_factory=dict)
-    code_strings: Mapping[str, TermKind] = field(default_factory=dict)
     phrases: frozenset[tuple[str, ...]] = frozenset()
-    code_phrases: frozenset[tuple[str, ...]] = frozenset()
     numbers: frozenset[float] = frozenset()
-    code_numbers: frozenset[float] = frozenset()
 
     def __len__(self) -> int:
-        return sum(len(getattr(self, name)) for name in self.__dataclass_fields__)
+        return len(self.names) + len(self.strings) + len(self.phrases) + len(self.numbers)
+
+    def without_numbers(self, numbers: Iterable[float]) -> TermSet:
+        """The terms but for these numbers."""
+        return replace(self, numbers=self.numbers - frozenset(numbers))
+
+    def join(self, other: TermSet) -> TermSet:
+        """The terms of both."""
+        return TermSet(
+            {**self.names, **other.names},
+            {**self.strings, **other.strings},
+            self.phrases | other.phrases,
+            self.numbers | other.numbers,
+        )
+
+    def without_text(self, text: str) -> TermSet:
+        """The terms that do not occur in `text`, but for numbers."""
+        tokens, _, spoken = _words_in(text)
+        return TermSet(
+            names={name: kind for name, kind in self.names.items() if name not in tokens},
+            strings={string: kind for string, kind in self.strings.items() if string not in text},
+            phrases=frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
+            numbers=self.numbers,
+        )
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All private terms: what is looked for `everywhere`, what is looked for `in_code` alone (`.py`
+    files), and the `words` (lower case), which match any word of an identifier or of prose, in any
+    case.
+    """
+
+    everywhere: TermSet = TermSet()
+    in_code: TermSet = TermSet()
+    words: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.everywhere) + len(self.in_code) + len(self.words)
 
     def without_numbers(self, numbers: Iterable[float]) -> Terms:
         """The terms but for numbers that may leave: they are listed as left over, or their owner
         has allowed them.
         """
         gone = {abs(float(number)) for number in numbers}
-        return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
+        everywhere, in_code = (one.without_numbers(gone) for one in (self.everywhere, self.in_code))
+        return replace(self, everywhere=everywhere, in_code=in_code)
 
     def join(self, other: Terms) -> Terms:
         """The terms of both."""
         return Terms(
-            **{name: getattr(self, name) | getattr(other, name) for name in _PARTS_OF_TERMS}
+            self.everywhere.join(other.everywhere),
+            self.in_code.join(other.in_code),
+            self.words | other.words,
         )
 
     def without_text(self, text: str) -> Terms:
@@ -85,25 +119,11 @@ class Terms:
         """
         if not text:
             return self
-        tokens, parts, spoken = _words_in(text)
         return Terms(
-            names={name: kind for name, kind in self.names.items() if name not in tokens},
-            code_names={name: kind for name, kind in self.code_names.items() if name not in tokens},
-            words=self.words - parts,
-            strings={string: kind for string, kind in self.strings.items() if string not in text},
-            code_strings={
-                string: kind for string, kind in self.code_strings.items() if string not in text
-            },
-            phrases=frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
-            code_phrases=frozenset(
-                phrase for phrase in self.code_phrases if " ".join(phrase) not in spoken
-            ),
-            numbers=self.numbers,
-            code_numbers=self.code_numbers,
+            self.everywhere.without_text(text),
+            self.in_code.without_text(text),
+            self.words - _words_in(text)[1],
         )
-
-
-_PARTS_OF_TERMS = tuple(Terms.__dataclass_fields__)
 
 
 @functools.lru_cache(maxsize=8)
@@ -187,15 +207,14 @@ class _TermCollector:
 
     def build(self) -> Terms:
         return Terms(
-            names=self.names,
-            code_names=self.code_names,
-            words=frozenset(self.words),
-            strings=self.strings,
-            code_strings=self.code_strings,
-            phrases=frozenset(self.phrases),
-            code_phrases=frozenset(self.code_phrases),
-            numbers=frozenset(self.numbers),
-            code_numbers=frozenset(self.code_numbers),
+            TermSet(self.names, self.strings, frozenset(self.phrases), frozenset(self.numbers)),
+            TermSet(
+                self.code_names,
+                self.code_strings,
+                frozenset(self.code_phrases),
+                frozenset(self.code_numbers),
+            ),
+            frozenset(self.words),
         )
 
     # What counts as rare

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import write_constructor
 from anonymizer.graph.ir import Atom, StockLayer
-from anonymizer.graph.repro import CallSizes, ReproBody, indent
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, CallSizes, ReproBody, indent
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
@@ -157,7 +157,7 @@ class Writer:
             definitions="\n".join(self._definitions(root, is_module)),
             callable=f"{NAME}()" if is_module else NAME.lower(),
             inputs=tuple(inputs.write_lines(names, dict(zip(names, root.methods[0].parameters)))),
-            is_module=is_module,
+            convention=MODULE_CALL if is_module else FUNCTION_CALL,
             sizes=tuple(sizes.values()),
         )
         attributes = {module: block.attributes for module, block in self.blocks.items()}

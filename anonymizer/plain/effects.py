@@ -36,9 +36,9 @@ def render_effect(
     """
     if check.prelude or check.calls or check.backward != "none":
         raise ValueError("the check needs more than the call")
-    if counted and body.observes_arguments:
+    if counted and body.convention.observes_arguments:
         raise ValueError("each side has arguments of its own")
-    if body.observes_arguments:
+    if body.convention.observes_arguments:
         script = read_script(body, check, keeps_names)
         definitions, end = script.definitions, _call_with_arguments(script, body, check)
     else:
@@ -76,10 +76,10 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
     made, given = _inputs(body)
     compiled = f"torch.compile(compiled{check.write_arguments()})"
     calls = [f"model({given})", f"{compiled}({given})"]
-    if body.state_calls > 1:
+    if body.convention.state_calls > 1:
         calls = [
             f"compiled = {compiled}",
-            *_repeat([f"model({given})", f"compiled({given})"], body.state_calls),
+            *_repeat([f"model({given})", f"compiled({given})"], body.convention.state_calls),
         ]
     return [
         *made,
@@ -105,7 +105,7 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     if isinstance(read, ast.List) and len(read.elts) == 1:
         (read,) = read.elts
     is_length = isinstance(read, ast.Call) and ast.unparse(read.func) == "len"
-    if body.state_calls > 1 or not isinstance(factory, ast.FunctionDef) or not is_length:
+    if body.convention.state_calls > 1 or not isinstance(factory, ast.FunctionDef) or not is_length:
         raise ValueError("one length is not what is read after one call")
     if any(isinstance(node, ast.Nonlocal) for node in ast.walk(factory)):
         raise ValueError("a variable of a function around it is assigned")
@@ -142,17 +142,17 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     given = [
         ", ".join(side if name == own else name for name, _ in script.arguments) for side in _SIDES
     ]
-    compiled = f"torch.compile({script.callee}{check.write_arguments()})"
-    calls = [f"{script.callee}({given[0]})", f"{compiled}({given[1]})"]
+    compiled = f"torch.compile({script.called.expression}{check.write_arguments()})"
+    calls = [f"{script.called.expression}({given[0]})", f"{compiled}({given[1]})"]
     before = [f"expected, actual = {text}, {text}"]
     if len(text) > _WIDTH:
         before = [f"{side} = {text}" for side in _SIDES]
-    if body.state_calls > 1:
+    if body.convention.state_calls > 1:
         before.append(f"compiled = {compiled}")
-        calls = _repeat([calls[0], f"compiled({given[1]})"], body.state_calls)
+        calls = _repeat([calls[0], f"compiled({given[1]})"], body.convention.state_calls)
     read = ["expected, actual = vars(expected), vars(actual)"] if is_object(trees[own]) else []
     return [
-        *([script.setup] if script.setup else []),
+        *([script.called.setup] if script.called.setup else []),
         *(line for line in script.statements if not is_seed(line)),
         *others,
         *before,

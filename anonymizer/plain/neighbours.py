@@ -166,7 +166,7 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
     }
     for dtype in sorted(found):
         others = FLOATS if dtype in FLOATS else (*_WHOLE, "float32")
-        if body.is_module and dtype not in FLOATS:
+        if body.convention.is_module and dtype not in FLOATS:
             continue  # the weights stay floats
         for other in others:
             if other == dtype:
@@ -180,7 +180,7 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
             made = _change(body, wrap)
             if made is None:
                 continue
-            if body.is_module:
+            if body.convention.is_module:
                 made = replace(made, callable=f"{body.callable}.to(torch.{other})")
             which = "dtype" if len(found) == 1 else f"dtype {dtype}"
             yield Neighbour(which, dtype, other, made)

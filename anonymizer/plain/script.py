@@ -38,25 +38,38 @@ _WEIGHTLESS = re.compile(
 
 
 @dataclass(frozen=True)
+class Callee:
+    """What a flat script compiles: an `expression`, and the statements `setup` that make it where
+    it is an object. `compiled` is its name where the script's own statements have compiled it.
+    """
+
+    expression: str
+    setup: str = ""
+    is_module: bool = False
+    compiled: str = ""
+
+
+@dataclass(frozen=True)
+class SizeLoop:
+    """What changes from call to call: `names`, and for each call a row of values."""
+
+    names: tuple[str, ...] = ()
+    rows: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Script:
     """The parts of a flat script; every text is one or more complete statements.
 
-    `callee` is the expression that is compiled, `setup` makes it where it is an object. `arguments`
-    are (name, expression) in the order of the call; `statements` come before them. `sizes` names
-    what changes from call to call, with `rows` of values, one for each call. `compiled` is the name
-    of what the statements themselves have compiled.
+    `arguments` are (name, expression) in the order of the call; `statements` come before them.
     """
 
     definitions: str
-    setup: str
-    callee: str
-    is_module: bool
+    called: Callee
     statements: tuple[str, ...]
     arguments: tuple[tuple[str, str], ...]
     imports: tuple[str, ...] = ()
-    sizes: tuple[str, ...] = ()
-    rows: tuple[tuple[float, ...], ...] = ()
-    compiled: str = ""
+    loop: SizeLoop = SizeLoop()
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -73,7 +86,7 @@ class Script:
     @property
     def draws_weights(self) -> bool:
         """Whether constructing the program draws random numbers."""
-        made = f"{self.definitions}\n{self.setup}"
+        made = f"{self.definitions}\n{self.called.setup}"
         layers = re.findall(r"\bnn\.[A-Z]\w*", made)
         return draws_random_numbers(made) or any(
             not _WEIGHTLESS.fullmatch(layer) for layer in layers
@@ -90,37 +103,37 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     Raises:
         ValueError: the inputs are not made by assignments that end in one `return`.
     """
-    if body.is_script:
+    if body.convention.is_script:
         return read_whole_script(body, check, keeps_names)
     tree, called = ast.parse(body.definitions), ast.parse(body.callable, mode="eval")
     if not keeps_names:
         rename_program(tree, [check.prelude, *body.inputs], called)
     made = called.body
-    is_module = body.is_module
+    is_module = body.convention.is_module
     if not keeps_names:
         if check.compiler not in EXPORTERS:  # torch.export wants a module
-            made, tree, is_module = _without_module(made, tree, body.is_module)
+            made, tree, is_module = _without_module(made, tree, body.convention.is_module)
         tidy_functions(tree)
-    body = replace(body, is_module=is_module, callable=ast.unparse(made))
+    convention = replace(body.convention, is_module=is_module)
+    body = replace(body, convention=convention, callable=ast.unparse(made))
     callee, setup, tree = _callee(made, tree, body, check)
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body, parameters, constants)
-    if not body.observes_arguments:  # there the same tensors are in both of two containers
+    if (
+        not body.convention.observes_arguments
+    ):  # there the same tensors are in both of two containers
         statements, arguments = _nest_arguments(statements, arguments)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     sizes = [name for name, _ in body.sizes] if check.calls else []
     sizes, arguments = _loop_over_arguments(sizes, statements, arguments)
     return Script(
         definitions=ast.unparse(ast.fix_missing_locations(tree)),
-        setup=setup,
-        callee=callee,
-        is_module=is_module,
+        called=Callee(callee, setup, is_module),
         statements=tuple(statements),
         arguments=tuple(arguments),
         imports=body.imports,
-        sizes=tuple(sizes),
-        rows=rows,
+        loop=SizeLoop(tuple(sizes), rows),
     )
 
 
@@ -210,11 +223,11 @@ def _callee(
         return made.id, "", tree
     if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and check.backward == "none":
         return ast.unparse(made), "", tree  # each side has one of its own
-    name = "model" if body.is_module else "function"
-    layer = _only_layer(made, tree) if body.is_module else None
+    name = "model" if body.convention.is_module else "function"
+    layer = _only_layer(made, tree) if body.convention.is_module else None
     if layer is not None:
         made, tree = layer, ast.Module([], [])
-    text = ast.unparse(made) + (".eval()" if check.evaluation and body.is_module else "")
+    text = ast.unparse(made) + (".eval()" if check.evaluation and body.convention.is_module else "")
     return name, f"{name} = {text}", tree
 
 
@@ -246,9 +259,9 @@ def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
     name = body.callable
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            if node.name == name and not body.is_module:
+            if node.name == name and not body.convention.is_module:
                 return [each.arg for each in node.args.args]
-            if node.name == "forward" and body.is_module:
+            if node.name == "forward" and body.convention.is_module:
                 return [each.arg for each in node.args.args[1:]]
     return []
 
@@ -416,13 +429,10 @@ def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = Fa
     compilation = _Compilation(check)
     return Script(
         definitions="",
-        setup="",
-        callee=ast.unparse(callee),
-        is_module=False,
+        called=Callee(ast.unparse(callee), compiled=compiled),
         statements=tuple(ast.unparse(compilation.visit(each)) for each in made),
         arguments=tuple(arguments),
         imports=body.imports,
-        compiled=compiled,
     )
 
 

@@ -56,7 +56,7 @@ def render_plain(
     body = body.with_seed(check.seed)
     if not keeps_names:
         body = shorten_names(body, check)
-    if body.state_calls:
+    if body.convention.state_calls:
         return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
     return _Writer(read_script(body, check, keeps_names), check, form).write()
 
@@ -92,23 +92,29 @@ class _Writer:
     def _end(self) -> list[str]:
         """Everything after the definitions."""
         script, check = self.script, self.check
-        lines = [script.setup] if script.setup else []
+        lines = [script.called.setup] if script.called.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
-            return self._with_inputs(lines, [write_export(check, script.callee, listed)])
+            return self._with_inputs(lines, [write_export(check, script.called.expression, listed)])
         if check.compiler == Compiler.EAGER:
             return self._with_inputs(lines, self._write_eager(listed))
-        compiled = script.compiled or write_compilation(check, script.callee, listed)
+        compiled = script.called.compiled or write_compilation(
+            check, script.called.expression, listed
+        )
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
-        if script.callee == f"{PROGRAM_FACTORY}()":  # each side has one for all its calls
-            lines.append(f"eager = {script.callee}")
-            self.script = replace(script, callee="eager")
+        if (
+            script.called.expression == f"{PROGRAM_FACTORY}()"
+        ):  # each side has one for all its calls
+            lines.append(f"eager = {script.called.expression}")
+            self.script = replace(script, called=replace(script.called, expression="eager"))
         lines.append(f"compiled = {compiled}")
-        rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
+        rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.loop.rows]
         inner = self._with_inputs([], self._show("compiled"))
-        each = f"{', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
-        if not script.sizes:
+        each = (
+            f"{', '.join(script.loop.names)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
+        )
+        if not script.loop.names:
             each = f"_ in range({len(check.calls)})"
         return [*lines, f"for {each}:", *indent(inner)]
 
@@ -118,12 +124,12 @@ class _Writer:
         """
         if self.check.backward in DERIVATIVES:
             checked = DERIVATIVES[self.check.backward]
-            return [checked.format(self.script.callee, listed)]
-        call = self.alone or self._call(self.script.callee)
+            return [checked.format(self.script.called.expression, listed)]
+        call = self.alone or self._call(self.script.called.expression)
         if self.check.kind not in WRONG_VALUES:
             return [call]
         wide = [name for name in self.names if not self._is_whole(name)]
-        if self.script.is_module or not wide:
+        if self.script.called.is_module or not wide:
             raise ValueError("float64 needs a program without weights")
         exact = re.sub(
             rf"\b({'|'.join(wide)})\b(?!\()",
@@ -161,12 +167,12 @@ class _Writer:
         given = ", ".join(self.names)
         if not apart:
             return f"{callee}({given})"
-        model = f"copy.deepcopy({callee})" if self.script.is_module else callee
+        model = f"copy.deepcopy({callee})" if self.script.called.is_module else callee
         if not self.names:
             return f"{model}()"
         if len(self.names) == 1 and not self.script.leaves:
             return f"{model}({given}.clone())"
-        if self._are_apart() and not self.script.is_module:
+        if self._are_apart() and not self.script.called.is_module:
             return f"{model}({', '.join(f'{name}.clone()' for name in self.names)})"
         listed = f"({given},)" if len(self.names) == 1 else f"({given})"
         return f"{model}(*copy.deepcopy({listed}))"
@@ -184,9 +190,9 @@ class _Writer:
 
     def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
-        eager, actual = self._call(self.script.callee, PlainForm.APART in form), self._call(
-            compiled
-        )
+        eager, actual = self._call(
+            self.script.called.expression, PlainForm.APART in form
+        ), self._call(compiled)
         actual += "[0]" if PlainForm.FIRST in form else ""
         if CACHED in self.check.config and self.check.backward == "sum":  # as training does
             lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]
@@ -240,7 +246,7 @@ class _Writer:
 
     def _show_mutated(self, compiled: str) -> list[str]:
         """The inputs after the call, those of both sides."""
-        callee, names = self.script.callee, self.names
+        callee, names = self.script.called.expression, self.names
         if len(names) == 1:
             return [
                 f"expected, actual = {names[0]}.clone(), {names[0]}.clone()",
@@ -261,15 +267,14 @@ class _Writer:
 
     def _write_exact(self, compiled: str) -> list[str]:
         """How far both sides are from float64, where no tolerance tells them apart."""
-        if self.script.is_module or not self.names:
+        if self.script.called.is_module or not self.names:
             raise ValueError("float64 needs a program without weights")
         wide = [name if self._is_whole(name) else f"{name}.double()" for name in self.names]
-        given = ", ".join(self.names)
+        given, callee = ", ".join(self.names), self.script.called.expression
         return [
-            f"exact = {self.script.callee}({', '.join(wide)})",
+            f"exact = {callee}({', '.join(wide)})",
             "eager, off = [",
-            f"    (call({given}) - exact).abs().max().item() for call in ({self.script.callee},"
-            f" {compiled})",
+            f"    (call({given}) - exact).abs().max().item() for call in ({callee}, {compiled})",
             "]",
             "assert off <= 8 * eager, (",
             f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
@@ -293,10 +298,10 @@ class _Writer:
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
         # the parameters of an exported program are its own
-        has_own = self.script.is_module and self.check.compiler not in EXPORTERS
+        has_own = self.script.called.is_module and self.check.compiler not in EXPORTERS
         if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
-        of_model = f"{self.script.callee}.parameters()" if has_own else ""
+        of_model = f"{self.script.called.expression}.parameters()" if has_own else ""
         if PlainForm.OUTSIDE in form:
             more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
             asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
@@ -344,7 +349,7 @@ class _Writer:
     def _in_turn(self, compiled: str, leaves: str) -> list[str]:
         """Both sides in a loop, each with the same random gradients of its outputs."""
         call = self._call("call")
-        lines = ["grads = []", f"for call in ({self.script.callee}, {compiled}):"]
+        lines = ["grads = []", f"for call in ({self.script.called.expression}, {compiled}):"]
         if PlainForm.RESEED in self.form:
             lines.append(f"    {self._seed()}")
         if self.check.backward != "randn":
@@ -399,7 +404,7 @@ class _Writer:
 
     def _alias(self, eager: str, actual: str) -> list[str]:
         """Whether the output shares memory with what the program is given."""
-        has_state = self.script.is_module and self.check.compiler not in EXPORTERS
+        has_state = self.script.called.is_module and self.check.compiler not in EXPORTERS
         state = ["*model.parameters()", "*model.buffers()"] if has_state else []
         owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
         if not owners:
@@ -435,12 +440,12 @@ def _expression(script: Script) -> str:
 def _returns_number(script: Script) -> bool:
     """Whether the program ends in a sum, or the like, over all elements."""
     tree: ast.AST = ast.parse(script.definitions)
-    if script.is_module:  # `model = Model()`
-        own = re.findall(r"\w+", script.setup)[1:2]
+    if script.called.is_module:  # `model = Model()`
+        own = re.findall(r"\w+", script.called.setup)[1:2]
         classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
         tree = next((node for node in classes if node.name in own), ast.Module([], []))
     for node in ast.walk(tree):
-        name = "forward" if script.is_module else script.callee
+        name = "forward" if script.called.is_module else script.called.expression
         if isinstance(node, ast.FunctionDef) and node.name == name:
             last = node.body[-1]
             return isinstance(last, ast.Return) and _is_number(last.value)

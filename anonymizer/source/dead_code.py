@@ -157,11 +157,11 @@ def renumber(program: SourceProgram) -> SourceProgram:
     text = "\n".join(
         [program.write_definitions(), *program.write_inputs(), program.callable_expression]
     )
-    private = set(program.mapping)
+    private = set(program.private.mapping)
     counts: dict[str, int] = {}
     new: dict[str, str] = {}
     for name in _GENERATED.findall(text):
-        if name in program.reverse and name not in new:
+        if name in program.private.reverse and name not in new:
             prefix = name.rstrip("0123456789")
             while True:
                 counts[prefix] = counts.get(prefix, 0) + 1
@@ -177,12 +177,17 @@ def renumber(program: SourceProgram) -> SourceProgram:
         definitions=ast.parse(rename(program.write_definitions())),
         inputs=ast.parse(rename("\n".join(program.write_inputs()))),
         callable_expression=rename(program.callable_expression),
-        mapping={
-            key: new.get(value, value)
-            for key, value in program.mapping.items()
-            if value in new or not value[-1:].isdigit()
-        },
-        reverse={new[public]: key for public, key in program.reverse.items() if public in new},
+        private=dataclasses.replace(
+            program.private,
+            mapping={
+                key: new.get(value, value)
+                for key, value in program.private.mapping.items()
+                if value in new or not value[-1:].isdigit()
+            },
+            reverse={
+                new[public]: key for public, key in program.private.reverse.items() if public in new
+            },
+        ),
     )
 
 

@@ -41,6 +41,21 @@ class CallSequence:
 
 
 @dataclass(frozen=True)
+class PrivateCounterparts:
+    """What of the private program the parts of a public one stand for. It stays on the machine.
+
+    Attributes:
+        mapping: private word → public one.
+        reverse: every public word → private one.
+        tensors: those of `find_tensor_paths`, for the program as it was first written.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    reverse: Mapping[str, str] = field(default_factory=dict)
+    tensors: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class SourceProgram:
     """A program as syntax trees, which the methods `write_…` write as text.
 
@@ -50,10 +65,8 @@ class SourceProgram:
         callable_expression: the callable; for a script its result with the arguments.
         inputs: the body of `inputs()`, which ends in `return (…,)`.
         backend: the name of a rebuilt custom backend.
-        mapping: private word → public one. It stays on the machine, as `reverse` does.
-        reverse: every public word → private one.
+        private: what its parts stand for.
         problems: what could not be rebuilt.
-        tensors: those of `find_tensor_paths`, for the program as it was first written.
         state_calls: after how many calls Python's state is looked at; 0 if it never is.
         observes_arguments: whether the state is what the program's own arguments hold, and not
             what the lambda returns that the definitions call `STATE`.
@@ -66,10 +79,8 @@ class SourceProgram:
     callable_expression: str
     inputs: ast.Module
     backend: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    reverse: Mapping[str, str] = field(default_factory=dict)
+    private: PrivateCounterparts = field(default_factory=PrivateCounterparts)
     problems: tuple[str, ...] = ()
-    tensors: tuple[tuple[str, str], ...] = ()
     state_calls: int = 0
     observes_arguments: bool = False
     has_own_state: bool = False

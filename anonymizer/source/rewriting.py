@@ -16,7 +16,7 @@ from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import find_tensor_paths
-from anonymizer.source.program import SourceProgram
+from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.sequences import find_sequences
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SourceError, SymbolTable, list_parameters
@@ -56,11 +56,12 @@ def rebuild(
         definitions=ast.Module(order_definitions(context.definitions.statements), []),
         callable_expression=expression,
         inputs=inputs,
-        backend=None,
-        mapping=context.names.build_mapping(),
-        reverse=context.names.reverse(),
+        private=PrivateCounterparts(
+            context.names.build_mapping(),
+            context.names.reverse(),
+            find_tensor_paths(values, _root(context, gathered["entry"]), args),
+        ),
         problems=tuple(dict.fromkeys(context.definitions.problems)),
-        tensors=find_tensor_paths(values, _root(context, gathered["entry"]), args),
         sequences=sequences,
     )
 
@@ -114,8 +115,7 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
         callable_expression=name,
         inputs=inputs,
         backend=name,
-        mapping=names.build_mapping(),
-        reverse=names.reverse(),
+        private=PrivateCounterparts(names.build_mapping(), names.reverse()),
         problems=reported,
     )
 

@@ -36,38 +36,54 @@ from .variations import kept_draws, precision, summation
 
 
 @dataclass
-class RecordedCall:
-    """The recorded call: the callable, its compiled form, arguments, and how it was compiled.
+class CallConditions:
+    """What a call was made under.
 
-    `options` are the arguments of torch.compile, `history` the earlier calls of the same callable
-    as (args, kwargs), `state` what `context.capture` returned, `settings` the compiler settings
-    that were changed, by full name.
+    `options` are the arguments of torch.compile, `state` is what `context.capture` returned,
+    `settings` are the compiler settings that were changed, by full name, and `random` is the state
+    of Python's own generator, which seeds anew in every fork.
     """
+
+    options: CompileOptions
+    state: ContextState
+    settings: Dict[str, object] = field(default_factory=dict)
+    random: Any = field(default_factory=random.getstate)
+
+
+@dataclass
+class EarlierCalls:
+    """The calls before one, each as (args, kwargs).
+
+    `history` are those of the same callable, which decide what recompiles. `from_start`, of an
+    exported program with state of its own: its calls so far, which brought it from the state of the
+    original callable to that which the call finds.
+    """
+
+    history: List[Tuple[Any, Any]] = field(default_factory=list)
+    from_start: List[Tuple[Any, Any]] = field(default_factory=list)
+
+
+@dataclass
+class RecordedCall:
+    """The recorded call: the callable, its compiled form, arguments, and how it was made."""
 
     function: Any
     compiled: Any
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]
-    options: CompileOptions
-    state: ContextState
-    history: List[Tuple[Any, Any]] = field(default_factory=list)
-    settings: Dict[str, object] = field(default_factory=dict)
-    #: Python seeds anew in every fork
-    random: Any = field(default_factory=random.getstate)
-    #: Of an exported program with state of its own: its calls so far as (args, kwargs), which
-    #: brought it from the state of `function` to that which the call finds.
-    earlier: List[Tuple[Any, Any]] = field(default_factory=list)
+    conditions: CallConditions
+    before: EarlierCalls = field(default_factory=EarlierCalls)
 
     @property
     def uses_inductor(self) -> bool:
         """Whether what compiles the call is Inductor, by torch.compile or by AOTInductor."""
-        if self.options.get("compiler", "compile") not in ("compile", "aoti"):
+        if self.conditions.options.get("compiler", "compile") not in ("compile", "aoti"):
             return False
-        return bool(self.options.get("backend", "inductor") == "inductor")
+        return bool(self.conditions.options.get("backend", "inductor") == "inductor")
 
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""
-        for name, value in self.settings.items():
+        for name, value in self.conditions.settings.items():
             with contextlib.suppress(torch_settings.NoSuchSettingError):
                 torch_settings.set_settings({name: value})
 
@@ -84,11 +100,11 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
     """The call's function compiled or exported afresh: with the rung's `backend`, `dynamic` or
     `mode`, else as the user did.
     """
-    options = dict(call.options)
+    options = dict(call.conditions.options)
     if exporting.is_exported(options):
         if rung.get("backend") is None:
             torch._dynamo.reset()
-            return exporting.export_afresh(call.function, call.options, rung)
+            return exporting.export_afresh(call.function, call.conditions.options, rung)
         options = {}
     if rung.get("dynamic", "unset") != "unset":
         options["dynamic"] = rung["dynamic"]
@@ -119,7 +135,7 @@ def replay_history(call: RecordedCall, function: Any) -> None:
     """Earlier calls of the same compiled callable, on other values of the same shapes: they decide
     what recompiles.
     """
-    for args, kwargs in call.history:
+    for args, kwargs in call.before.history:
         with contextlib.suppress(Exception):  # the program's code; the last call counts
             args, kwargs = history.materialise((args, kwargs))
             function(*args, **kwargs)
@@ -144,10 +160,10 @@ def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
 
 def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     started = time.time()
-    state = call.state
+    state = call.conditions.state
     if rung.get("fp64"):
         state = {**state, "autocast": {}}
-    random.setstate(call.random)
+    random.setstate(call.conditions.random)
     stage = _Stage()
     try:
         with context.apply_state(state):
@@ -166,7 +182,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
                 precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
             with stage("forward"):
                 function = _prepare_function(call, rung)
-            parts = (call.options, call.function, call.args, call.kwargs)
+            parts = (call.conditions.options, call.function, call.args, call.kwargs)
             compared = find_watched_tensors(*parts)
             stamps = outputs.stamp_tensors(compared)
             noted = note_state(*parts)
@@ -308,13 +324,13 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
     """Makes the earlier calls of a program with state of its own; random numbers stay what the call
     draws.
     """
-    if not call.earlier:
+    if not call.before.from_start:
         return
     restore = restoring.keep_random()
     if rung.get("fp64"):
-        precision.convert_to_double(context.find_reachable(None, tuple(call.earlier), {}))
+        precision.convert_to_double(context.find_reachable(None, tuple(call.before.from_start), {}))
     with _build_surroundings(rung, call):
-        for args, kwargs in call.earlier:
+        for args, kwargs in call.before.from_start:
             function(*args, **kwargs)
     restore()
 
@@ -328,7 +344,7 @@ def _mark_changing(call: RecordedCall) -> None:
     )
     if mark is None:
         return
-    for now, *earlier in zip(call.args, *(args for args, _ in call.history)):
+    for now, *earlier in zip(call.args, *(args for args, _ in call.before.history)):
         if isinstance(now, torch.Tensor):
             shapes = [
                 tuple(then.shape) for then in earlier if isinstance(then, history.Placeholder)

@@ -41,7 +41,7 @@ def ask_of_call(call: rungs.RecordedCall, request: EvidenceRequest) -> EvidenceA
     tools.start()
     raised = None
     try:
-        with context.apply_state(call.state):
+        with context.apply_state(call.conditions.state):
             function = rungs.compile_with(call, {})
             with restoring.keep_state(call):
                 rungs.replay_history(call, function)

@@ -61,7 +61,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
 
     A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
     """
-    if call.options.get("compiler") == "eager":
+    if call.conditions.options.get("compiler") == "eager":
         return _of_operator(call, request)
     rungs.quiet_compile_workers()
     reachable = context.find_reachable(call.function, call.args, call.kwargs)
@@ -69,7 +69,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     given = context.name_reachable(call.function, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     backend = _PassThrough(owned)
-    with context.apply_state(call.state):
+    with context.apply_state(call.conditions.state):
         before, error = _run(call, request, backend)
     names = collect_public_names()
     graphs: List[GraphJson] = []
@@ -109,7 +109,7 @@ def _run(
     error's class.
     """
     torch._dynamo.reset()
-    options = {**select_for_graphs(call.options), "backend": backend}
+    options = {**select_for_graphs(call.conditions.options), "backend": backend}
     if request.get("dynamic", "unset") != "unset":
         options["dynamic"] = request["dynamic"]
     function = compile_unwatched(call.function, options)

@@ -135,9 +135,9 @@ def _follow(
 
         return run
 
-    with context.apply_state(call.state):
+    with context.apply_state(call.conditions.state):
         torch._dynamo.reset()
-        options = {**select_for_graphs(call.options), "backend": backend}
+        options = {**select_for_graphs(call.conditions.options), "backend": backend}
         function = compile_unwatched(call.function, options)
         if request.get("replay"):
             rng = torch.get_rng_state()
@@ -175,7 +175,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
 
 
 def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
-    options = dict(call.options)
+    options = dict(call.conditions.options)
     if backend is not None:
         replace_backend(options, backend)
     return resolve_compiler(call.function, options)

@@ -15,6 +15,7 @@ import functools
 import glob
 import os
 import re
+from dataclasses import replace
 from typing import Any, Dict, List, Tuple
 
 import torch
@@ -41,7 +42,7 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
     partial = _without_fullgraph(call)
     calls = list_call_arguments(call)
     raised = None
-    with context.apply_state(call.state):
+    with context.apply_state(call.conditions.state):
         function = rungs.compile_with(partial, {"backend": request.get("backend")})
         rng = torch.get_rng_state()
         for index, (args, kwargs) in enumerate(calls):
@@ -60,15 +61,17 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
             "graphs": len(observer.graphs),
             "graph_breaks": list_breaks(observer),
             "recompiles": _recompiles(observer, call),
-            "limit": int(call.options.get("recompile_limit") or read_recompile_limit()),
+            "limit": int(call.conditions.options.get("recompile_limit") or read_recompile_limit()),
             "limit_hit": observer.limit_hit,
         },
     }
 
 
 def _without_fullgraph(call: Any) -> Any:
+    given = call.conditions.options
+    options = {key: value for key, value in given.items() if key != "fullgraph"}
     partial = copy.copy(call)
-    partial.options = {key: value for key, value in call.options.items() if key != "fullgraph"}
+    partial.conditions = replace(call.conditions, options=options)
     return partial
 
 

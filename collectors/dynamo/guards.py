@@ -74,7 +74,7 @@ def _run(
             value = found.get(change["where"])
             if change["dimension"] is not None and isinstance(value, torch.Tensor):
                 torch._dynamo.mark_static(value, change["dimension"])
-    with context.apply_state(call.state):
+    with context.apply_state(call.conditions.state):
         reachable = context.find_reachable(call.function, call.args, call.kwargs)
         function = rungs.compile_with(call, {})
         rng = torch.get_rng_state()
@@ -95,7 +95,7 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
     """
     dimensions = {(change["where"], change["dimension"]) for change in vary}
     earlier = []
-    for args, kwargs in call.history:
+    for args, kwargs in call.before.history:
         then = _leaves(call, args, kwargs)
 
         def mix(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
@@ -109,7 +109,7 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
             return made
 
         earlier.append(_map(call, mix))
-    return list_call_arguments(replace(call, history=earlier))
+    return list_call_arguments(replace(call, before=replace(call.before, history=earlier)))
 
 
 def _find_reused(observer: Observer, last: int) -> List[ObservedGraph]:

@@ -31,7 +31,7 @@ def keep(call: Any, path: str) -> None:
     kept = {
         "kinds": _kinds(reachable),
         "values": values if sum(sizes.values()) <= _MOST_KEPT else {},
-        "python": call.random,
+        "python": call.conditions.random,
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
         "numpy": sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None,
@@ -58,7 +58,7 @@ def restore(call: Any, path: str) -> bool:
         raise CallChangedError("other tensors than in the recorded run: " + ", ".join(odd[:3]))
     for label, value in kept["values"].items():
         _put(label, reachable[label], value)
-    call.random = kept["python"]
+    call.conditions.random = kept["python"]
     torch.set_rng_state(kept["torch"])
     if kept["cuda"]:
         torch.cuda.set_rng_state_all(kept["cuda"])

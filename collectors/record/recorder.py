@@ -204,7 +204,7 @@ class Recorder(CallWatcher):
             "options": convert_options_to_json(watched.options),
             "context": watched_call.state,
             "watched": watched.number,
-            "history": len(recorded.history),
+            "history": len(recorded.before.history),
             "origin": starting.find_origin(),
             "frames": watched_call.list_frames(),
             "room": watched_call.count_room(),

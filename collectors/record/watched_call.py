@@ -108,11 +108,13 @@ class WatchedCall:
             compiled=compiled,
             args=args,
             kwargs=kwargs,
-            options=watched.options,
-            state=self.state,
-            history=self._history(),
-            settings=environment.find_changed_settings(),
-            earlier=list(watched.earlier or ()) if watched.start is not None else [],
+            conditions=rungs.CallConditions(
+                watched.options, self.state, environment.find_changed_settings()
+            ),
+            before=rungs.EarlierCalls(
+                self._history(),
+                list(watched.earlier or ()) if watched.start is not None else [],
+            ),
         )
 
     def can_start(self) -> bool:

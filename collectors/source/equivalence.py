@@ -85,7 +85,12 @@ def _run_private(
     for _, key in request["tensors"]:
         mine.update(_name(key, live[key]))
     run = EquivalenceRun(mine)
-    run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+    run.perform(
+        call.conditions.state,
+        rng,
+        call.conditions.random,
+        lambda: call.function(*call.args, **call.kwargs),
+    )
     return run.save()
 
 
@@ -120,7 +125,7 @@ def _run_public(
                 copies.append(ours)
     _complete(function, given, copies)
     run = EquivalenceRun(tensors)
-    run.perform(call.state, rng, call.random, lambda: function(*given))
+    run.perform(call.conditions.state, rng, call.conditions.random, lambda: function(*given))
     return run
 
 
@@ -141,7 +146,7 @@ def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
 
 
 def _gather_live(call: rungs.RecordedCall) -> Dict[str, Any]:
-    given = call.options.get("backend")
+    given = call.conditions.options.get("backend")
     backend = given if callable(given) else None
     return source.gather_objects(call.function, call.args, call.kwargs, backend)
 

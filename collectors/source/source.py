@@ -59,9 +59,9 @@ class ProgramTooLargeError(Exception):
 
 def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
-    given = call.options.get("backend")
+    given = call.conditions.options.get("backend")
     backend = given if callable(given) else None
-    gathered = gather(call.function, call.args, call.kwargs, backend, call.history)
+    gathered = gather(call.function, call.args, call.kwargs, backend, call.before.history)
     return {"outcome": CallOutcome.OK, "gathered": gathered}
 
 

@@ -71,8 +71,8 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     if request["way"]["empty_caches"]:
         empty_caches()
     tracer = Tracer(call, keep=True, look_inside=request["way"]["look_inside"])
-    with context.apply_state(call.state):
-        random.setstate(call.random)
+    with context.apply_state(call.conditions.state):
+        random.setstate(call.conditions.random)
         tracer.run()
     private: SavedRun = outputs.load(request["file"])
     os.unlink(request["file"])
@@ -123,7 +123,12 @@ def _for_larger_batch(
 def _outputs_of(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The call without gradients."""
     run = EquivalenceRun({})
-    run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+    run.perform(
+        call.conditions.state,
+        rng,
+        call.conditions.random,
+        lambda: call.function(*call.args, **call.kwargs),
+    )
     return run
 
 
@@ -138,7 +143,7 @@ def _run_exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """
     precision.convert_to_double(context.find_reachable(call.function, call.args, call.kwargs))
     with precision.promote():
-        return EquivalenceRun.from_call(call, rng, {**call.state, "autocast": {}})
+        return EquivalenceRun.from_call(call, rng, {**call.conditions.state, "autocast": {}})
 
 
 class WaitingFork:
@@ -204,7 +209,10 @@ class EquivalenceRun:
         reachable = context.find_reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
-            state or call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs)
+            state or call.conditions.state,
+            rng,
+            call.conditions.random,
+            lambda: call.function(*call.args, **call.kwargs),
         )
         return run
 
@@ -314,7 +322,7 @@ def _run_rewritten(
     tensors.update(enumerate(arguments))
     labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
     run = EquivalenceRun({key: tensors[key] for key, label in labels if label in known})
-    run.perform(call.state, rng, call.random, lambda: model(*arguments))
+    run.perform(call.conditions.state, rng, call.conditions.random, lambda: model(*arguments))
     return run, model
 
 

@@ -58,7 +58,7 @@ def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     given = context.name_reachable(call.function, call.args, call.kwargs)
     allowed = (name for name in request.get("allow") or () if name in given)
     tracer.registry.allowed = {id(given[name]) for name in allowed}
-    with context.apply_state(call.state):
+    with context.apply_state(call.conditions.state):
         result = tracer.run()
     return {"outcome": CallOutcome.OK, "trace": tracer.build_trace(result)}
 
@@ -317,7 +317,7 @@ class Tracer:
             "modules": sorted(self.registry.modules.values(), key=lambda entry: entry["id"]),
             "tensors": [self.registry.describe_tensor(name) for name in self.registry.given],
             "reasons": self.registry.why,
-            "earlier": [_read_shapes(args, kwargs) for args, kwargs in self.call.history],
+            "earlier": [_read_shapes(args, kwargs) for args, kwargs in self.call.before.history],
             "private": {
                 **self.registry.describe_private(function),
                 "functions": {str(n): c.__qualname__ for c, n in self.writer.functions.items()},

@@ -26,7 +26,7 @@ from reporter.publish.leak_check import refuse_if_private
 from reporter.store.database import find_store_path, open_store
 from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.delivery import SubmissionService
-from reporter.tracker.posts import CommentPost
+from reporter.tracker.posts import CommentPlace, CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.repository import need_token, parse_repository
 from reporter.tracker.session import TrackerSession
@@ -124,7 +124,8 @@ class GitHub:
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.changes_told}/{comment.check.outcome}"
-        post = CommentPost(session, project, address, comment.number, comment.mark, lambda: text)
+        place = CommentPlace(address, comment.number, comment.mark)
+        post = CommentPost(session, project, place, lambda: text)
         return SubmissionService(comment.key, session.timeouts, self._say).deliver(post).url
 
     @contextlib.contextmanager

@@ -67,13 +67,17 @@ class Comment:
     was told before, `before` what it believes.
     """
 
-    key: str
     address: str
     number: int
     check: CheckResult
     changes_told: int
     before: str
     is_closed: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the repro, by which the store remembers what was told of it."""
+        return self.check.key
 
     @property
     def mark(self) -> str:
@@ -221,7 +225,6 @@ def _find_due_comment(
         else CheckOutcome.FIXED if state.is_closed else CheckOutcome.REPRODUCES
     )
     comment = Comment(
-        key=check.key,
         address=address,
         number=number,
         check=check,

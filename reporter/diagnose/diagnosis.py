@@ -14,11 +14,24 @@ from reporter.recording.findings import Finding
 
 
 @dataclass(frozen=True)
+class VerdictBasis:
+    """What a verdict rests on: the finding, and the ladder that was measured on it.
+
+    `cited` are the rungs that prove it, `reproduced` how often it was seen in how many runs.
+    """
+
+    finding: Finding | None = None
+    ladder: Ladder | None = None
+    cited: tuple[str, ...] = ()
+    reproduced: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """What the measurements of one finding mean.
 
-    `cited` are the rungs that prove it, `reproduced` how often it was seen in how many runs,
-    `torch_frame` where the process was when it died or was stopped. `is_request`: see `as_request`.
+    `torch_frame` is where the process was when it died or was stopped. `is_request`: see
+    `as_request`.
     """
 
     kind: Kind
@@ -27,10 +40,7 @@ class Diagnosis:
     signature: Signature | None = None
     failure: Failure | None = None
     comparison: Comparison | None = None
-    ladder: Ladder | None = None
-    finding: Finding | None = None
-    cited: tuple[str, ...] = ()
-    reproduced: tuple[int, int] = (0, 0)
+    basis: VerdictBasis = VerdictBasis()
     torch_frame: TorchFrames | None = None
     is_request: bool = False
 
@@ -46,7 +56,7 @@ class Diagnosis:
     @property
     def is_from_cache(self) -> bool:
         """Whether the reused graph came out of a cache, and is not reused for want of a guard."""
-        return CACHES_OFF in self.cited and self.kind == Kind.STALE_GRAPH
+        return CACHES_OFF in self.basis.cited and self.kind == Kind.STALE_GRAPH
 
     @property
     def is_bug(self) -> bool:

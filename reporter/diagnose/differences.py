@@ -84,7 +84,7 @@ def judge_difference(runner: LadderRunner) -> Diagnosis:
             compiled = ladder[Backend.AOT_EAGER]
         elif forced.comparison:
             compiled = forced
-    if compiled.agrees and finding.grads and finding.replay:
+    if compiled.agrees and finding.grads and finding.original.replay:
         runner.measure(COMPILED)
         stale = judge_stale_gradient(runner)
         if stale is not None:
@@ -123,7 +123,7 @@ def _diagnose(
         comparison = drop_metadata(drop_state(comparison))
         compiled = replace(compiled, detail=describe(comparison))
     is_value = kind == Kind.WRONG_RESULT or name == Property.PYTHON_VALUE
-    is_reused = runner.finding.replay or _has_graph_of_another(runner)
+    is_reused = runner.finding.original.replay or _has_graph_of_another(runner)
     if is_value and is_reused and not runner.finding.grads:
         fault = _compare_with_fresh_compile(runner, fault)
     is_from_cache = CACHES_OFF in fault.cited
@@ -178,7 +178,12 @@ def judge_stale_gradient(runner: LadderRunner) -> Diagnosis | None:
     it is not so.
     """
     finding, reused = runner.finding, runner.ladder[COMPILED]
-    if not finding.grads or not finding.replay or reused.comparison is None or reused.agrees:
+    if (
+        not finding.grads
+        or not finding.original.replay
+        or reused.comparison is None
+        or reused.agrees
+    ):
         return None
     excused = excuse(runner, reused, OF_RANDOM_NUMBERS) or excuse(runner, reused, OF_VALUES)
     if excused is not None:

@@ -15,7 +15,7 @@ from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
-from reporter.diagnose.diagnosis import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
@@ -115,7 +115,7 @@ def judge_operator(runner: LadderRunner) -> Diagnosis:
     refused = [failure for failure in raised if failure["exception"] == GRADCHECK_ERROR]
     if refused:
         seen = (len(refused) + 1, len(runs) + 1)
-        which = _DERIVATIVES[finding.options.get("derivative", "gradcheck")]
+        which = _DERIVATIVES[finding.original.options.get("derivative", "gradcheck")]
         summary = f"{which} of an operator is not that of its values in eager mode"
         return make_diagnosis(
             runner,
@@ -162,7 +162,7 @@ def judge_script(recording: Recording) -> Diagnosis | None:
         _write_sentence(failure) + ".",
         signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
         failure=failure,
-        reproduced=(1, 1),
+        basis=VerdictBasis(reproduced=(1, 1)),
     )
 
 

@@ -55,13 +55,16 @@ def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
     if failure is None:
         return None
     cited = (EAGER, COMPILED)
-    if failure["exception"] == "ModuleNotFoundError" and runner.finding.compiler == Compiler.ONNX:
+    if (
+        failure["exception"] == "ModuleNotFoundError"
+        and runner.finding.original.compiler == Compiler.ONNX
+    ):
         raise CannotJudgeError(
             f"the exporter to ONNX cannot run here ({failure['first_line']}); install onnx,"
             " onnxscript and onnxruntime for the interpreter of the script"
         )
     message = failure["message"]
-    if runner.finding.replay:
+    if runner.finding.original.replay:
         fresh = runner.measure(FRESH)
         if fresh.agrees:
             return _judge_other_inputs(runner, failure)
@@ -80,7 +83,7 @@ def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
 
 def _find_refusing_layer(runner: LadderRunner, failure: Failure) -> tuple[Layer, str]:
     """The layer that refuses, and its name at the beginning of a sentence."""
-    if runner.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
+    if runner.finding.original.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
         return Layer.EXPORT, "torch.export"
     if any(frame["torch"] for frame in failure["frames"]):
         return Layer.ONNX, "The exporter to ONNX"
@@ -89,7 +92,7 @@ def _find_refusing_layer(runner: LadderRunner, failure: Failure) -> tuple[Layer,
 
 def _judge_other_inputs(runner: LadderRunner, failure: Failure) -> Diagnosis:
     """The program refuses inputs that it was not exported for."""
-    options = runner.finding.options
+    options = runner.finding.original.options
     dynamic = bool(options.get("dynamic_shapes") or options.get("dynamic_axes"))
     summary = (
         "The exported program refuses inputs of other sizes or another structure than those that it"

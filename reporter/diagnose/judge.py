@@ -143,7 +143,7 @@ def _judge_finding(runner: LadderRunner, rungs: tuple[str, ...]) -> Diagnosis:
 
 def _judge_symptom(runner: LadderRunner) -> Diagnosis:
     finding, eager = runner.finding, runner.ladder[EAGER]
-    if finding.compiler == Compiler.EAGER:
+    if finding.original.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
         return judge_value(runner) if returned else judge_operator(runner)
     if eager.outcome == RungOutcome.DIED and eager.death.signal is None:
@@ -289,7 +289,7 @@ def _judge_refusal(
     hint = limits.read_hint(failure)
     more = f" Torch's hint: {hint}" if hint else ""
     cited = [EAGER, *names]
-    if runner.finding.options.get("fullgraph"):
+    if runner.finding.original.options.get("fullgraph"):
         cited.append(NO_FULLGRAPH)
         if not runner.measure(NO_FULLGRAPH).agrees:
             return None
@@ -302,7 +302,7 @@ def _judge_refusal(
 def _judge_crash(runner: LadderRunner) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = runner.finding
-    if finding.compiler in EXPORTERS:
+    if finding.original.compiler in EXPORTERS:
         refused = excuse_refusal(runner)
         if refused is not None:
             return refused
@@ -323,8 +323,8 @@ def _judge_crash(runner: LadderRunner) -> Diagnosis:
     layer = _find_layer_of_crash(runner, failure, names)
     kind = Kind.CRASH_ON_RECOMPILE if _needs_recompiling(runner) else Kind.CRASH
     phase = rung.run.phase or runner.ladder[own].run.phase
-    what = "The compiled backward pass" if phase == "backward" else DOING[finding.compiler]
-    if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
+    what = "The compiled backward pass" if phase == "backward" else DOING[finding.original.compiler]
+    if finding.original.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(
         runner,
@@ -362,7 +362,7 @@ def _needs_recompiling(runner: LadderRunner) -> bool:
     compiled.
     """
     finding = runner.finding
-    recompiled = finding.replay and finding.compiler == Compiler.COMPILE
+    recompiled = finding.original.replay and finding.original.compiler == Compiler.COMPILE
     if not recompiled or not _raises(runner.ladder[runner.find_own_rung()]):
         return False
     alone = [runner.measure(name) for name in (FRESH, DYNAMIC, MARKED_DYNAMIC)]
@@ -392,7 +392,7 @@ def _explain_crash(
             " would need that; eager runs."
         )
         return make_diagnosis(runner, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
-    if _WRITTEN in failure["message"] and runner.finding.compiler == Compiler.COMPILE:
+    if _WRITTEN in failure["message"] and runner.finding.original.compiler == Compiler.COMPILE:
         backward = runner.measure(BACKWARD)
         if backward.failure is not None and _WRITTEN in backward.failure["message"]:
             summary = (
@@ -413,6 +413,6 @@ def _explain_crash(
     excused = excuse(runner, raised, OF_EXCEPTIONS)
     if excused is not None:
         return excused
-    if runner.finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
+    if runner.finding.original.compiler == Compiler.COMPILE and limits.states_limit(failure):
         return _judge_refusal(runner, failure, names)
     return None

@@ -153,7 +153,9 @@ class LadderRunner:
         self.own_call_shows_it = True
         ended = finding.symptom != Symptom.HANG
         # what took the script long takes a fork beside others longer, and is no hang
-        self.timeout = max(timeout, min(2 * timeout, 2 * finding.seconds)) if ended else timeout
+        self.timeout = (
+            max(timeout, min(2 * timeout, 2 * finding.original.seconds)) if ended else timeout
+        )
         self.progress = progress
         self.ladder = Ladder()
         #: The message with the fixes of dynamic shapes that `REFINED` tries.
@@ -185,7 +187,7 @@ class LadderRunner:
         """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
         callable. For an exported program the name of what made it.
         """
-        match self.finding.compiler:
+        match self.finding.original.compiler:
             case Compiler.EXPORT:
                 return EXPORT
             case Compiler.AOTI:
@@ -195,11 +197,11 @@ class LadderRunner:
             case Compiler.EAGER:
                 return EAGER
             case Compiler.COMPILE:
-                backend = self.finding.options.get("backend", Backend.INDUCTOR.value)
+                backend = self.finding.original.options.get("backend", Backend.INDUCTOR.value)
                 if isinstance(backend, dict):
                     return CUSTOM
                 return str(backend) if backend not in BELOW_INDUCTOR else Backend.INDUCTOR.value
-        assert_never(self.finding.compiler)
+        assert_never(self.finding.original.compiler)
 
     def measure(self, name: str) -> MeasuredRung:
         """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with
@@ -230,11 +232,11 @@ class LadderRunner:
         if name not in RUNGS and name not in AS_GIVEN and name != self.find_own_rung():
             raise ValueError(f"there is no rung {name}")
         rung: Rung = RUNGS.get(name) or {"how": "compiled"}
-        if name == EXPORT and self.finding.compiler != Compiler.EXPORT:
+        if name == EXPORT and self.finding.original.compiler != Compiler.EXPORT:
             rung = {"how": "compiled", "steps": []}
         if name == REFINED and self.fixes:
             rung = {**rung, "refine": self.fixes}
-        replay = self.finding.replay and rung["how"] == "compiled"
+        replay = self.finding.original.replay and rung["how"] == "compiled"
         return {**rung, "replay": replay and rung.get("replay", True)}
 
     def judge_own_call(self) -> MeasuredRung | None:

@@ -21,7 +21,7 @@ from reporter.core.kinds import (
     assert_never,
     classify_backend,
 )
-from reporter.diagnose.diagnosis import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
 
@@ -37,18 +37,14 @@ def make_diagnosis(
     layer: Layer,
     summary: str,
     cited: Iterable[str] = (),
+    reproduced: tuple[int, int] = (0, 0),
     **details: Any,
 ) -> Diagnosis:
-    """A verdict on the runner's finding; `cited` are the rungs that show it."""
-    return Diagnosis(
-        kind,
-        layer,
-        summary,
-        ladder=runner.ladder,
-        finding=runner.finding,
-        cited=tuple(cited),
-        **details,
-    )
+    """A verdict on the runner's finding; `cited` are the rungs that show it, `details` further
+    fields of `Diagnosis`.
+    """
+    basis = VerdictBasis(runner.finding, runner.ladder, tuple(cited), reproduced)
+    return Diagnosis(kind, layer, summary, basis=basis, **details)
 
 
 def climb(runner: LadderRunner) -> tuple[str, ...]:
@@ -56,7 +52,7 @@ def climb(runner: LadderRunner) -> tuple[str, ...]:
     rungs' names.
     """
     own = runner.find_own_rung()
-    compiler = runner.finding.compiler
+    compiler = runner.finding.original.compiler
     if compiler in RUNGS_OF:
         return _measure(runner, RUNGS_OF[compiler])
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
@@ -71,7 +67,11 @@ def climb_from_the_top(runner: LadderRunner) -> tuple[str, ...]:
     been through.
     """
     finding = runner.finding
-    if finding.seconds < LONG or finding.replay or runner.find_own_rung() != Backend.INDUCTOR:
+    if (
+        finding.original.seconds < LONG
+        or finding.original.replay
+        or runner.find_own_rung() != Backend.INDUCTOR
+    ):
         return climb(runner)
     exact = runner.find_own_rung() if finding.grads else COMPILED
     names = _measure(runner, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
@@ -86,7 +86,7 @@ def climb_while_it_hangs(runner: LadderRunner) -> tuple[str, ...]:
     and what the healthy ones need.
     """
     own = runner.find_own_rung()
-    if runner.finding.compiler in RUNGS_OF:
+    if runner.finding.original.compiler in RUNGS_OF:
         return climb(runner)
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
     runner.start_ahead((COMPILED,))
@@ -113,7 +113,7 @@ def find_failing_layer(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
-    match runner.finding.compiler:
+    match runner.finding.original.compiler:
         case Compiler.EXPORT:
             return Layer.EXPORT
         case Compiler.AOTI:
@@ -132,7 +132,7 @@ def find_failing_layer(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]
             if lowest == Backend.AOT_EAGER and _is_in_decomposition(runner, bad):
                 return Layer.DECOMPOSITION
             return classify_backend(lowest)
-    assert_never(runner.finding.compiler)
+    assert_never(runner.finding.original.compiler)
 
 
 def _is_in_decomposition(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]) -> bool:

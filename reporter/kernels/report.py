@@ -178,7 +178,7 @@ def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Term
     if is_public:
         return collect_private_terms({}, public), []
     terms = collect_private_terms({script: finished.source}, public)
-    identifying = {*terms.numbers, *terms.code_numbers}
+    identifying = {*terms.everywhere.numbers, *terms.in_code.numbers}
     constants = (
         node.value
         for node in ast.walk(ast.parse(finished.texts.repro))

@@ -73,7 +73,7 @@ def capture_call(
         _build_verdict(found, diagnosis, progress.collect_rows()),
         _gather_material(options, resolve_entry_point(options, python), found, goal, answer),
         _build_surroundings(python, answer),
-        ScriptRun(write_command(options, diagnosis.cited), found.recording.script.output),
+        ScriptRun(write_command(options, diagnosis.basis.cited), found.recording.script.output),
     )
     if goal.as_whole and found.diagnosis.is_bug:
         captured = _add_model(options, found, captured)
@@ -90,25 +90,25 @@ def _build_verdict(
         is_bug=diagnosis.is_bug,
         signature=diagnosis.signature,
         failure=diagnosis.failure,
-        ladder=_build_rows(diagnosis.ladder),
-        reproduced=diagnosis.reproduced,
+        ladder=_build_rows(diagnosis.basis.ladder),
+        reproduced=diagnosis.basis.reproduced,
         details=replace_section(found.details.sections, timing=timing),
         remarks=(*_list_remarks(found.diagnosis), *found.details.lines),
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,
-        device=diagnosis.ladder.device if diagnosis.ladder else "cpu",
+        device=diagnosis.basis.ladder.device if diagnosis.basis.ladder else "cpu",
     )
 
 
 def _list_remarks(diagnosis: Diagnosis) -> tuple[str, ...]:
     """The line that says which cell or test made the call."""
-    origin = diagnosis.finding.origin if diagnosis.finding is not None else ""
+    origin = diagnosis.basis.finding.original.origin if diagnosis.basis.finding is not None else ""
     return (f"the call was made in {origin}",) if origin else ()
 
 
 def _collect_environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     """What the target says of itself: versions, torch's own words, the user's files and texts."""
-    finding = diagnosis.finding
+    finding = diagnosis.basis.finding
     if finding is None:
         return {"outcome": CallOutcome.SKIPPED}
     answer = finding.call_session.request(questions.collect_environment(), 60)
@@ -129,7 +129,7 @@ def _build_surroundings(python: Path, answer: EnvironmentAnswer) -> Surroundings
 
 def _add_model(options: Options, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
     """The recording with the trace of the whole model and its source."""
-    finding = found.diagnosis.finding
+    finding = found.diagnosis.basis.finding
     if finding is None:
         return captured
     traced = traced_model.collect(finding.call_session, options.timeout, options.allow_values)
@@ -157,7 +157,7 @@ def _gather_material(
         **answer.get("texts", {}),
     }
     diagnosis = found.details.remark_diagnosis or found.diagnosis
-    finding = diagnosis.finding
+    finding = diagnosis.basis.finding
     is_wanted = found.diagnosis.is_bug and goal.output is not None or found.doubtful
     if finding is None or not is_wanted:
         return ProgramMaterial(sources=sources)
@@ -179,7 +179,9 @@ def _gather_material(
         tensors.get("tensors", {}),
         script=script,
         frames=tuple(
-            (each["function"], each["line"]) for each in finding.frames if each["file"] == script
+            (each["function"], each["line"])
+            for each in finding.original.frames
+            if each["file"] == script
         ),
     )
 
@@ -194,12 +196,12 @@ def capture_graphs(
     Raises:
         CannotJudgeError: the process that holds the call was ended.
     """
-    finding = diagnosis.finding
+    finding = diagnosis.basis.finding
     assert finding is not None
     if diagnosis.kind == Kind.HANG and diagnosis.layer == Layer.DYNAMO:
         return  # no graph comes of a trace that does not end
     ways: list[CaptureWay] = [{"replay": False}]
-    if finding.replay or diagnosis.kind in SEVERAL_CALLS:
+    if finding.original.replay or diagnosis.kind in SEVERAL_CALLS:
         sequence: CaptureWay = {"replay": True}
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})

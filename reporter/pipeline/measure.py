@@ -73,7 +73,7 @@ class Measurement:
         verified = self.verified
         check = verified.reduced.candidate.check
         # the harness judges each row with float64, which a plain comparison does not
-        text, harness = verified.program.text, verified.program.harness
+        harness = verified.program.harness
         rows = self._ablation(extras, harness, check)
         lower = find_lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
         if lower is not None:
@@ -84,7 +84,9 @@ class Measurement:
         culprit = extras.begin("culprit", lambda: self._culprit(harness, check), None)
         near = self._neighbours(extras)
         shown = extras.begin("test and pictures", lambda: self._measurements(summary), None)
-        details = ReproDetails(rows, culprit(), near(), shown(), self._eager_error())
+        details = ReproDetails(
+            rows, culprit(), near(), shown(), self._eager_error(), verified.differs_from
+        )
         return BuiltRepro(
             candidate=verified.reduced.candidate,
             program=verified.program,
@@ -92,8 +94,6 @@ class Measurement:
             search=self._search_result(self._other_findings(extras)),
             details=details,
             summary=summary,
-            differs_from=verified.differs_from,
-            numbers_left=list_needed_numbers(text, verified.needed),
         )
 
     def _ablation(
@@ -149,6 +149,7 @@ class Measurement:
             others,
             search.others.list_all(),
             reduced.different,
+            list_needed_numbers(program.text, self.verified.needed),
         )
 
     def _move_to(self, layer: Layer) -> None:

@@ -40,37 +40,38 @@ def build_check(
     `words` are those of torch's own interface, the only texts that arguments keep; a repro starts
     from the `seed`.
     """
-    finding, ladder = diagnosis.finding, diagnosis.ladder
+    finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
     assert finding is not None and ladder is not None
     changed = diagnosis.comparison["values"] if diagnosis.comparison else []
     compared = diagnosis.signature.property if diagnosis.signature else None
     refused = ladder[EAGER].outcome == RungOutcome.RAISES
     return ReproCheck(
         kind=diagnosis.kind,
-        compiler=finding.compiler,
-        steps=tuple(finding.options.get("steps") or ()),
+        compiler=finding.original.compiler,
+        steps=tuple(finding.original.options.get("steps") or ()),
         arguments=_arguments(diagnosis, words),
         config=_config(diagnosis, environment),
-        contexts=tuple(_contexts(finding.context)),
-        backward=finding.options.get("derivative") or ("randn" if finding.grads else "none"),
+        contexts=tuple(_contexts(finding.original.context)),
+        backward=finding.original.options.get("derivative")
+        or ("randn" if finding.grads else "none"),
         property=Property(compared) if compared else None,
         double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
             item["property"] == TensorRole.CHANGED_INPUT and not item["same"] for item in changed
         ),
         eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
-        prelude=write_settings(finding.context, environment),
+        prelude=write_settings(finding.original.context, environment),
         seed=seed,
     )
 
 
 def _arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:
     """The arguments of what makes the callable, as text."""
-    assert diagnosis.finding is not None
-    options = diagnosis.finding.options
-    if diagnosis.finding.compiler == Compiler.COMPILE:
+    assert diagnosis.basis.finding is not None
+    options = diagnosis.basis.finding.original.options
+    if diagnosis.basis.finding.original.compiler == Compiler.COMPILE:
         return write_compile_arguments(options)
-    if diagnosis.finding.compiler == Compiler.ONNX:
+    if diagnosis.basis.finding.original.compiler == Compiler.ONNX:
         return write_onnx_arguments(options, words)
     return write_strictness(diagnosis)
 
@@ -79,7 +80,7 @@ def _config(
     diagnosis: Diagnosis, environment: EnvironmentFacts | None
 ) -> tuple[tuple[str, str], ...]:
     """The settings that the call ran under, and those under which the failure was seen."""
-    ladder = diagnosis.ladder
+    ladder = diagnosis.basis.ladder
     assert ladder is not None
     lines = (
         write_config_lines(environment["configs"], environment["choices"]) if environment else ()
@@ -181,9 +182,9 @@ def write_onnx_arguments(
 
 def write_strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """The `strict` of torch.export.export, where the failure is there in that mode alone."""
-    assert diagnosis.ladder is not None and diagnosis.finding is not None
-    modes = {True: diagnosis.ladder[STRICT], False: diagnosis.ladder[NON_STRICT]}
-    own = diagnosis.finding.options.get("strict")
+    assert diagnosis.basis.ladder is not None and diagnosis.basis.finding is not None
+    modes = {True: diagnosis.basis.ladder[STRICT], False: diagnosis.basis.ladder[NON_STRICT]}
+    own = diagnosis.basis.finding.original.options.get("strict")
     if own is None or modes[not own].outcome == modes[bool(own)].outcome:
         return ()
     return (("strict", repr(bool(own))),)

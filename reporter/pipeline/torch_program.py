@@ -140,7 +140,7 @@ class TorchProgram:
         run = self.run
         python = run.interpreters.own.path
         call = capture_call(run.options, python, run.goal, found, run.progress)
-        has_call = found.diagnosis.finding is not None
+        has_call = found.diagnosis.basis.finding is not None
         # more is asked of the recorded call when the rest is safe
         is_kept = call.is_bug and self.run.goal.output is not None and has_call
         if not is_kept:
@@ -270,10 +270,10 @@ class TorchProgram:
         diagnosis = verified.reduced.origin.diagnosis
         if diagnosis is None or not self.run.options.evidence:
             return None
-        assert self.run.goal.output is not None and diagnosis.finding is not None
+        assert self.run.goal.output is not None and diagnosis.basis.finding is not None
         folder = self.run.goal.output / PRIVATE / EVIDENCE / "call"
         return ask_of_call(
-            diagnosis.finding.call_session,
+            diagnosis.basis.finding.call_session,
             folder,
             self.run.budget.limit(self.run.options.evidence),
         )

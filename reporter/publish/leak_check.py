@@ -9,7 +9,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +24,7 @@ from anonymizer.leakcheck.audit import (
     audit,
     collect_private_terms,
 )
+from anonymizer.leakcheck.terms import TermSet
 from anonymizer.leakcheck.vocabulary import collect_fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
@@ -45,6 +46,8 @@ from templates.wording import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"
+#: What begins the name of a kind of terms that are looked for in code alone.
+_IN_CODE = "code_"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: Words of each picture.
 _DRAWN = ("viewBox", "clipPath")
@@ -199,7 +202,11 @@ class AllowList:
 
     def dumps(self) -> str:
         """The text of `private/allow_list.json`."""
-        terms = {name: _as_list(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
+        terms = {
+            **_write_set(self.terms.everywhere),
+            **_write_set(self.terms.in_code, _IN_CODE),
+            "words": _as_list(self.terms.words),
+        }
         return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
 
     @classmethod
@@ -208,10 +215,20 @@ class AllowList:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             given = data["terms"]
-            terms = Terms(**{name: _as_set(given[name]) for name in Terms.__dataclass_fields__})
+            terms = Terms(_read_set(given), _read_set(given, _IN_CODE), _as_set(given["words"]))
             return cls(terms, tuple(data["internals"]), tuple(data["allowed"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+
+def _write_set(terms: TermSet, prefix: str = "") -> dict[str, object]:
+    return {f"{prefix}{each.name}": _as_list(getattr(terms, each.name)) for each in fields(TermSet)}
+
+
+def _read_set(given: Mapping[str, object], prefix: str = "") -> TermSet:
+    return TermSet(
+        **{each.name: _as_set(given[f"{prefix}{each.name}"]) for each in fields(TermSet)}
+    )
 
 
 def _as_list(values: object) -> object:

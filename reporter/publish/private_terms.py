@@ -55,7 +55,7 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
         check.list_seeds() if check is not None else ()
     )  # the user has chosen them for the repro
     return terms.without_numbers(
-        [*find_left_over(captured, built), *built.numbers_left, *named, *traced, *seeds]
+        [*find_left_over(captured, built), *built.search.numbers_left, *named, *traced, *seeds]
     )
 
 
@@ -77,7 +77,7 @@ def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     private = collect_private_terms(
         {}, captured.surroundings.collect_public_words(), sizes=captured.collect_sizes()
     )
-    identifying = {*private.numbers, *private.code_numbers}
+    identifying = {*private.everywhere.numbers, *private.in_code.numbers}
     for text in (built.program.text, *(other.text for other in built.search.others)):
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
         # torch.arange(648.0) has the size as a floating-point number

@@ -59,6 +59,8 @@ class ReproDetails:
     measured: Measurements | None = None
     #: what eager mode says of the program, where it rejects it: class and first line
     eager_error: str | None = None
+    #: a row for each interpreter in which the repro passes
+    differs_from: tuple[ContrastSection, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class SearchResult:
         others: failures of other sorts that fresh processes showed.
         unverified: all those that a candidate showed, if only in a warm worker.
         different: how a whole model differs from stock layers.
+        numbers_left: the numbers of the private program without which the failure is not there.
     """
 
     counts: Counts
@@ -77,6 +80,7 @@ class SearchResult:
     others: tuple[OtherFailure, ...] = ()
     unverified: tuple[OtherFailure, ...] = ()
     different: Difference | None = None
+    numbers_left: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,7 @@ class BuiltRepro:
     """A reduced repro, what fresh processes showed of its text, how it was reached, and what was
     measured on it.
 
-    `summary` is the sentence of the verdict, `differs_from` has a row for each interpreter in which
-    the repro passes, `numbers_left` are the numbers of the private program without which the
-    failure is not there.
+    `summary` is the sentence of the verdict.
     """
 
     candidate: Candidate
@@ -95,8 +97,6 @@ class BuiltRepro:
     search: SearchResult
     details: ReproDetails
     summary: str
-    differs_from: tuple[ContrastSection, ...] = ()
-    numbers_left: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

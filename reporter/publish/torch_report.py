@@ -174,10 +174,10 @@ def _build_report(
         repro=_build_repro_info(captured, built, to.used.seconds),
         labels=form.allow(_choose_labels(captured, built, info.torch)),
         other_findings=tuple(others),
-        differs_from=built.differs_from or None,
+        differs_from=built.details.differs_from or None,
         culprit=built.details.culprit,
         sizes_left=(sizes := tuple(find_left_over(captured, built))),
-        numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
+        numbers_left=tuple(n for n in built.search.numbers_left if n not in sizes) or None,
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=build_section(StockDifference, stock) if whole and stock else None,
         failure=build_section(FailureSection, signature.to_json()) if signature else None,
@@ -278,7 +278,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
         and outcome.get(Backend.INDUCTOR) not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and dict(built.candidate.check.arguments).get("dynamic") == "True",
         earlier_release_right=bool(
-            find_regressions(torch, [row.to_json() for row in built.differs_from])
+            find_regressions(torch, [row.to_json() for row in built.details.differs_from])
         ),
         signal=built.cold.signal,
         operators=list_operators(built.program.harness),
@@ -349,7 +349,7 @@ def _build_private_files(captured: CapturedCall, built: BuiltRepro) -> dict[str,
     names: Json = {}
     classes: Mapping[str, Sequence[str]] = {}
     if isinstance(content, RewrittenProgram):
-        names, classes = {"names": dict(content.program.reverse)}, map_classes(content)
+        names, classes = {"names": dict(content.program.private.reverse)}, map_classes(content)
     elif captured.material.whole is not None:
         names = map_names(captured)
         classes = names["classes"]

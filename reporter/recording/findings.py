@@ -35,25 +35,18 @@ ORDER = {
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A call that needs an explanation.
+class OriginalCall:
+    """A call as the program itself made it, which the call session repeats.
 
-    `origin`: the cell of a notebook or the test that made the call; `frames`: the functions
-    of the program, from the outermost to the one that makes the call; `seconds`: wall time
-    of the script's own call.
+    `options`: how the callable was compiled; `context`: the state of torch that it was called in;
+    `replay`: other calls of the callable came before it. `origin`: the cell of a notebook or the
+    test that made the call; `frames`: the functions of the program, from the outermost to the one
+    that makes the call; `seconds` of wall time that it took.
     """
 
-    call: int
-    symptom: Symptom
-    call_session: CallSession
     options: CompileOptions
     context: ContextState
-    replay: bool
-    failure: Failure | None = None
-    comparison: Comparison | None = None
-    grads: str | None = None
-    signal: str | None = None
-    returned: str | None = None
+    replay: bool = False
     origin: str = ""
     frames: tuple[OwnFrame, ...] = ()
     seconds: float = 0.0
@@ -62,6 +55,26 @@ class Finding:
     def compiler(self) -> Compiler:
         """What made the callable."""
         return Compiler(self.options.get("compiler") or Compiler.COMPILE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A call that needs an explanation.
+
+    `call` is its number. `failure`, `comparison` and `signal` are what shows the symptom, as far as
+    it has each; `grads` and `returned` are the files of what flowed into the call's outputs and of
+    what it returned.
+    """
+
+    call: int
+    symptom: Symptom
+    call_session: CallSession
+    original: OriginalCall
+    failure: Failure | None = None
+    comparison: Comparison | None = None
+    grads: str | None = None
+    signal: str | None = None
+    returned: str | None = None
 
 
 @dataclass

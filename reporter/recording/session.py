@@ -41,7 +41,7 @@ from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording.call_judge import CallJudge
 from reporter.recording.call_session import Connection, ForkedCallSession
-from reporter.recording.findings import Finding, Recording
+from reporter.recording.findings import Finding, OriginalCall, Recording
 from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
 from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
@@ -370,12 +370,14 @@ class RecordingSession:
             call=call,
             symptom=symptom,
             call_session=self.fork_servers.call_session(call),
-            options=begun["options"],
-            context=begun["context"],
-            origin=begun["origin"],
-            frames=tuple(begun["frames"]),
-            replay=begun["history"] > 0,
-            seconds=self.took.get(call, 0.0),
+            original=OriginalCall(
+                options=begun["options"],
+                context=begun["context"],
+                replay=begun["history"] > 0,
+                origin=begun["origin"],
+                frames=tuple(begun["frames"]),
+                seconds=self.took.get(call, 0.0),
+            ),
             **details,
         )
         with self._lock:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from anonymizer.edits import reduce
 from anonymizer.graph.identifiers import find_names
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import CallingConvention, ReproBody, ReproCheck
 from anonymizer.source import rewriting, state
 from anonymizer.source.rewriting import SourceError, SourceProgram
 from anonymizer.source.script import public_script
@@ -40,13 +40,15 @@ class RewrittenProgram:
             definitions=program.write_definitions(),
             callable=program.callable_expression,
             inputs=tuple(program.write_inputs()),
-            is_module=program.makes_module(),
-            imports=tuple(line for line in program.write_imports() if line),
+            convention=CallingConvention(
+                is_module=program.makes_module(),
+                is_script=program.is_script,
+                state_calls=program.state_calls,
+                observes_arguments=program.observes_arguments,
+                nested=(self.program if self.program.is_script else program).is_nested(),
+            ),
             sizes=program.sizes,
-            state_calls=program.state_calls,
-            observes_arguments=program.observes_arguments,
-            nested=(self.program if self.program.is_script else program).is_nested(),
-            is_script=program.is_script,
+            imports=tuple(line for line in program.write_imports() if line),
         )
 
 
@@ -146,7 +148,7 @@ def rename_exception(captured: CapturedCall) -> CapturedCall:
     if made is None:
         rebuilt = rewrite_program(captured)
         made = rebuilt.program if rebuilt is not None else None
-    public = made.mapping.get(wanted.exception) if made is not None else None
+    public = made.private.mapping.get(wanted.exception) if made is not None else None
     if public is None:
         return captured
     verdict = replace(captured.verdict, signature=replace(wanted, exception=public))
@@ -167,7 +169,7 @@ class _Control:
 
     def build_body(self) -> ReproBody:
         definitions = f"def repro(x):\n    return {self.expression}"
-        return ReproBody(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
+        return ReproBody(definitions, "repro", ("return (torch.ones(2),)",))
 
 
 #: A plainer check around the source.

@@ -34,7 +34,7 @@ from reporter.tracker.outcome import (
     render_submission,
 )
 from reporter.tracker.plain_text import clean_line
-from reporter.tracker.posts import CommentPost, IssuePost, LogText
+from reporter.tracker.posts import CommentPlace, CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, open_web_form, preview_submission
 from reporter.tracker.repository import Repository, need_token, parse_repository
 from reporter.tracker.session import TrackerSession
@@ -254,9 +254,7 @@ class _Filer:
         post = CommentPost(
             self.session,
             self.project,
-            f"{self.repository}#{number}",
-            number,
-            f"<!-- {draft.failure.marker} -->",
+            CommentPlace(f"{self.repository}#{number}", number, f"<!-- {draft.failure.marker} -->"),
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
@@ -335,9 +333,9 @@ class _Filer:
         post = CommentPost(
             session=self.session,
             project=self.project,
-            address=f"{self.repository}#{number}/log",
-            number=number,
-            mark=f"<!-- bugreport-log: {draft.key} -->",
+            place=CommentPlace(
+                f"{self.repository}#{number}/log", number, f"<!-- bugreport-log: {draft.key} -->"
+            ),
             text=LogText(self.session, draft, self.user.say),
             what="the comment with the error log",
         )

@@ -74,19 +74,30 @@ class IssuePost:
 
 
 @dataclass(frozen=True)
-class CommentPost:
-    """A comment on an issue.
-
-    `mark` is what it is found by; `text` is made when it is sent, since it may need a gist.
+class CommentPlace:
+    """Where a comment goes: the `number` of the issue and the `mark` that it is found by there.
+    `address` names its delivery in the store.
     """
 
-    session: TrackerSession
-    project: Project
     address: str
     number: int
     mark: str
+
+
+@dataclass(frozen=True)
+class CommentPost:
+    """A comment on an issue; its `text` is made when it is sent, since it may need a gist."""
+
+    session: TrackerSession
+    project: Project
+    place: CommentPlace
     text: Callable[[], str]
     what: str = "the comment"
+
+    @property
+    def address(self) -> str:
+        """What names its delivery in the store."""
+        return self.place.address
 
     def look(self, since: datetime | None) -> DeliveredPost | None:
         """The comment with the mark, whenever it was written, or None.
@@ -95,10 +106,10 @@ class CommentPost:
             AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`
                 does.
         """
-        with self.session.explain_failures(f"read the comments on #{self.number}"):
-            for comment in self.project.get_issue(self.number).get_comments():
-                if self.mark in (comment.body or ""):
-                    return _build_delivered(self.number, comment.html_url)
+        with self.session.explain_failures(f"read the comments on #{self.place.number}"):
+            for comment in self.project.get_issue(self.place.number).get_comments():
+                if self.place.mark in (comment.body or ""):
+                    return _build_delivered(self.place.number, comment.html_url)
         return None
 
     def send(self) -> DeliveredPost:
@@ -109,10 +120,10 @@ class CommentPost:
                 does.
         """
         text = self.text()
-        with self.session.explain_failures(f"read issue #{self.number}"):
-            issue = self.project.get_issue(self.number)
-        with self.session.explain_failures(f"comment on #{self.number}", writes=True):
-            return _build_delivered(self.number, issue.create_comment(text).html_url)
+        with self.session.explain_failures(f"read issue #{self.place.number}"):
+            issue = self.project.get_issue(self.place.number)
+        with self.session.explain_failures(f"comment on #{self.place.number}", writes=True):
+            return _build_delivered(self.place.number, issue.create_comment(text).html_url)
 
 
 @dataclass

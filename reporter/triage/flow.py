@@ -255,7 +255,7 @@ def _confirm_minimal(
 
 def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
-    if thread.state == "closed":
+    if thread.status.state == "closed":
         notes.append("the issue is closed")
     if says.torch and not any(
         item.torch.split("+")[0].startswith(says.torch.split("+")[0]) for item in runs

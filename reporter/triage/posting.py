@@ -9,7 +9,7 @@ from dataclasses import replace
 from reporter.core.errors import UsageError
 from reporter.publish.leak_check import refuse_if_private
 from reporter.tracker.delivery import SubmissionService
-from reporter.tracker.posts import CommentPost
+from reporter.tracker.posts import CommentPlace, CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.session import TrackerSession
 from reporter.triage.result import Triage
@@ -41,9 +41,7 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
     comment = CommentPost(
         session,
         session.read_repository(address.repository),
-        str(address),
-        address.number,
-        f"<!-- bugreport-triage: {key} -->",
+        CommentPlace(str(address), address.number, f"<!-- bugreport-triage: {key} -->"),
         lambda: result.comment,
     )
     delivered = SubmissionService(key, session.timeouts, user.say).deliver(comment)

@@ -90,7 +90,7 @@ class Triage:
                 "name": self.thread.name,
                 "title": self.thread.title,
                 "url": self.thread.address.url if self.thread.address else None,
-                "state": self.thread.state,
+                "state": self.thread.status.state,
                 "comments": max(0, len(self.thread.posts) - 1),
             },
             "status": self.status,

@@ -38,7 +38,12 @@ def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )
         arguments = arguments.join(read)
-    return own.numbers | own.code_numbers | arguments.numbers | arguments.code_numbers
+    return (
+        own.everywhere.numbers
+        | own.in_code.numbers
+        | arguments.everywhere.numbers
+        | arguments.in_code.numbers
+    )
 
 
 def _numbers_in(value: object) -> Iterator[float]:

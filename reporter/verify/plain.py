@@ -216,9 +216,9 @@ class PlainSearch:
     def _drop_seed(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
         """The form without a seed, where no random number counts."""
         bare = form | PlainForm.UNSEEDED
-        draws_weights = body.is_module or "nn." in body.definitions
+        draws_weights = body.convention.is_module or "nn." in body.definitions
         counts = check.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
-        if counts or count_random(body) or body.is_script:
+        if counts or count_random(body) or body.convention.is_script:
             return form
         if self._text(body, check, bare) == self._text(body, check, form):
             return form

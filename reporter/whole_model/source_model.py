@@ -72,7 +72,7 @@ def build_request(content: RewrittenProgram, file: str) -> SourceEquivalenceRequ
         "op": "source_equivalence",
         "text": "\n".join([write_model(body), *inputs]),
         "callable": body.callable,
-        "tensors": [list(pair) for pair in content.program.tensors],
+        "tensors": [list(pair) for pair in content.program.private.tensors],
         "file": file,
     }
 
@@ -120,7 +120,7 @@ def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Cand
 
 def map_classes(content: RewrittenProgram) -> dict[str, list[str]]:
     """Public class -> the private class that it stands for."""
-    private = content.program.reverse
+    private = content.program.private.reverse
     names = [n.name for n in content.program.definitions.body if isinstance(n, ast.ClassDef)]
     return {name: [private[name]] for name in names if name in private}
 

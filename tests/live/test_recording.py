@@ -17,7 +17,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
-from reporter.diagnose.diagnosis import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.pipeline.capture import capture_graphs
 from reporter.recording import questions
 from reporter.recording.call_session import ForkedCallSession, refuse_lost
@@ -80,7 +80,7 @@ def test_a_call_whose_process_was_ended_is_not_captured_in_part(record: Record) 
         assert finding.call_session.pid is not None
         refuse_lost(finding.call_session.request(questions.gather(), 60))
         os.kill(finding.call_session.pid, signal.SIGKILL)
-        diagnosis = Diagnosis(Kind.WRONG_GRADIENT, Layer.INDUCTOR, "", finding=finding)
+        diagnosis = Diagnosis(Kind.WRONG_GRADIENT, Layer.INDUCTOR, "", basis=VerdictBasis(finding))
         with pytest.raises(CannotJudgeError, match="was ended while it was asked"):
             list(capture_graphs(diagnosis, 60))
     finally:
@@ -292,7 +292,7 @@ def test_a_call_that_does_not_end_is_found_by_the_sessions_clock(tmp_path: Path)
 def test_what_the_scripts_own_call_took_is_measured_by_the_sessions_clock(tmp_path: Path) -> None:
     recording = watch(scripts.text("verdicts/slow_call_repeated_slower"), tmp_path)
     (finding,) = recording.findings
-    assert finding.seconds >= 450
+    assert finding.original.seconds >= 450
     assert symptoms(recording) == [(0, "raised")]
 
 

@@ -59,7 +59,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
 def found(recording: Recording) -> list[tuple[str, str, str]]:
     """(symptom, exception, place) of each finding; closes the recording."""
     rows = [
-        (item.symptom, str((item.failure or {}).get("exception")), item.origin)
+        (item.symptom, str((item.failure or {}).get("exception")), item.original.origin)
         for item in recording.findings
     ]
     recording.close()

@@ -15,7 +15,14 @@ from typing import Any
 
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
-from reporter.recording.findings import CallCounts, Finding, FurtherRuns, Recording, ScriptEnd
+from reporter.recording.findings import (
+    CallCounts,
+    Finding,
+    FurtherRuns,
+    OriginalCall,
+    Recording,
+    ScriptEnd,
+)
 from reporter.recording.questions import CallQuestion
 from tests.support.recorded_answers import neutral, rung_of
 
@@ -124,8 +131,8 @@ def finding(
         more = {"comparison": WRONG, "returned": "/nowhere/returned.pt", **more}
     if symptom == "raised":
         more.setdefault("failure", raises()["failure"])
-    more.setdefault("replay", False)
-    return Finding(0, symptom, call_session, options or {}, {}, **more)
+    given = {each.name: more.pop(each.name) for each in fields(OriginalCall) if each.name in more}
+    return Finding(0, symptom, call_session, OriginalCall(options or {}, {}, **given), **more)
 
 
 def recording(*findings: Finding, **facts: Any) -> Recording:

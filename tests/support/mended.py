@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.formatting import format_program
 
@@ -35,5 +35,5 @@ def document(kind: str, layer: str, *operators: str) -> dict[str, Any]:
 def repro(kind: str) -> str:
     """A repro of `MENDED` in the harness of all repros."""
     _, program, inputs = MENDED[kind]
-    body = ReproBody(program, "repro", (f"return {inputs}",), False)
+    body = ReproBody(program, "repro", (f"return {inputs}",), FUNCTION_CALL)
     return format_program(render_harness(body, ReproCheck(kind)))

@@ -15,13 +15,13 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.recording.findings import CallCounts, Finding, Recording, ScriptEnd
+from reporter.recording.findings import CallCounts, Finding, OriginalCall, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.places import DATA
 
@@ -148,8 +148,7 @@ class Recorded:
         """
         call_session = Answering(self.notes, self.name, edit)
         findings = [
-            Finding(call_session=call_session, **json.loads(json.dumps(item)))
-            for item in self.findings
+            _read_finding(json.loads(json.dumps(item)), call_session) for item in self.findings
         ]
         facts = json.loads(json.dumps(self.facts, sort_keys=True))
         script, counts = ScriptEnd(**facts.pop("script")), CallCounts(**facts.pop("counts"))
@@ -166,6 +165,14 @@ class Recorded:
         }
         text = ",\n".join(f'"{name}": {part}' for name, part in parts.items())
         (HOME / f"{self.name}.json").write_text("{" + text + "}\n", encoding="utf-8")
+
+
+def _read_finding(item: Json, call_session: Answering) -> Finding:
+    """A finding of a file, where what belongs to the call stands beside what it showed."""
+    original = {
+        each.name: item.pop(each.name) for each in fields(OriginalCall) if each.name in item
+    }
+    return Finding(call_session=call_session, original=OriginalCall(**original), **item)
 
 
 def _lines(items: list[Json]) -> str:
@@ -201,11 +208,12 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
     findings = []
     for finding in recording.findings:
         item = {
-            key: getattr(finding, key)
-            for key in finding.__dataclass_fields__
-            if key not in ("call_session", "seconds", "context")
+            each.name: getattr(part, each.name)
+            for part in (finding, finding.original)
+            for each in fields(part)
+            if each.name not in ("call_session", "original", "seconds", "context")
         }
-        findings.append({**item, "context": {}, "seconds": _seconds(finding.seconds)})
+        findings.append({**item, "context": {}, "seconds": _seconds(finding.original.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}
     return Recorded(
         name, neutral(facts, folders), neutral(findings, folders), neutral(notes, folders)
@@ -299,7 +307,7 @@ def as_data(diagnosis: Diagnosis) -> Json:
 
     What it only hands on (a failure, a comparison) stands there by the name of its source.
     """
-    finding, ladder = diagnosis.finding, diagnosis.ladder
+    finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
     signature, place = diagnosis.signature, diagnosis.torch_frame
     data = {
         "kind": diagnosis.kind,
@@ -307,8 +315,8 @@ def as_data(diagnosis: Diagnosis) -> Json:
         "is_bug": diagnosis.is_bug,
         "summary": diagnosis.summary,
         "signature": signature.to_json() if signature else None,
-        "cited": diagnosis.cited,
-        "reproduced": diagnosis.reproduced,
+        "cited": diagnosis.basis.cited,
+        "reproduced": diagnosis.basis.reproduced,
         "place": asdict(place) if place else None,
         "failure": _source(diagnosis, "failure"),
         "comparison": _source(diagnosis, "comparison"),
@@ -323,9 +331,9 @@ def _source(diagnosis: Diagnosis, kind: str) -> str | None:
     value = getattr(diagnosis, kind)
     if value is None:
         return None
-    if value == getattr(diagnosis.finding, kind, None):
+    if value == getattr(diagnosis.basis.finding, kind, None):
         return "the finding's own"
-    rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder else ()
+    rungs = diagnosis.basis.ladder.rungs.values() if diagnosis.basis.ladder else ()
     return next((rung.name for rung in rungs if getattr(rung, kind) == value), "of its own")
 
 

@@ -68,7 +68,8 @@ def call_of(made: tuple[Any, ...], options: dict[str, Any] | None = None) -> run
     """A callable with its arguments, and perhaps its keyword arguments, as a recorded call."""
     function, args, *more = made
     kwargs = more[0] if more else {}
-    return rungs.RecordedCall(function, None, args, kwargs, options or {}, context.capture())
+    conditions = rungs.CallConditions(options or {}, context.capture())
+    return rungs.RecordedCall(function, None, args, kwargs, conditions)
 
 
 def rewriting(

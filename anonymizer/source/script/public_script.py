@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from anonymizer.graph.program_factory import wrap_script
 from anonymizer.graph.repro import PROGRAM_FACTORY
-from anonymizer.source.program import SourceProgram
+from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
@@ -56,8 +56,7 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
         ast.fix_missing_locations(module),
         f"({PUBLIC[RESULT]}, ({given.strip()}))",
         ast.Module([ast.Return(ast.Tuple([], ast.Load()))], []),
-        mapping=names.build_mapping(),
-        reverse=names.reverse(),
+        private=PrivateCounterparts(names.build_mapping(), names.reverse()),
         is_script=True,
     )
 

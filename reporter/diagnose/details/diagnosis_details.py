@@ -98,7 +98,7 @@ class _Gatherer:
         )
 
     def find_guard(self) -> GuardSection | None:
-        finding = self.diagnosis.finding
+        finding = self.diagnosis.basis.finding
         is_stale = self.diagnosis.kind == Kind.STALE_GRAPH and not self.diagnosis.is_from_cache
         if not is_stale or finding is None:
             return None
@@ -130,7 +130,7 @@ class _Gatherer:
 
     def find_divergence(self) -> DivergenceSection | None:
         diagnosis = self.diagnosis
-        finding, ladder = diagnosis.finding, diagnosis.ladder
+        finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
             return None
         forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
@@ -150,21 +150,25 @@ class _Gatherer:
 
     def find_culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
-        if diagnosis.finding is None or diagnosis.ladder is None or diagnosis.layer in UNBACKED:
+        if (
+            diagnosis.basis.finding is None
+            or diagnosis.basis.ladder is None
+            or diagnosis.layer in UNBACKED
+        ):
             return None
-        mode = diagnosis.finding.options.get("mode")
+        mode = diagnosis.basis.finding.original.options.get("mode")
         names = culprit.list_changeable_settings(diagnosis.layer)
         found = culprit.find(
             make_call_experiment(diagnosis, self.timeout),
             culprit.SuspectedBug(
                 diagnosis.layer,
                 diagnosis.kind,
-                diagnosis.ladder.device,
+                diagnosis.basis.ladder.device,
                 mode if isinstance(mode, str) else None,
             ),
             culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.jobs),
             self.say,
-            ask_supported_variations(diagnosis.finding.call_session, names, self.timeout),
+            ask_supported_variations(diagnosis.basis.finding.call_session, names, self.timeout),
         )
         said = suspect.describe(found)
         if said:
@@ -222,7 +226,7 @@ def _build_measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
     rows = [{key: item[key] for key in _NUMBERS if key in item} for item in values]
     return MeasurementSection(
         rule=comparison["rule"],
-        reference=describe_reference(diagnosis.ladder) if diagnosis.ladder else None,
+        reference=describe_reference(diagnosis.basis.ladder) if diagnosis.basis.ladder else None,
         values=tuple(build_section(ValueRow, row) for row in rows),
         metadata=tuple(build_section(MetadataRow, item) for item in comparison["metadata"]),
     )

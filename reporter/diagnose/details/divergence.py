@@ -129,7 +129,9 @@ def find_divergence(
     `clock` gives seconds; the budget is of that clock.
     """
     call_session, replay = (
-        (source.call_session, source.replay) if isinstance(source, Finding) else (source, False)
+        (source.call_session, source.original.replay)
+        if isinstance(source, Finding)
+        else (source, False)
     )
     deadline = clock() + budget.seconds
     runs = PrefixRuns(call_session, replay, settings)

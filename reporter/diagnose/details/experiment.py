@@ -136,8 +136,8 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
     Args:
         timed: how many further calls are timed, at most.
     """
-    assert diagnosis.finding is not None and diagnosis.ladder is not None
-    finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
+    assert diagnosis.basis.finding is not None and diagnosis.basis.ladder is not None
+    finding, ladder, numbers = diagnosis.basis.finding, diagnosis.basis.ladder, itertools.count()
     wanted = diagnosis.signature or Signature(diagnosis.kind)
     eager = ladder[EAGER]
     forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
@@ -150,7 +150,7 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
         path = finding.call_session.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
         rung: Rung = {
             "how": "compiled",
-            "replay": finding.replay,
+            "replay": finding.original.replay,
             "grads": finding.grads,
             "snapshot": str(path),
             "timed": timed,

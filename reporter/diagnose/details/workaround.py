@@ -67,7 +67,7 @@ def _name_time(relative: float) -> str:
 
 def _time_eager(diagnosis: Diagnosis, timeout: float) -> float | None:
     """Seconds of the recorded call in eager mode; None where it does not bear to be repeated."""
-    finding = diagnosis.finding
+    finding = diagnosis.basis.finding
     assert finding is not None
     path = finding.call_session.folder / f"timed-{next(_NUMBERS)}.pt"
     rung: Rung = {"how": "eager", "snapshot": str(path), "timed": _TIMED}

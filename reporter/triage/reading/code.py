@@ -59,21 +59,29 @@ _HIDDEN = re.compile(
 
 
 @dataclass(frozen=True)
-class IssueProgram:
-    """Python that parses.
+class SyntaxFacts:
+    """What the syntax tree of a program shows.
 
-    `undefined` are names it reads and nobody makes, `added` are imports that we wrote in front.
-
-    `statements` counts all statements but imports; `acts` is whether running it does more than
-    define things.
+    `undefined` are names it reads and nobody makes, `modules` what it imports; `statements` counts
+    all statements but imports; `acts` is whether running it does more than define things.
     """
 
-    text: str
     undefined: tuple[str, ...]
     modules: tuple[str, ...]
     statements: int
     acts: bool
     uses_torch: bool
+
+
+@dataclass(frozen=True)
+class IssueProgram:
+    """Python that parses.
+
+    `added` are imports that we wrote in front, `changes` sentences of all that we changed.
+    """
+
+    text: str
+    facts: SyntaxFacts
     added: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
@@ -95,7 +103,7 @@ class IssueProgram:
     @property
     def self_contained(self) -> bool:
         """It runs as it stands, and torch has something to do in it."""
-        return self.acts and self.uses_torch and not self.undefined
+        return self.facts.acts and self.facts.uses_torch and not self.facts.undefined
 
 
 def parse_program(block: Block) -> IssueProgram | None:
@@ -195,14 +203,16 @@ def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssuePro
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     return IssueProgram(
         text="\n".join([*added, text]) if added else text,
-        undefined=tuple(name for name in undefined if name not in _USUAL),
-        modules=tuple(sorted(modules)),
-        statements=sum(
-            isinstance(node, ast.stmt) and not isinstance(node, (ast.Import, ast.ImportFrom))
-            for node in ast.walk(tree)
+        facts=SyntaxFacts(
+            undefined=tuple(name for name in undefined if name not in _USUAL),
+            modules=tuple(sorted(modules)),
+            statements=sum(
+                isinstance(node, ast.stmt) and not isinstance(node, (ast.Import, ast.ImportFrom))
+                for node in ast.walk(tree)
+            ),
+            acts=any(_acts(node) for node in tree.body),
+            uses_torch="torch" in modules or "torch" in names,
         ),
-        acts=any(_acts(node) for node in tree.body),
-        uses_torch="torch" in modules or "torch" in names,
         added=added,
         changes=changes + tuple(f"added `{line}`" for line in added),
     )

@@ -128,7 +128,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
         post=chosen.post,
         section=chosen.section,
         flags=find_flags(chosen.program.text),
-        modules=chosen.program.modules,
+        modules=chosen.program.facts.modules,
         changes=chosen.program.changes,
         reason=(
             "the author's latest self-contained program"
@@ -172,13 +172,13 @@ def _choice(whole: list[_Choice], author: str) -> _Choice | None:
     others = [item for item in whole if item.author != author]
     latest = max((item.post for item in own), default=None)
     chosen = next((item for item in own if item.post == latest), None)
-    limit = chosen.program.statements if chosen else None
-    shorter = [i for i in others if limit is None or i.program.statements < limit]
-    return min(shorter, key=lambda item: item.program.statements, default=chosen)
+    limit = chosen.program.facts.statements if chosen else None
+    shorter = [i for i in others if limit is None or i.program.facts.statements < limit]
+    return min(shorter, key=lambda item: item.program.facts.statements, default=chosen)
 
 
 def _request(thread: Thread) -> Refusal | None:
-    for label in thread.labels:
+    for label in thread.status.labels:
         if label.lower() in _REQUEST_LABELS:
             return Refusal(
                 "no_bug_report", f"it is {_REQUEST_LABELS[label.lower()]} (label {label})"
@@ -197,16 +197,16 @@ def _request(thread: Thread) -> Refusal | None:
 
 def _explain_nothing(thread: Thread, found: list[_Choice]) -> Refusal:
     undefined = [
-        item.program.undefined
+        item.program.facts.undefined
         for item in found
-        if item.program.undefined and item.program.uses_torch
+        if item.program.facts.undefined and item.program.facts.uses_torch
     ]
     if undefined:
         names = ", ".join(undefined[-1][:5])
         return Refusal(
             "not_self_contained", f"its code is not self-contained: nothing defines {names}"
         )
-    if any(item.program.uses_torch for item in found):
+    if any(item.program.facts.uses_torch for item in found):
         return Refusal("not_self_contained", "its code defines things, but nothing calls them")
     text = "\n".join(post.text for post in thread.posts)
     if _LINK.search(text):
@@ -221,7 +221,7 @@ def _explain_nothing(thread: Thread, found: list[_Choice]) -> Refusal:
 def _needs(program: IssueProgram) -> Refusal | None:
     """What the program needs and no sandbox has: files, weights, data, other files of a project."""
     tree = ast.parse(program.text)
-    relative = next((name for name in program.modules if name.startswith(".")), None)
+    relative = next((name for name in program.facts.modules if name.startswith(".")), None)
     if relative is not None:
         return Refusal("needs_files", "it imports from a package of its author's")
     for node in ast.walk(tree):

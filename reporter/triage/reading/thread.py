@@ -32,6 +32,17 @@ class Post:
 
 
 @dataclass(frozen=True)
+class IssueStatus:
+    """What the tracker says of an issue: its labels, `open` or `closed`, and when it was last
+    changed (ISO 8601), if that is known.
+    """
+
+    labels: tuple[str, ...] = ()
+    state: str = "open"
+    changed: str = ""
+
+
+@dataclass(frozen=True)
 class Thread:
     """An issue.
 
@@ -41,10 +52,8 @@ class Thread:
     name: str
     title: str
     posts: tuple[Post, ...]
-    labels: tuple[str, ...] = ()
-    state: str = "open"
     address: IssueAddress | None = None
-    changed: str = ""
+    status: IssueStatus = IssueStatus()
 
     @property
     def author(self) -> str:
@@ -74,10 +83,12 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
             name=str(address),
             title=clean_line(issue.title or "", 300),
             posts=tuple(posts),
-            labels=tuple(clean_line(label.name) for label in issue.labels),
-            state=str(issue.state),
             address=address,
-            changed=issue.updated_at.isoformat() if issue.updated_at else "",
+            status=IssueStatus(
+                labels=tuple(clean_line(label.name) for label in issue.labels),
+                state=str(issue.state),
+                changed=issue.updated_at.isoformat() if issue.updated_at else "",
+            ),
         )
 
 
@@ -135,7 +146,7 @@ def _of_json(text: str, name: str) -> Thread:
             f"{name} is not what `gh issue view --json title,body,author,labels,state,comments`"
             " writes; give that or Markdown"
         ) from None
-    return Thread(name, title, tuple(posts), tuple(labels), state)
+    return Thread(name, title, tuple(posts), status=IssueStatus(tuple(labels), state))
 
 
 def _of_markdown(text: str, name: str) -> Thread:
@@ -160,8 +171,12 @@ def _of_markdown(text: str, name: str) -> Thread:
         name,
         clean_line(header.get("title", ""), 300),
         (Post(header.get("author", "author"), "\n".join(lines)),),
-        tuple(clean_line(item) for item in header.get("labels", "").split(", ") if item.strip()),
-        header.get("state", "open").lower(),
+        status=IssueStatus(
+            tuple(
+                clean_line(each) for each in header.get("labels", "").split(", ") if each.strip()
+            ),
+            header.get("state", "open").lower(),
+        ),
     )
 
 

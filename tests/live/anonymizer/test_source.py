@@ -127,13 +127,13 @@ def test_aliases_are_kept(programs: dict[str, SourceProgram]) -> None:
 
 def test_reverse_mapping_is_complete(programs: dict[str, SourceProgram]) -> None:
     program = programs["texts"]
-    assert "secret value" in program.mapping
+    assert "secret value" in program.private.mapping
     generated = {
         node.id
         for node in ast.walk(program.definitions)
         if isinstance(node, ast.Name) and node.id.startswith(("arg", "value"))
     }
-    assert generated <= set(program.reverse)
+    assert generated <= set(program.private.reverse)
 
 
 def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:

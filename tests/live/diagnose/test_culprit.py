@@ -55,8 +55,8 @@ def diagnosis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diagnosis]:
 
 
 def ask(diagnosis: Diagnosis, **rung: object) -> Json:
-    assert diagnosis.finding is not None
-    call_session = diagnosis.finding.call_session
+    assert diagnosis.basis.finding is not None
+    call_session = diagnosis.basis.finding.call_session
     path = str(call_session.folder / f"ask-{next(_NUMBERS)}.pt")
     wanted = cast(Rung, {"how": "compiled", "snapshot": path, **rung})
     return {**call_session.request(questions.run(wanted), RUN)}
@@ -64,9 +64,9 @@ def ask(diagnosis: Diagnosis, **rung: object) -> Json:
 
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
-    assert diagnosis.finding is not None
+    assert diagnosis.basis.finding is not None
     names = list_changeable_settings(diagnosis.layer)
-    supported = ask_supported_variations(diagnosis.finding.call_session, names, RUN)
+    supported = ask_supported_variations(diagnosis.basis.finding.call_session, names, RUN)
     experiment = make_call_experiment(diagnosis, RUN)
     culprit, workaround = find_with_workaround(
         experiment,
@@ -194,10 +194,10 @@ def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Js
 
 
 def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:
-    assert diagnosis.finding is not None
+    assert diagnosis.basis.finding is not None
     names = list_changeable_settings("inductor")
     wanted = [*names, "torch._inductor.config.nothing"]
-    settings = ask_supported_variations(diagnosis.finding.call_session, wanted, RUN).settings
+    settings = ask_supported_variations(diagnosis.basis.finding.call_session, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
     assert settings["torch._inductor.config.pattern_matcher"] is True
     assert "torch._inductor.config.cpp.simdlen" in settings

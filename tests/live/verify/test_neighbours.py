@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from anonymizer.plain.forms import PlainForm
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
@@ -31,7 +31,7 @@ BODY = ReproBody(
     "def repro(x):\n    return torch.min(x, 0).values",
     "repro",
     ("return (torch.ones(4, dtype=torch.int16),)",),
-    False,
+    FUNCTION_CALL,
 )
 REPRO = PlainRepro("", "", (BODY, CHECK), form=PlainForm.EXACT)
 #: Off by one from a size of 4 on, and by little below.

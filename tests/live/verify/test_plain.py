@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, ReproCheck
 from reporter.core.candidate import Candidate, find_failure, make_matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
@@ -37,7 +37,8 @@ class Program:
 
 def candidate(definitions: str, inputs: str, check: ReproCheck) -> Candidate:
     name = "Repro()" if "class Repro" in definitions else "repro"
-    body = ReproBody(definitions, name, (f"return ({inputs},)",), name == "Repro()")
+    convention = MODULE_CALL if name == "Repro()" else FUNCTION_CALL
+    body = ReproBody(definitions, name, (f"return ({inputs},)",), convention)
     return Candidate(Program(body), check)
 
 

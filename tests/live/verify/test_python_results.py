@@ -27,7 +27,7 @@ class _Function:
 
     def build_body(self) -> ReproBody:
         definitions = f"def repro(x):\n    return {self.returned}"
-        return ReproBody(definitions, "repro", ("return (torch.randn(4, 8),)",), is_module=False)
+        return ReproBody(definitions, "repro", ("return (torch.randn(4, 8),)",))
 
 
 def _candidate(returned: str, differs: Property) -> Candidate:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from anonymizer.edits import reduce
-from anonymizer.graph.repro import ReproBody
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody
 from anonymizer.source.dead_code import renumber
 from anonymizer.source.rewriting import SourceProgram, rebuild
 from tests.support.gathered import handmade, long_program, module_text, ones
@@ -243,7 +243,7 @@ def test_one_operation_less_leaves_the_inputs_that_are_read() -> None:
         "def repro(x, w):\n    v0 = x * w\n    return torch.sum(v0, dtype=torch.int8)",
         "repro",
         ("x = torch.ones(4)", "w = torch.ones(4)", "return (x, w)"),
-        False,
+        FUNCTION_CALL,
     )
     made = list(reduce.drop_one_operation(body))
     assert {operations for _, operations in made} == {1}

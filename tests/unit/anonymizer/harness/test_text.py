@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymizer.graph import emitter
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from tests.support.graphs import chain
 
@@ -48,7 +48,7 @@ def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(
 
 def test_complex_inputs_are_complex128_where_others_are_float64() -> None:
     given = "return (torch.full((), 500, dtype=torch.complex64), 2)"
-    body = ReproBody("def repro(x, y):\n    return x.exp() * y", "repro", (given,), False)
+    body = ReproBody("def repro(x, y):\n    return x.exp() * y", "repro", (given,), FUNCTION_CALL)
     check = ReproCheck("wrong_result", compiler="eager", double=True)
     text = render_harness(body, check)
     compile(text, "repro", "exec")
@@ -59,7 +59,7 @@ def test_complex_inputs_are_complex128_where_others_are_float64() -> None:
 
 def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
     definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.view(-1)"
-    body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), False)
+    body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), FUNCTION_CALL)
     text = render_harness(body, ReproCheck("wrong_metadata", property="is_leaf"))
     assert "torch.set_grad_enabled(True)\n    args = inputs()" in text
 
@@ -83,7 +83,8 @@ HARNESSES: list[tuple[dict[str, Any], dict[str, Any], list[int]]] = [
 def test_a_harness_starts_from_the_seed_of_its_check(
     more: dict[str, Any], checked: dict[str, Any], seeds: list[int]
 ) -> None:
-    body = ReproBody("def repro(x):\n    return x + 1", "repro", SEEDED, False, **more)
+    definitions = "def repro(x):\n    return x + 1"
+    body = ReproBody(definitions, "repro", SEEDED, CallingConvention(**more))
     check = ReproCheck(**{"kind": "wrong_result", **checked})
     text = render_harness(body, replace(check, seed=7))
     compile(text, "repro", "exec")

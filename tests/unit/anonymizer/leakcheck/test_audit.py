@@ -7,6 +7,7 @@ import json
 import pytest
 
 from anonymizer.leakcheck.audit import Identity, Leak, OwnText, Terms, audit, count_terms
+from anonymizer.leakcheck.terms import TermSet
 from tests.support.leaks import NOBODY, SOMEBODY, run, terms_of
 
 
@@ -52,42 +53,67 @@ def found(files: dict[str, str], terms: Terms) -> list[tuple[str, int, str, str]
 @pytest.mark.parametrize(
     ("terms", "text", "in_code", "in_prose"),
     [
-        (Terms(names={"GateNet": "class"}), "x\n(GateNet)", ("GateNet", "class"), True),
-        (Terms(names={"GateNet": "class"}), "x\nGateNets, gatenet, my_GateNet", None, False),
-        (Terms(code_names={"gate": "name"}), "x\nthe gate", ("gate", "name"), False),
+        (Terms(TermSet(names={"GateNet": "class"})), "x\n(GateNet)", ("GateNet", "class"), True),
+        (
+            Terms(TermSet(names={"GateNet": "class"})),
+            "x\nGateNets, gatenet, my_GateNet",
+            None,
+            False,
+        ),
+        (Terms(in_code=TermSet(names={"gate": "name"})), "x\nthe gate", ("gate", "name"), False),
         (Terms(words=frozenset({"zorblax"})), "x\nmyZorblax_2", ("zorblax", "rare word"), True),
         (Terms(words=frozenset({"zorblax"})), "x\nZORBLAX", ("zorblax", "rare word"), True),
         (Terms(words=frozenset({"zorblax"})), "x\nzorblaxes", None, False),
-        (Terms(strings={"the gate": "string"}), "x\nof the  gate!", ("the gate", "string"), True),
-        (Terms(strings={"the gate": "string"}), "x\nthe gates", None, False),
-        (Terms(strings={"the gate": "string"}), "x\n_the gate", None, False),
-        (Terms(strings={"a.b (c)": "text"}), "x\na.b (c)", ("a.b (c)", "text"), True),
-        (Terms(strings={"a.b": "text"}), "x\naxb", None, False),
-        (Terms(code_strings={"gates on": "string"}), "x\ngates on", ("gates on", "string"), False),
         (
-            Terms(phrases=frozenset({("v3", "of", "us")})),
+            Terms(TermSet(strings={"the gate": "string"})),
+            "x\nof the  gate!",
+            ("the gate", "string"),
+            True,
+        ),
+        (Terms(TermSet(strings={"the gate": "string"})), "x\nthe gates", None, False),
+        (Terms(TermSet(strings={"the gate": "string"})), "x\n_the gate", None, False),
+        (Terms(TermSet(strings={"a.b (c)": "text"})), "x\na.b (c)", ("a.b (c)", "text"), True),
+        (Terms(TermSet(strings={"a.b": "text"})), "x\naxb", None, False),
+        (
+            Terms(in_code=TermSet(strings={"gates on": "string"})),
+            "x\ngates on",
+            ("gates on", "string"),
+            False,
+        ),
+        (
+            Terms(TermSet(phrases=frozenset({("v3", "of", "us")}))),
             "x\nV3, of us",
             ("v3 of us", "phrase"),
             True,
         ),
-        (Terms(phrases=frozenset({("v3", "of", "us")})), "x\nv3 of it us", None, False),
+        (Terms(TermSet(phrases=frozenset({("v3", "of", "us")}))), "x\nv3 of it us", None, False),
         (
-            Terms(code_phrases=frozenset({tuple("abcdef")})),
+            Terms(in_code=TermSet(phrases=frozenset({tuple("abcdef")}))),
             "x\na b c d e f",
             ("a b c d e f", "phrase"),
             False,
         ),
-        (Terms(code_phrases=frozenset({tuple("abcdef")})), "x\na b c d e g f", None, False),
-        (Terms(numbers=frozenset({0.18215})), "x\n=1.8215e-1;", ("1.8215e-1", "number"), True),
-        (Terms(numbers=frozenset({30011.0})), "x\n-30_011", ("30_011", "number"), True),
-        (Terms(numbers=frozenset({30011.0})), "x\n30011.0", ("30011.0", "number"), True),
         (
-            Terms(numbers=frozenset({30011.0})),
+            Terms(in_code=TermSet(phrases=frozenset({tuple("abcdef")}))),
+            "x\na b c d e g f",
+            None,
+            False,
+        ),
+        (
+            Terms(TermSet(numbers=frozenset({0.18215}))),
+            "x\n=1.8215e-1;",
+            ("1.8215e-1", "number"),
+            True,
+        ),
+        (Terms(TermSet(numbers=frozenset({30011.0}))), "x\n-30_011", ("30_011", "number"), True),
+        (Terms(TermSet(numbers=frozenset({30011.0}))), "x\n30011.0", ("30011.0", "number"), True),
+        (
+            Terms(TermSet(numbers=frozenset({30011.0}))),
             "x\nv30011 1.30011 30011.5 30011x 300110",
             None,
             False,
         ),
-        (Terms(code_numbers=frozenset({211.0})), "x\n[211]", ("211", "number"), False),
+        (Terms(in_code=TermSet(numbers=frozenset({211.0}))), "x\n[211]", ("211", "number"), False),
     ],
 )
 def test_each_kind_of_term_is_matched_in_its_own_way(
@@ -100,7 +126,11 @@ def test_each_kind_of_term_is_matched_in_its_own_way(
 
 
 def test_a_name_goes_before_its_word_and_each_is_told_once_in_a_file() -> None:
-    terms = Terms(names={"ZorbNet": "name"}, code_names={"zorb": "name"}, words=frozenset({"zorb"}))
+    terms = Terms(
+        TermSet(names={"ZorbNet": "name"}),
+        in_code=TermSet(names={"zorb": "name"}),
+        words=frozenset({"zorb"}),
+    )
     text = "ZorbNet zorb\nZorbNet zorb MyZorb"
     assert found({"a.py": text, "b.md": text}, terms) == [
         ("a.py", 1, "ZorbNet", "name"),
@@ -126,11 +156,11 @@ def test_a_name_goes_before_its_word_and_each_is_told_once_in_a_file() -> None:
     ],
 )
 def test_a_file_is_read_as_its_reader_sees_it(name: str, text: str, leaks: bool) -> None:
-    assert bool(found({name: text}, Terms(strings={"<the> gate&co": "text"}))) is leaks
+    assert bool(found({name: text}, Terms(TermSet(strings={"<the> gate&co": "text"})))) is leaks
 
 
 def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:
-    terms = Terms(names={"GateNet": "name"})
+    terms = Terms(TermSet(names={"GateNet": "name"}))
     line = "a " * 60 + "GateNet" + " b" * 60
     (finding,) = audit({"x.md": f"first\n{line}\nlast"}, terms, NOBODY).findings
     assert finding.excerpt == line[70:190].strip() and "GateNet" in finding.excerpt
@@ -139,7 +169,7 @@ def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:
 
 
 def test_what_the_house_says_in_code_it_may_say_in_prose() -> None:
-    terms = Terms(names={"GateNet": "name"})
+    terms = Terms(TermSet(names={"GateNet": "name"}))
     ours = OwnText(code="GateNet")
     assert audit({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=ours).passed
     other = audit(
@@ -157,7 +187,7 @@ def test_public_values_are_no_addresses_and_no_credentials() -> None:
 
 
 def test_the_names_of_the_machine_count_where_there_are_any() -> None:
-    terms = Terms(names={"GateNet": "name"}, numbers=frozenset({211.0}))
+    terms = Terms(TermSet(names={"GateNet": "name"}, numbers=frozenset({211.0})))
     assert count_terms(terms, NOBODY) == 2
     assert count_terms(terms, SOMEBODY) == 5
     assert count_terms(terms, Identity(user="jdoe77")) == 3

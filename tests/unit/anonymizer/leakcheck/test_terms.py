@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from anonymizer.leakcheck.terms import Terms, collect_private_terms, split_prose
+from anonymizer.leakcheck.terms import Terms, TermSet, collect_private_terms, split_prose
 from tests.support.leaks import run, terms_of
 from tests.support.scripts import text
 
@@ -109,8 +110,17 @@ def found(source: str, **more: Any) -> dict[str, Any]:
     out.
     """
     terms = collect_private_terms({"script.py": source}, frozenset(), **more)
-    values = {name: getattr(terms, name) for name in Terms.__dataclass_fields__}
-    return {name: set(value) for name, value in values.items() if value}
+    return {name: set(value) for name, value in by_kind(terms).items() if value}
+
+
+def by_kind(terms: Terms) -> dict[str, Any]:
+    """Every collection of the terms, those of code alone as `code_…`."""
+    names = [field.name for field in fields(TermSet)]
+    return {
+        **{name: getattr(terms.everywhere, name) for name in names},
+        **{f"code_{name}": getattr(terms.in_code, name) for name in names},
+        "words": terms.words,
+    }
 
 
 @pytest.mark.parametrize(
@@ -258,8 +268,8 @@ def test_a_string_is_evidence_as_far_as_it_is_a_sentence_or_odd(
 
 def test_a_name_that_was_read_in_a_string_is_told_as_one() -> None:
     terms = collect_private_terms({"script.py": "x = 'gates_on'\nx.gates_off = 1"}, frozenset())
-    assert terms.names == {"gates_on": "string", "gates_off": "name"}
-    assert terms.code_names == {"gates_on": "string"}
+    assert terms.everywhere.names == {"gates_on": "string", "gates_off": "name"}
+    assert terms.in_code.names == {"gates_on": "string"}
 
 
 @pytest.mark.parametrize(("length", "is_term"), [(7, False), (8, True), (200, True), (201, False)])
@@ -303,8 +313,7 @@ def test_phrases_have_three_words_with_a_telling_one_or_six_of_any() -> None:
 )
 def test_a_path_tells_by_its_rare_words(path: str, terms: dict[str, set[str]]) -> None:
     told = collect_private_terms({path: ""}, frozenset())
-    values = {name: set(getattr(told, name)) for name in Terms.__dataclass_fields__}
-    assert {name: value for name, value in values.items() if value} == terms
+    assert {name: set(value) for name, value in by_kind(told).items() if value} == terms
 
 
 @pytest.mark.parametrize(
@@ -356,15 +365,19 @@ def test_a_program_that_cannot_be_parsed_is_read_as_prose_and_as_names() -> None
 
 
 TERMS = Terms(
-    names={"GateNet": "name"},
-    code_names={"gate": "name"},
+    TermSet(
+        names={"GateNet": "name"},
+        strings={"see PF-9082": "string"},
+        phrases=frozenset({("v3", "of", "us")}),
+        numbers=frozenset({0.18215}),
+    ),
+    in_code=TermSet(
+        names={"gate": "name"},
+        strings={"gates on": "string"},
+        phrases=frozenset({("of", "the", "mean", "of", "the", "loss")}),
+        numbers=frozenset({211.0}),
+    ),
     words=frozenset({"zorblax"}),
-    strings={"see PF-9082": "string"},
-    code_strings={"gates on": "string"},
-    phrases=frozenset({("v3", "of", "us")}),
-    code_phrases=frozenset({("of", "the", "mean", "of", "the", "loss")}),
-    numbers=frozenset({0.18215}),
-    code_numbers=frozenset({211.0}),
 )
 
 
@@ -390,17 +403,20 @@ def test_terms_are_counted_by_all_their_kinds() -> None:
 )
 def test_a_term_that_the_house_says_itself_is_no_evidence(said: str, gone: str | None) -> None:
     kept = TERMS.without_text(said)
-    for name in Terms.__dataclass_fields__:
-        assert bool(getattr(kept, name)) is (name != gone), name
+    for name, values in by_kind(kept).items():
+        assert bool(values) is (name != gone), name
     assert len(kept) == (9 if gone is None else 8)
 
 
 def test_a_number_that_may_leave_is_excused_whatever_its_sign() -> None:
     kept = TERMS.without_numbers([-211, 5])
-    assert (kept.numbers, kept.code_numbers) == (TERMS.numbers, frozenset())
+    assert (kept.everywhere.numbers, kept.in_code.numbers) == (
+        TERMS.everywhere.numbers,
+        frozenset(),
+    )
     kept = TERMS.without_numbers([0.18215])
-    assert (kept.numbers, kept.code_numbers) == (frozenset(), TERMS.code_numbers)
-    assert kept.names == TERMS.names
+    assert (kept.everywhere.numbers, kept.in_code.numbers) == (frozenset(), TERMS.in_code.numbers)
+    assert kept.everywhere.names == TERMS.everywhere.names
 
 
 @pytest.mark.parametrize(

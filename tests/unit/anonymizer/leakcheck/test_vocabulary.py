@@ -95,5 +95,5 @@ def test_a_part_of_the_name_of_an_operator_is_no_evidence() -> None:
     words = frozenset(("scaled_dot_product_attention",))
     sources = {"a.py": 's = "scaled_dot_product"; t = "scaled_dot_meridian"'}
     terms = collect_private_terms(sources, words)
-    assert "scaled_dot_product" not in terms.code_names
-    assert "scaled_dot_meridian" in terms.code_names
+    assert "scaled_dot_product" not in terms.in_code.names
+    assert "scaled_dot_meridian" in terms.in_code.names

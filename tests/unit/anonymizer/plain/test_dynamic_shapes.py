@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import MODULE_CALL, ReproBody, ReproCheck
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, write_out
 
 CHECK = ReproCheck("crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export")
 
 
 def spelled(*inputs: str) -> list[str]:
-    body = ReproBody("", "Repro()", inputs, True)
+    body = ReproBody("", "Repro()", inputs, MODULE_CALL)
     return [dict(check.arguments)["dynamic_shapes"] for check in write_out(body, CHECK)]
 
 

@@ -8,19 +8,28 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import (
+    FUNCTION_CALL,
+    MODULE_CALL,
+    CallingConvention,
+    ReproBody,
+    ReproCheck,
+)
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.text import render_plain
 
 ONE = ReproBody(
-    "def repro(x):\n    return torch.cumsum(x, 0)", "repro", ("return (torch.ones(4),)",), False
+    "def repro(x):\n    return torch.cumsum(x, 0)",
+    "repro",
+    ("return (torch.ones(4),)",),
+    FUNCTION_CALL,
 )
 GRADIENT = ReproBody(
     "def repro(x, y):\n    return x * y",
     "repro",
     ("return (torch.ones(2).requires_grad_(), torch.ones(2))",),
-    False,
+    FUNCTION_CALL,
 )
 MODULE = ReproBody(
     "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -28,10 +37,14 @@ MODULE = ReproBody(
     "        return self.linear1(x)",
     "Repro()",
     ("return (torch.randn(2, 3),)",),
-    True,
+    MODULE_CALL,
 )
 SIZES = ReproBody(
-    "def repro(x):\n    return x + 1", "repro", ("return (torch.ones(n),)",), False, (("n", 3),)
+    "def repro(x):\n    return x + 1",
+    "repro",
+    ("return (torch.ones(n),)",),
+    FUNCTION_CALL,
+    (("n", 3),),
 )
 
 
@@ -129,7 +142,7 @@ def test_an_input_that_another_one_lies_in_has_a_name() -> None:
         "def repro(x, y):\n    x.add_(1)\n    return y.view(-1)",
         "repro",
         ("x = torch.ones(3, 3)", "y = x[2:]", "return (x, y)"),
-        False,
+        FUNCTION_CALL,
     )
     assert end(body, ReproCheck("crash")) == [
         "x = torch.ones(3, 3)",
@@ -140,7 +153,7 @@ def test_an_input_that_another_one_lies_in_has_a_name() -> None:
 def test_an_input_has_the_name_of_the_argument_that_it_is() -> None:
     """Source that was made smaller has inputs `x2` and `x4`, and arguments `x` and `y`."""
     inputs = ("x2 = torch.ones(2)", "x4 = x2.t()", "return (x2, x4)")
-    body = ReproBody("def repro(x, y):\n    return x + y", "repro", inputs, False)
+    body = ReproBody("def repro(x, y):\n    return x + y", "repro", inputs, FUNCTION_CALL)
     text = render_plain(body, ReproCheck("wrong_result"), PlainForm.PLAINEST)
     assert "x = torch.ones(2)\ny = x.t()\n" in text
 
@@ -150,7 +163,9 @@ def test_what_one_argument_holds_is_written_inside_of_it_unless_it_is_random() -
     given = "return (torch.ones(1), collections.deque([x1, x2], maxlen=2))"
     inputs = ("x1 = torch.ones(1)", "x2 = torch.randn(1)", given)
     text = render_plain(
-        ReproBody(definitions, "repro", inputs, False), ReproCheck("crash"), PlainForm.PLAINEST
+        ReproBody(definitions, "repro", inputs, FUNCTION_CALL),
+        ReproCheck("crash"),
+        PlainForm.PLAINEST,
     )
     assert "x2 = torch.randn(1)" in text and "x1" not in text
     assert "collections.deque([torch.ones(1), x2], maxlen=2)" in text
@@ -192,7 +207,7 @@ def test_a_module_without_state_is_a_function() -> None:
         "        return torch.Tensor(arg1.size())",
         "Repro()",
         ("x = torch.ones(2, 2)", "return (x,)"),
-        True,
+        MODULE_CALL,
     )
     check = ReproCheck("wrong_metadata", property="shape")
     text = render_plain(body, check, PlainForm.ALONE)
@@ -256,7 +271,7 @@ def test_a_name_of_the_program_is_not_taken() -> None:
         "def fn(x):\n    return x\n\n\ndef repro(out):\n    return fn(out)",
         "repro",
         ("return (torch.ones(1),)",),
-        False,
+        FUNCTION_CALL,
     )
     assert end(body, ReproCheck("wrong_result")) == [
         "out_ = torch.ones(1)",
@@ -265,7 +280,7 @@ def test_a_name_of_the_program_is_not_taken() -> None:
 
 
 def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
-    body = ReproBody("def repro(*x):\n    return x", "repro", ("return make()",), False)
+    body = ReproBody("def repro(*x):\n    return x", "repro", ("return make()",), FUNCTION_CALL)
     with pytest.raises(ValueError, match="one tuple"):
         render_plain(body, ReproCheck("crash"), PLAIN)
 
@@ -284,7 +299,9 @@ def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
     ],
 )
 def test_a_tensor_of_one_value_is_written_by_hand(made: str, written: str) -> None:
-    body = ReproBody("def repro(x):\n    return x + x", "repro", (f"return ({made},)",), False)
+    body = ReproBody(
+        "def repro(x):\n    return x + x", "repro", (f"return ({made},)",), FUNCTION_CALL
+    )
     assert f"x = {written}" in end(body, ReproCheck("wrong_result"))
 
 
@@ -297,7 +314,7 @@ REDUCED = ReproBody(
         "return (torch.ones(1, dtype=torch.bfloat16),"
         " torch.full((512,), 0, dtype=torch.int32), torch.ones(512))",
     ),
-    False,
+    FUNCTION_CALL,
 )
 
 
@@ -317,7 +334,7 @@ def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
 
 def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
     given = "return (torch.full((), 500, dtype=torch.complex64),)"
-    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", (given,), False)
+    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", (given,), FUNCTION_CALL)
     lines = end(body, ReproCheck("wrong_result", compiler="eager"))
     assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
 
@@ -403,7 +420,7 @@ def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> No
 
 def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> None:
     made = "def program():\n    def repro(x):\n        return x\n    return repro"
-    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False)
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), FUNCTION_CALL)
     check = ReproCheck("stale_graph", calls=((), ()))
     text = render_plain(body, check, PLAIN)
     assert text.rstrip().endswith(
@@ -448,7 +465,7 @@ RANDOM = ReproBody(
     "def repro(x):\n    return F.dropout(x)",
     "repro",
     ("return (torch.randn(2).requires_grad_(),)",),
-    False,
+    FUNCTION_CALL,
 )
 SEEDED = replace(
     RANDOM,
@@ -460,8 +477,7 @@ EFFECT = ReproBody(
     "    return (repro, lambda: len(state))",
     "program()",
     ("torch.manual_seed(0)", "x = torch.ones(2)", "return (x,)"),
-    False,
-    state_calls=1,
+    CallingConvention(state_calls=1),
 )
 SEEDS = [
     (MODULE, "none", PlainForm.PLAINEST, [7]),
@@ -482,7 +498,7 @@ SEEDS = [
 def test_a_plain_form_starts_from_the_seed_of_its_check(
     body: ReproBody, backward: str, form: PlainForm, seeds: list[int]
 ) -> None:
-    kind = "wrong_metadata" if body.state_calls else "wrong_result"
+    kind = "wrong_metadata" if body.convention.state_calls else "wrong_result"
     text = render_plain(body, ReproCheck(kind, backward=backward, seed=7), form)
     found = re.findall(r"torch\.manual_seed\((\d+)\)", text)
     assert [int(seed) for seed in found] == seeds
@@ -495,7 +511,7 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
         "    def forward(self, x):\n        return torch.func.grad(helper1)(x)",
         made,
         ("return (torch.ones(2),)",),
-        True,
+        MODULE_CALL,
     )
     text = render_plain(body, ReproCheck("wrong_result"), PLAIN)
     assert "class" not in text and "torch.compile(fn)(x), fn(x)" in text
@@ -517,7 +533,7 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
 )
 def test_what_is_one_number_is_not_summed_again(returned: str, asked: str) -> None:
     inputs = ("return (torch.ones(2), torch.ones(2).requires_grad_())",)
-    body = ReproBody(f"def repro(x, w):\n    return {returned}", "repro", inputs, False)
+    body = ReproBody(f"def repro(x, w):\n    return {returned}", "repro", inputs, FUNCTION_CALL)
     text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
     assert text.count(asked) == 1 and asked.replace("fn(", "torch.compile(fn)(") in text
 
@@ -531,7 +547,7 @@ def test_it_is_the_models_own_forward_that_returns_one_number() -> None:
         "    def forward(self, x):\n        return self.attr1(x) + self.attr2(x)",
         "Repro()",
         ("return (torch.ones(2, 2),)",),
-        True,
+        MODULE_CALL,
     )
     text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
     assert "model(x).sum()" in text
@@ -539,7 +555,7 @@ def test_it_is_the_models_own_forward_that_returns_one_number() -> None:
 
 def test_inputs_that_statements_make_keep_their_imaginary_part() -> None:
     given = ("r = torch.ones(2)", "x = torch.complex(r, r * 0)", "r.add_(1)", "return (x,)")
-    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", given, False)
+    body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", given, FUNCTION_CALL)
     lines = end(body, ReproCheck("wrong_result", compiler="eager"))
     assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
 

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import (
+    MODULE_CALL,
+    CallingConvention,
+    ReproBody,
+    ReproCheck,
+)
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.text import render_plain
@@ -22,8 +27,12 @@ MODULE = """class Repro(nn.Module):
     def forward(self, x):
         return helper1(self.attr1(x))"""
 BODY = ReproBody(
-    "def helper1(x):\n    return x\n\n" + MODULE, "Repro()", ("return (torch.ones(2),)",), True
+    "def helper1(x):\n    return x\n\n" + MODULE,
+    "Repro()",
+    ("return (torch.ones(2),)",),
+    MODULE_CALL,
 )
+STATE_CALL = CallingConvention(state_calls=1)
 WRONG = ReproCheck("wrong_result")
 
 
@@ -57,7 +66,7 @@ def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
         "def program():\n    attr1 = []\n\n    def repro(arg1):\n        attr1.append(arg1)\n"
         "    return (repro, lambda: len(attr1))"
     )
-    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), STATE_CALL)
     check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     text = render_plain(body, check, PlainForm.PLAINEST)
     assert "    state = []\n\n    def fn(x):\n        state.append(x)" in text
@@ -72,7 +81,7 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
         "        def forward(self, arg1):\n            Repro.attr1.append(arg1)\n"
         "    return (Repro(), lambda: [len(Repro.attr1)])"
     )
-    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), False, state_calls=1)
+    body = ReproBody(made, "program()", ("return (torch.ones(2),)",), STATE_CALL)
     check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     assert list(list_plain_forms(check, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
     text = render_plain(body, check, PlainForm.COUNTED)
@@ -86,14 +95,17 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"state_calls": 2},
+        {"convention": CallingConvention(state_calls=2)},
         {"definitions": "def program():\n    return (repro, lambda: attr1)"},
-        {"observes_arguments": True, "definitions": "def repro(x):\n    pass"},
+        {
+            "convention": CallingConvention(state_calls=1, observes_arguments=True),
+            "definitions": "def repro(x):\n    pass",
+        },
     ],
 )
 def test_what_is_no_length_after_one_call_is_not_counted(more: dict[str, Any]) -> None:
     made = "def program():\n    return (repro, lambda: len(attr1))"
-    body = ReproBody(made, "program()", ("return ([],)",), False, state_calls=1)
+    body = ReproBody(made, "program()", ("return ([],)",), STATE_CALL)
     check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
     with pytest.raises(ValueError, match="one length|of its own"):
         render_plain(replace(body, **more), check, PlainForm.COUNTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, ReproCheck
 from anonymizer.plain.creation_calls import list_sizes, replace_size
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
 
@@ -12,13 +12,13 @@ MIN = ReproBody(
     "def repro(x):\n    return torch.min(x, 1).values",
     "repro",
     ("return (torch.ones(2, 16, dtype=torch.uint8),)",),
-    False,
+    FUNCTION_CALL,
 )
 MODULE = ReproBody(
     "class Repro(nn.Module):\n    pass",
     "Repro()",
     ("return (torch.randn(3), torch.randint(0, 2, (3,)))",),
-    True,
+    MODULE_CALL,
 )
 
 
@@ -55,13 +55,17 @@ def test_an_operator_gives_way_to_its_family() -> None:
 
 def test_a_size_changes_in_all_inputs_at_once() -> None:
     assert [near.to for near in found(MIN, "size 16")] == ["15", "17", "8", "32"]
-    pair = ReproBody("", "repro", ("x = torch.ones(4, 5)", "return (x, torch.zeros(4))"), False)
+    pair = ReproBody(
+        "", "repro", ("x = torch.ones(4, 5)", "return (x, torch.zeros(4))"), FUNCTION_CALL
+    )
     assert list_sizes(pair) == [5, 4]
     assert replace_size(pair, 4, 9).inputs == ("x = torch.ones(9, 5)", "return (x, torch.zeros(9))")
 
 
 def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
-    counted = ReproBody("", "", ("return (torch.arange(6.0).reshape(2, 3), torch.ones(2))",), False)
+    counted = ReproBody(
+        "", "", ("return (torch.arange(6.0).reshape(2, 3), torch.ones(2))",), FUNCTION_CALL
+    )
     assert list_sizes(counted) == [3, 2]
     (changed,) = replace_size(counted, 2, 1).inputs
     assert changed == "return (torch.arange(3.0).reshape(1, 3), torch.ones(1))"
@@ -70,7 +74,7 @@ def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
 
 def test_layouts_are_those_of_inputs_that_have_none_of_their_own() -> None:
     assert [near.to for near in found(MIN, "layout")] == ["transposed", "strided"]
-    permuted = ReproBody("", "repro", ("return (torch.ones(2, 3).t(),)",), False)
+    permuted = ReproBody("", "repro", ("return (torch.ones(2, 3).t(),)",), FUNCTION_CALL)
     assert found(permuted, "layout") == []
 
 
@@ -79,7 +83,7 @@ def test_special_values_and_arguments_are_given_up_one_by_one() -> None:
         "def repro(x):\n    return torch.sum(x, 1, keepdim=True, dtype=torch.int8)",
         "repro",
         ("return (torch.full((2, 2), float('-inf')),)",),
-        False,
+        FUNCTION_CALL,
     )
     (value,) = found(body, "values -inf")
     assert (value.own, value.to) == ("-inf", "1.0")
@@ -97,7 +101,7 @@ def repro(x):
         y = helper(x, n=1).mean(dim=x.size(0))
     return y.sum(dim=0) - y.sum(dim=1)
 """
-    body = ReproBody(definitions, "repro", ("return (torch.ones(2, 2),)",), False)
+    body = ReproBody(definitions, "repro", ("return (torch.ones(2, 2),)",), FUNCTION_CALL)
     assert [
         near for near in build_neighbours(body, ReproCheck("crash")) if "argument" in near.what
     ] == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 
 
 def plainer(*lines: str) -> list[list[str]]:
-    body = ReproBody("def repro(x):\n    return x", "repro", lines, False)
+    body = ReproBody("def repro(x):\n    return x", "repro", lines, FUNCTION_CALL)
     count = count_random(body)
     single = [each for index in range(count) for each in build_plainer_input(body, index)]
     return [

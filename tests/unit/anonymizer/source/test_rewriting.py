@@ -45,7 +45,7 @@ def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
     gathered["kwargs"] = {"secret_by": {"kind": "const", "value": "3", "text": False}}
     made = rebuild(gathered, {"relu"})
     text = made.write_definitions()
-    public = made.mapping["secret_by"]
+    public = made.private.mapping["secret_by"]
     assert "def repro(x, x1):" in text and f"(x, {public}=x1)" in text
     assert made.write_inputs()[-1] == "return (x, 3)" and made.problems == ()
 
@@ -58,7 +58,9 @@ def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
     made = rebuild(gathered, {"relu"})
     text = made.write_definitions()
     assert "secret" not in text and "def repro(x, x1, x2, x3):" in text
-    assert f"(x, x1, {made.mapping['secret_by']}=x2, " in text and text.rstrip().endswith("=x3)")
+    assert f"(x, x1, {made.private.mapping['secret_by']}=x2, " in text and text.rstrip().endswith(
+        "=x3)"
+    )
 
 
 def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -> None:

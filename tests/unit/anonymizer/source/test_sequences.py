@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
@@ -133,7 +133,7 @@ def test_the_texts_call_the_program_as_often() -> None:
             program.write_definitions(),
             program.callable_expression,
             tuple(inputs_of(sequence)),
-            False,
+            FUNCTION_CALL,
             sequence.calls[-1],
         )
         check = ReproCheck("crash_on_recompile", calls=sequence.calls)

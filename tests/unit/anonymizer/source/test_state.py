@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import CallingConvention, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
@@ -48,9 +48,7 @@ def body_of(one: SourceProgram) -> ReproBody:
         one.write_definitions(),
         one.callable_expression,
         tuple(one.write_inputs()),
-        is_module=False,
-        state_calls=one.state_calls,
-        observes_arguments=one.observes_arguments,
+        CallingConvention(state_calls=one.state_calls, observes_arguments=one.observes_arguments),
     )
 
 
@@ -132,7 +130,9 @@ def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lin
     module = f"class Repro(nn.Module):\n{forward}"
     long = "{'alpha': 1, 'beta': 2, 'gamma': 3, 'delta': 4}"
     one = next(observe(program(module, "Repro()", f"(x, {long})")))
-    body = replace(body_of(one), is_module=True)
+    of_function = body_of(one)
+    convention = replace(of_function.convention, is_module=True)
+    body = replace(of_function, convention=convention)
     plain = render_plain(body, CHECK, PlainForm.PLAINEST)
     assert "from torch import nn" not in plain and "def fn(x, y):" in plain
     assert f"expected = {long}\nactual = {long}\n" in plain
@@ -203,7 +203,7 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
     (made,) = map(wrap, renew(program(COUNTED)))
     assert made.callable_expression == "program()" and not made.makes_module()
     plain = render_plain(
-        ReproBody(made.write_definitions(), "program()", ("return (torch.ones(2),)",), False),
+        ReproBody(made.write_definitions(), "program()", ("return (torch.ones(2),)",)),
         ReproCheck("wrong_result"),
         PlainForm.PLAINEST,
     )

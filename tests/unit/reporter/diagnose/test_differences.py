@@ -58,9 +58,9 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert found.summary == (
         "The compiled call returns wrong values without an error (output 0: max abs error 1)."
     )
-    assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor")
+    assert found.basis.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor")
     assert found.signature is not None and found.signature.undefined == ()
-    assert found.comparison == WRONG and found.reproduced == (3, 3)
+    assert found.comparison == WRONG and found.basis.reproduced == (3, 3)
     assert call_session.measured()[-5:] == [PERTURBED, PERTURBED_DOWN, *NUDGED]
 
 
@@ -71,7 +71,7 @@ def test_eager_that_does_not_agree_with_itself_is_nondeterministic() -> None:
     found, call_session = verdict({**INDUCTOR, AGAIN: WRONG})
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary == "Eager differs from eager: output 0: max abs error 1."
-    assert found.cited == (EAGER, AGAIN)
+    assert found.basis.cited == (EAGER, AGAIN)
     assert "compiled" not in call_session.measured()
 
 
@@ -126,7 +126,7 @@ def test_memory_that_nothing_writes_to_is_filled() -> None:
     assert (found.kind, found.layer) == ("uninitialized_memory", "eager")
     assert "memory that empty, empty_like hands out" in found.summary
     assert "(output 0: max abs error 1)" in found.summary
-    assert found.cited == (EAGER, FILLED)
+    assert found.basis.cited == (EAGER, FILLED)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ RANDOM = {"random": True}
 def test_with_eagers_own_random_stream_the_results_agree() -> None:
     found, _ = verdict({**INDUCTOR, "fallback_random": EQUAL}, facts=RANDOM)
     assert (found.kind, found.layer, found.is_bug) == ("rng", "none", False)
-    assert found.cited == (EAGER, "inductor", "fallback_random")
+    assert found.basis.cited == (EAGER, "inductor", "fallback_random")
     assert found.summary.endswith("(without: output 0: max abs error 1).")
     assert found.comparison == WRONG
 
@@ -211,7 +211,7 @@ NUMPYS = {"streams": ["numpy"]}
 def test_numpys_stream_is_put_back() -> None:
     found, _ = verdict({**EVERYWHERE, NUMPY: EQUAL}, facts=NUMPYS)
     assert (found.kind, found.layer) == ("rng", "none")
-    assert found.cited == (EAGER, "compiled", NUMPY)
+    assert found.basis.cited == (EAGER, "compiled", NUMPY)
     assert "use_numpy_random_stream" in found.summary and found.comparison == WRONG
 
 
@@ -234,7 +234,7 @@ def test_numpy_is_no_question_where_the_compiled_call_agrees() -> None:
 def test_what_the_rule_allows_is_rounding() -> None:
     found, _ = verdict({"compiled": WITHIN})
     assert (found.kind, found.layer, found.is_bug) == ("rounding", "none", False)
-    assert found.cited == (EAGER, EXACT, "compiled")
+    assert found.basis.cited == (EAGER, EXACT, "compiled")
     assert found.summary == (
         "The results differ by rounding only: the compiled one is as close to float64 as eager "
         "(output 0: max abs error 1e-07)."
@@ -285,7 +285,7 @@ def test_half_precision_is_named_where_emulating_its_casts_makes_the_results_agr
     rungs = {"compiled": WITHIN, "emulate_precision_casts": EQUAL}
     found, _ = verdict(rungs, facts={"coarse": True})
     assert (found.kind, found.layer) == ("precision_cast", "none")
-    assert found.cited == (EAGER, EXACT, "inductor", "emulate_precision_casts")
+    assert found.basis.cited == (EAGER, EXACT, "inductor", "emulate_precision_casts")
     assert "(without: output 0: max abs error 1e-07)" in found.summary
     assert found.comparison == WITHIN
 
@@ -336,13 +336,13 @@ def test_what_only_the_scripts_own_call_returned_is_not_reproduced() -> None:
         "The script's compiled call differed from eager (output 0: max abs error 1),"
         " but none of 7 repetitions did."
     )
-    assert found.cited == ("compiled",) and found.reproduced == (1, 8)
+    assert found.basis.cited == ("compiled",) and found.basis.reproduced == (1, 8)
 
 
 def test_what_the_scripts_own_call_and_some_repetitions_returned_is_counted() -> None:
     found, _ = verdict({"script": WRONG, "repeat 1": WRONG, "repeat 4": WRONG})
     assert (found.kind, found.layer) == ("wrong_result", "inductor")
-    assert found.reproduced == (3, 8) and found.summary.endswith("; seen in 3 of 8 runs.")
+    assert found.basis.reproduced == (3, 8) and found.summary.endswith("; seen in 3 of 8 runs.")
     assert found.comparison == WRONG
 
 
@@ -353,7 +353,7 @@ def test_what_the_scripts_own_call_returned_can_be_excused() -> None:
 
 def test_a_compiled_call_that_ends_otherwise_leaves_the_scripts_own() -> None:
     found, _ = verdict({"compiled": DEADLY, "inductor": WRONG, "script": WRONG})
-    assert found.kind == "wrong_result" and found.reproduced == (2, 3)
+    assert found.kind == "wrong_result" and found.basis.reproduced == (2, 3)
 
 
 def test_the_gradients_of_a_fresh_compile_are_what_was_compared() -> None:
@@ -361,7 +361,7 @@ def test_the_gradients_of_a_fresh_compile_are_what_was_compared() -> None:
     found, _ = verdict({"inductor": wrong}, "gradient", comparison=wrong, grads="flows.pt")
     assert (found.kind, found.layer) == ("wrong_gradient", "inductor")
     assert found.summary.startswith("The compiled backward pass returns wrong gradients")
-    assert found.reproduced == (2, 2)
+    assert found.basis.reproduced == (2, 2)
     found, _ = verdict({"compiled": wrong}, "gradient", comparison=wrong, grads="flows.pt")
     assert found.kind == "rounding"
 
@@ -376,7 +376,7 @@ def test_writes_that_collide_excuse_what_their_order_changes() -> None:
     found, _ = verdict({**EVERYWHERE, REORDERED: WRONG}, facts=WRITES)
     assert (found.kind, found.layer) == ("undefined_value", "none")
     assert found.summary.startswith("2 of 6 values that index_put writes are lost to others")
-    assert found.cited == (EAGER, "aot_eager", "compiled", REORDERED)
+    assert found.basis.cited == (EAGER, "aot_eager", "compiled", REORDERED)
     assert found.comparison == WRONG
 
 
@@ -384,7 +384,7 @@ def test_casts_out_of_range_excuse_what_changing_them_changes() -> None:
     found, _ = verdict({**INDUCTOR, RECAST: WRONG}, facts=CASTS)
     assert (found.kind, found.layer) == ("undefined_value", "none")
     assert found.summary.startswith("3 of 9 values are outside the range of int8 when cast from")
-    assert found.cited == (EAGER, "aot_eager", "compiled", RECAST)
+    assert found.basis.cited == (EAGER, "aot_eager", "compiled", RECAST)
     assert found.comparison == WRONG
 
 
@@ -431,7 +431,7 @@ def test_a_last_bit_excuses_what_it_moves_at_least_half_as_far(moves: Any, kind:
         found, _ = verdict({**INDUCTOR, rung: moves})
         assert found.kind == kind
         if kind == "ill_conditioned":
-            assert found.cited == (EAGER, "compiled", rung)
+            assert found.basis.cited == (EAGER, "compiled", rung)
             assert "moves eager's result by 0.5, as far as" in found.summary
             assert found.layer == "none" and found.comparison == WRONG
 
@@ -494,7 +494,7 @@ def test_eager_that_moves_within_the_tolerance_as_far_as_the_compiled_call_is_of
     found, call_session = verdict({**INDUCTOR, AGAIN: again})
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary.startswith("Eager moves by 0.5 from run to run, as far as")
-    assert found.cited == (EAGER, AGAIN, "compiled") and found.comparison == WRONG
+    assert found.basis.cited == (EAGER, AGAIN, "compiled") and found.comparison == WRONG
     assert PERTURBED not in call_session.measured()
 
 
@@ -504,7 +504,7 @@ def test_eager_that_never_returns_the_same_is_not_blamed_on_the_last_bit() -> No
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.summary.startswith("Eager does not return the same twice (output 0: max abs")
     assert "a later run is off by 1, as far as" in found.summary
-    assert found.cited == (EAGER, AGAIN, "compiled", PERTURBED_DOWN)
+    assert found.basis.cited == (EAGER, AGAIN, "compiled", PERTURBED_DOWN)
 
 
 # -- kinds of what is wrong ------------------------------------------------------------------------
@@ -564,14 +564,14 @@ def test_what_moves_values_excuses_no_shape(excuse: str) -> None:
 def test_a_shape_that_hangs_on_the_last_bit_of_the_inputs_is_ill_conditioned(rung: str) -> None:
     other = compared(metadata=({**SHAPE, "compiled": "[3]"},))
     found, _ = verdict({**dict.fromkeys(INDUCTOR, RESIZED), rung: other}, comparison=RESIZED)
-    assert (found.kind, found.cited) == ("ill_conditioned", (EAGER, "compiled", rung))
+    assert (found.kind, found.basis.cited) == ("ill_conditioned", (EAGER, "compiled", rung))
     assert "moves eager's result to another size, as far as" in found.summary
 
 
 def test_sums_in_another_order_that_move_eager_as_far_are_ill_conditioned() -> None:
     facts = {"sums": True}
     found, _ = verdict({**INDUCTOR, RESUMMED: WRONG}, facts=facts)
-    assert (found.kind, found.cited) == ("ill_conditioned", (EAGER, "compiled", RESUMMED))
+    assert (found.kind, found.basis.cited) == ("ill_conditioned", (EAGER, "compiled", RESUMMED))
     assert found.summary.startswith("Adding up the same numbers in another order moves eager")
     found, call_session = verdict({**INDUCTOR, RESUMMED: moved(0.4)}, facts=facts)
     assert found.kind == "wrong_result" and call_session.measured()[-1] == RESUMMED
@@ -629,7 +629,7 @@ def test_a_reused_graph_that_is_right_when_compiled_afresh_is_stale() -> None:
     found, call_session = verdict(INDUCTOR, replay=True)
     assert (found.kind, found.layer) == ("stale_graph", "inductor")
     assert found.signature is not None and found.signature.kind == "stale_graph"
-    assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor", "fresh compile")
+    assert found.basis.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor", "fresh compile")
     assert found.summary.startswith("A compiled graph that is reused")
     assert call_session.measured()[-2:] == ["fresh compile", "dynamic=False"]
 
@@ -638,7 +638,9 @@ def test_a_call_that_is_compiled_and_right_with_the_caches_off_was_given_other_c
     compiled = {**WRONG, "compilations": 1}
     found, call_session = verdict({**INDUCTOR, "compiled": compiled}, replay=True)
     assert (found.kind, found.layer, found.is_from_cache) == ("stale_graph", "inductor", True)
-    assert CACHES_OFF in found.cited and found.summary.startswith("The code that the compiler's")
+    assert CACHES_OFF in found.basis.cited and found.summary.startswith(
+        "The code that the compiler's"
+    )
     wrong = {**INDUCTOR, "compiled": compiled, CACHES_OFF: WRONG}
     found, _ = verdict(wrong, replay=True)
     assert (found.kind, found.is_from_cache) == ("stale_graph", False)
@@ -651,7 +653,7 @@ def test_a_call_that_is_compiled_and_right_with_the_caches_off_was_given_other_c
 def test_a_reused_graph_that_is_wrong_afresh_is_not_stale(fresh: Any, cited: bool) -> None:
     found, call_session = verdict({**INDUCTOR, "fresh compile": fresh}, replay=True)
     assert found.kind == "wrong_result"
-    assert ("fresh compile" in found.cited) == cited
+    assert ("fresh compile" in found.basis.cited) == cited
     assert "dynamic=False" not in call_session.measured()
 
 
@@ -667,7 +669,7 @@ def test_only_wrong_values_of_a_repeated_call_can_be_stale() -> None:
 
 def test_a_backend_of_the_users_own_is_cited() -> None:
     found, _ = verdict({"compiled": WRONG, "custom": WRONG}, options=OWN)
-    assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "custom")
+    assert found.basis.cited == (EAGER, AGAIN, EXACT, "compiled", "custom")
     assert found.layer == "backend"
 
 
@@ -765,7 +767,10 @@ def test_a_package_that_draws_other_numbers_is_held_against_torch_compile() -> N
     rungs = {"compiled": WRONG, PACKAGE: WRONG}
     found, call_session = verdict(rungs, facts=drawn, options=options)
     assert (found.kind, found.layer) == ("rng", "none")
-    assert TORCH_COMPILE_RANDOM in call_session.measured() and TORCH_COMPILE_RANDOM in found.cited
+    assert (
+        TORCH_COMPILE_RANDOM in call_session.measured()
+        and TORCH_COMPILE_RANDOM in found.basis.cited
+    )
     for wrong in (EXPORT, TORCH_COMPILE_RANDOM):
         found, _ = verdict({**rungs, wrong: WRONG}, facts=drawn, options=options)
         assert found.is_bug, wrong

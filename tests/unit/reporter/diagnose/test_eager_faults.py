@@ -58,14 +58,14 @@ def test_an_internal_assertion_is_a_crash_in_eager_mode_with_its_file() -> None:
     failing = raises("RuntimeError", INTERNAL)
     found = judged(failing, failing)
     assert (found.kind, found.layer, found.is_bug) == ("crash", "eager", True)
-    assert found.reproduced == (3, 3)
+    assert found.basis.reproduced == (3, 3)
     assert "ivalue.h" in found.summary
     assert found.signature is not None and found.signature.exception == "RuntimeError"
     assert read_assertion_place(failing["failure"]) == "aten/src/ATen/core/ivalue.h, line 2170"
 
 
 def test_an_internal_assertion_that_one_repetition_shows_is_counted() -> None:
-    assert judged(EQUAL, raises("RuntimeError", INTERNAL)).reproduced == (2, 3)
+    assert judged(EQUAL, raises("RuntimeError", INTERNAL)).basis.reproduced == (2, 3)
 
 
 def test_an_operator_that_ends_the_process_is_told_with_its_signal() -> None:
@@ -95,7 +95,7 @@ def test_a_derivative_that_finite_differences_refuse_is_a_wrong_gradient() -> No
     assert found.summary.startswith(
         "The second derivative of an operator is not that of its values"
     )
-    assert found.reproduced == (3, 3) and found.cited == (EAGER, AGAIN)
+    assert found.basis.reproduced == (3, 3) and found.basis.cited == (EAGER, AGAIN)
     once, _ = verdict({EAGER: refused, AGAIN: EQUAL}, "raised", options=options)
     assert "seen in 2 of 3 runs" in once.summary
 
@@ -109,4 +109,4 @@ def test_an_internal_assertion_that_ended_the_script_needs_no_repetition() -> No
         options={"compiler": "eager"},
         script={"exit": 1, "exception": ended},
     )
-    assert (found.kind, found.layer, found.reproduced) == ("crash", "eager", (1, 1))
+    assert (found.kind, found.layer, found.basis.reproduced) == ("crash", "eager", (1, 1))

@@ -114,7 +114,7 @@ def judged(against_float64: Any, again: Any = EQUAL) -> Diagnosis:
 def test_an_operator_that_float64_contradicts_is_a_wrong_result_in_eager_mode() -> None:
     found = judged(WRONG)
     assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "eager", True)
-    assert found.reproduced == (2, 2)
+    assert found.basis.reproduced == (2, 2)
     assert found.summary.startswith("An operator returns wrong values in eager mode (")
 
 

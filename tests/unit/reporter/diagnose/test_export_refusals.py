@@ -41,7 +41,7 @@ def test_dynamic_shapes_that_the_suggested_fix_mends_are_the_programs_own() -> N
     found, call_session = judged(CONSTRAINTS)
     assert (found.kind, found.layer) == ("invalid_program", "export")
     assert "Torch suggests batch = 2*_batch; with that" in found.summary
-    assert REFINED in call_session.measured() and REFINED in found.cited
+    assert REFINED in call_session.measured() and REFINED in found.basis.cited
 
 
 def test_a_suggested_fix_that_does_not_help_leaves_the_bug() -> None:

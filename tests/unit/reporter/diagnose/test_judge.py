@@ -63,7 +63,7 @@ def test_a_program_that_does_not_survive_eager_is_invalid(
     found, call_session = verdict({**both(raises()), EAGER: answer}, symptom)
     assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
     assert found.summary == f"Eager alone does not survive the call: {how}."
-    assert found.cited == (EAGER,) and "compiled" not in call_session.measured()
+    assert found.basis.cited == (EAGER,) and "compiled" not in call_session.measured()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_where_eager_raises_too_the_program_is_invalid(symptom: str) -> None:
     found, _ = verdict({**both(raises()), EAGER: raises("TypeError", "odd")}, symptom)
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert found.summary == "Eager fails as well: TypeError: odd."
-    assert found.cited == (EAGER, "compiled")
+    assert found.basis.cited == (EAGER, "compiled")
 
 
 def test_a_difference_where_eager_raises_is_judged_as_a_difference() -> None:
@@ -126,17 +126,17 @@ def test_a_result_where_eager_refuses_is_accepted_too_much(
     assert found.summary == (
         "Eager refuses the call with ValueError; the compiled call returns a result."
     )
-    assert found.cited == (EAGER, AGAIN, *RUNGS_OF_INDUCTOR[1:])
+    assert found.basis.cited == (EAGER, AGAIN, *RUNGS_OF_INDUCTOR[1:])
     assert found.failure is not None and found.failure["first_line"] == "refused"
     assert found.signature is not None and found.signature.exception == "ValueError"
     assert (found.signature.kind, found.signature.layer) == ("accepts_invalid", layer)
-    assert found.reproduced == seen
+    assert found.basis.reproduced == seen
 
 
 def test_eager_that_refuses_in_one_run_only_is_nondeterministic() -> None:
     found, _ = verdict({EAGER: raises()}, "accepts")
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
-    assert found.cited == (EAGER, AGAIN)
+    assert found.basis.cited == (EAGER, AGAIN)
 
 
 @pytest.mark.parametrize("compiled", [STUCK, raises("ValueError")])
@@ -165,7 +165,7 @@ def test_a_death_is_told_with_its_signal_and_its_place() -> None:
         "The compiled call ends the process with SIGABRT"
         " while compiling in torch/_inductor/graph.py:run; eager returns."
     )
-    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.basis.cited == RUNGS_OF_INDUCTOR and found.basis.reproduced == (3, 3)
     assert found.torch_frame is not None and found.torch_frame.phase == "compiling"
     assert found.signature is not None and found.signature.signal == "SIGABRT"
 
@@ -184,7 +184,7 @@ def test_a_kill_is_most_likely_for_memory() -> None:
 
 def test_a_death_that_some_repetitions_show_is_counted() -> None:
     found, _ = verdict({"repeat 2": DEADLY}, "died", signal="SIGABRT")
-    assert found.kind == "process_death" and found.reproduced == (2, 8)
+    assert found.kind == "process_death" and found.basis.reproduced == (2, 8)
     assert found.summary.endswith("; seen in 2 of 8 runs.") and found.layer == "inductor"
 
 
@@ -194,7 +194,7 @@ def test_a_death_that_no_repetition_shows_is_not_reproduced() -> None:
     assert found.summary == (
         "The script's compiled call ended the process with SIGABRT, but none of 7 repetitions did."
     )
-    assert found.cited == ("compiled",) and found.reproduced == (1, 8)
+    assert found.basis.cited == ("compiled",) and found.basis.reproduced == (1, 8)
 
 
 def test_the_lowest_backend_that_dies_is_the_layer() -> None:
@@ -212,7 +212,7 @@ def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
         "The compiled call does not end within 100 s; eager takes 2.0 s."
         " It is stuck while running in torch/a.py:f."
     )
-    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.basis.cited == RUNGS_OF_INDUCTOR and found.basis.reproduced == (3, 3)
     assert found.signature is not None and found.signature.kind == "hang"
 
 
@@ -231,7 +231,7 @@ def test_a_call_that_ends_when_repeated_was_slow() -> None:
     found, _ = verdict({}, "hang")
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert "but ends when repeated (2 s); give it more time with --timeout" in found.summary
-    assert found.cited == ("compiled",)
+    assert found.basis.cited == ("compiled",)
 
 
 def test_a_slow_call_that_dies_in_the_end_is_a_death() -> None:
@@ -241,16 +241,16 @@ def test_a_slow_call_that_dies_in_the_end_is_a_death() -> None:
 
 def test_a_slow_call_that_raises_in_the_end_is_a_crash_without_the_scripts_own_call() -> None:
     found, _ = verdict(both(raises("ValueError")), "hang")
-    assert (found.kind, found.reproduced) == ("crash", (2, 2))
+    assert (found.kind, found.basis.reproduced) == ("crash", (2, 2))
     assert found.failure is not None and found.failure["exception"] == "ValueError"
-    assert found.finding is not None and found.finding.symptom == "raised"
+    assert found.basis.finding is not None and found.basis.finding.symptom == "raised"
 
 
 def test_a_slow_call_that_is_wrong_in_the_end_is_wrong_without_the_scripts_own_call() -> None:
     found, _ = verdict(both(WRONG), "hang")
-    assert (found.kind, found.reproduced) == ("wrong_result", (2, 2))
-    assert found.finding is not None and found.finding.symptom == "differs"
-    assert found.finding.comparison == WRONG
+    assert (found.kind, found.basis.reproduced) == ("wrong_result", (2, 2))
+    assert found.basis.finding is not None and found.basis.finding.symptom == "differs"
+    assert found.basis.finding.comparison == WRONG
 
 
 # -- exceptions ------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_crash_has_its_exception_its_layer_and_its_signature() -> None:
     found, _ = verdict(both(raises()), "raised")
     assert (found.kind, found.layer, found.is_bug) == ("crash", "inductor", True)
     assert found.summary == "Compiling raises KeyError; eager runs."
-    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.basis.cited == RUNGS_OF_INDUCTOR and found.basis.reproduced == (3, 3)
     assert found.signature is not None and found.signature.exception == "KeyError"
     assert found.signature.frames == ("torch/a.py:f",)
     assert found.failure == raises()["failure"]
@@ -337,7 +337,7 @@ def test_a_program_that_asks_torch_to_fail_gets_what_it_asks_for(
     failure = raises(exception, message)["failure"]
     found, _ = verdict(both(raises()), "raised", failure=failure)
     assert (found.kind, found.layer, found.is_bug) == ("recompiles", "dynamo", False)
-    assert request_ in found.summary and found.cited == RUNGS_OF_INDUCTOR
+    assert request_ in found.summary and found.basis.cited == RUNGS_OF_INDUCTOR
 
 
 def test_a_message_that_only_mentions_a_stance_is_a_crash() -> None:
@@ -352,7 +352,11 @@ def test_a_program_that_eager_cannot_differentiate_either_is_invalid() -> None:
         ("compiled", "aot_eager", "aot_eager_decomp_partition", "inductor"), written
     )
     found, _ = verdict({**rungs, BACKWARD: written}, "raised", failure=written["failure"])
-    assert (found.kind, found.layer, found.cited[-1]) == ("invalid_program", "eager", BACKWARD)
+    assert (found.kind, found.layer, found.basis.cited[-1]) == (
+        "invalid_program",
+        "eager",
+        BACKWARD,
+    )
     assert "cannot be differentiated in eager mode either" in found.summary
     found, call_session = verdict(rungs, "raised", failure=written["failure"])
     assert (found.kind, found.is_bug) == ("crash", True)
@@ -367,12 +371,12 @@ def test_a_crash_that_no_repetition_shows_is_not_reproduced() -> None:
     assert found.summary == (
         "The script's compiled call raised KeyError, but none of 7 repetitions did."
     )
-    assert found.reproduced == (1, 8)
+    assert found.basis.reproduced == (1, 8)
 
 
 def test_a_crash_that_some_repetitions_show_is_counted() -> None:
     found, _ = verdict({"repeat 1": raises()}, "raised")
-    assert found.reproduced == (2, 8)
+    assert found.basis.reproduced == (2, 8)
     assert found.summary == "Compiling raises KeyError; eager runs; seen in 2 of 8 runs."
 
 
@@ -410,8 +414,8 @@ def test_a_crash_that_no_backend_shows_afresh_is_in_the_layer_that_raised() -> N
 
 def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
     found, call_session = verdict({"compiled": raises()}, "raised", seconds=31.0)
-    assert (found.kind, found.layer, found.reproduced) == ("crash", "inductor", (2, 2))
-    assert found.cited == (EAGER, "compiled", "aot_eager_decomp_partition")
+    assert (found.kind, found.layer, found.basis.reproduced) == ("crash", "inductor", (2, 2))
+    assert found.basis.cited == (EAGER, "compiled", "aot_eager_decomp_partition")
     assert not {"eager", "aot_eager", "inductor"} & set(call_session.measured())
 
 
@@ -426,13 +430,13 @@ def test_the_first_finding_that_is_a_bug_is_the_verdict() -> None:
     excused = finding(MadeUp({AGAIN: WRONG}))
     wrong = finding(MadeUp(both(WRONG)))
     last = finding(MadeUp(both(raises())), "raised")
-    assert said(excused, wrong, last).finding is wrong
+    assert said(excused, wrong, last).basis.finding is wrong
 
 
 def test_without_a_bug_the_first_finding_is_explained() -> None:
     first, second = finding(MadeUp({AGAIN: WRONG})), finding(MadeUp({EAGER: DEADLY}))
     found = said(first, second)
-    assert found.finding is first and found.kind == "nondeterministic"
+    assert found.basis.finding is first and found.kind == "nondeterministic"
 
 
 def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:

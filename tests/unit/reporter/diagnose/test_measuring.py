@@ -165,10 +165,10 @@ def test_a_verdict_has_its_finding_and_its_ladder() -> None:
     asking = runner(MadeUp({"eager": DEADLY}))
     climb(asking)
     found = make_diagnosis(asking, "crash", "dynamo", "Why.", ["a", "b"], reproduced=(1, 2))
-    assert found.finding is asking.finding and found.ladder is asking.ladder
+    assert found.basis.finding is asking.finding and found.basis.ladder is asking.ladder
     assert (found.kind, found.layer, found.summary) == ("crash", "dynamo", "Why.")
-    assert found.cited == ("a", "b") and found.reproduced == (1, 2)
-    assert make_diagnosis(asking, "rng", "none", "Why.").cited == ()
+    assert found.basis.cited == ("a", "b") and found.basis.reproduced == (1, 2)
+    assert make_diagnosis(asking, "rng", "none", "Why.").basis.cited == ()
 
 
 # -- calls that may never end ----------------------------------------------------------------------

@@ -23,8 +23,8 @@ FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 
 
 def built_of(text: str) -> BuiltRepro:
-    parts = {"program": SimpleNamespace(text=text), "search": SimpleNamespace(others=())}
-    return cast(BuiltRepro, SimpleNamespace(**parts, numbers_left=()))
+    search = SimpleNamespace(others=(), numbers_left=())
+    return cast(BuiltRepro, SimpleNamespace(program=SimpleNamespace(text=text), search=search))
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_a_seed_is_no_private_number_where_the_user_asks_for_it(seed: int, tmp_p
     sources = {"train.py": "torch.manual_seed(20260419)\nsteps = 20260423"}
     captured = replace(FOOBAR, material=replace(FOOBAR.material, check=check, sources=sources))
     terms = collect_terms(IssueOptions(), captured, built_of("x = 1"), tmp_path)
-    assert (20_260_419 in terms.numbers) == (seed == 0)
-    assert 20_260_423 in terms.numbers
+    assert (20_260_419 in terms.everywhere.numbers) == (seed == 0)
+    assert 20_260_423 in terms.everywhere.numbers

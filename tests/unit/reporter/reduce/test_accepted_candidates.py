@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.reduce.accepted_candidates import AcceptedCandidates
 
@@ -14,7 +14,7 @@ class Numbered:
         self.number = number
 
     def build_body(self) -> ReproBody:
-        return ReproBody(f"def repro(x):\n    return x + {self.number}", "repro", (), False)
+        return ReproBody(f"def repro(x):\n    return x + {self.number}", "repro", (), FUNCTION_CALL)
 
 
 def accepted(count: int) -> tuple[AcceptedCandidates, list[Candidate]]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.numbers import (
@@ -22,7 +22,7 @@ BODY = ReproBody(
     "def repro(x):\n    return torch.minimum(x, torch.full((2, 211), 211)) * 0.0173\n",
     "repro",
     ("x = torch.ones(2, 211)", "return (x,)"),
-    False,
+    FUNCTION_CALL,
 )
 CHECK = ReproCheck(kind="crash")
 

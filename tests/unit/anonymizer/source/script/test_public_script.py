@@ -88,8 +88,8 @@ def test_the_statements_up_to_the_call_in_public_words() -> None:
         Thing1.attr1 = staticmethod(lambda arg1: arg1 * 9)
         out = compiled(value2)""")
     assert program.callable_expression == "(out, (value2,))"
-    assert program.mapping["ledger"] == "value1"
-    assert program.reverse["Thing1"] == "Ledger"
+    assert program.private.mapping["ledger"] == "value1"
+    assert program.private.reverse["Thing1"] == "Ledger"
 
 
 def test_the_plain_form_is_a_flat_script() -> None:

@@ -266,7 +266,7 @@ def test_the_text_of_gh_issue_view() -> None:
         b"--\nBody\n--\nmore\n"
     )
     thread = read_text(data, "x")
-    assert (thread.title, thread.author, thread.labels) == (
+    assert (thread.title, thread.author, thread.status.labels) == (
         "A bug",
         "kim",
         ("oncall: pt2", "feature"),
