@@ -652,7 +652,7 @@ class Rung(CallVariation, total=False):
     #: Graphs return what nobody uses as well, so that no draw of random numbers is left out.
     keep_draws: bool
     #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
-    elsewhere: bool
+    other_circumstances: bool
     #: Sizes that have changed between calls are marked as dynamic.
     mark_dynamic: bool
     #: In place of the argument of torch.compile.

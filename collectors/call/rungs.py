@@ -299,7 +299,7 @@ def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
         return undefined_writes.DropUndeclaredWritesMode()
     if rung.get("uncached"):
         return circumstances.uncache(call.function, call.args, call.kwargs)
-    if rung.get("elsewhere"):
+    if rung.get("other_circumstances"):
         return circumstances.change()
     return contextlib.nullcontext()
 

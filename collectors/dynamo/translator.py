@@ -27,9 +27,9 @@ from ..machine.public_names import NotInGraphError, find_public_name, is_torch_o
 from . import stock_layers
 from .value_statistics import (
     ValueStatistics,
-    compute_statistics,
     has_data,
     list_literal_values,
+    measure_distribution,
 )
 
 _ENTER = {
@@ -231,7 +231,7 @@ class Translator:
         if isinstance(fake, torch.Tensor):
             entry["symbols"] = _symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
-            entry["stats"] = self.lent.get(id(value)) or compute_statistics(value)
+            entry["stats"] = self.lent.get(id(value)) or measure_distribution(value)
             if id(value) in self.allowed:
                 entry["stats"]["values"] = list_literal_values(value)
             self._alias(entry, value)

@@ -54,7 +54,7 @@ def has_data(tensor: torch.Tensor) -> bool:
     return is_known and (not tensor.numel() or tensor.untyped_storage().nbytes() > 0)
 
 
-def compute_statistics(tensor: torch.Tensor) -> TensorStatistics:
+def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
     """What a synthetic stand-in must respect; never the values themselves.
 
     `tensor` may have any shape, dtype and device; its moments are computed in float64. Of a tensor
@@ -157,7 +157,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
         """
         for value in inputs:
             if isinstance(value, torch.nn.Parameter) and id(value) not in owned:
-                self.lent[id(value)] = compute_statistics(value)
+                self.lent[id(value)] = measure_distribution(value)
 
     def run_node(self, n: Any) -> Any:
         if bodies.is_higher_order(n) and len(self.bodies) < bodies.MOST:

@@ -17,7 +17,7 @@ import torch
 from ..captured import TracedKind, TracedModule, TracedNames, TracedTensor
 from ..dynamo import stock_layers
 from ..dynamo.translator import read_tensor_meta
-from ..dynamo.value_statistics import compute_statistics, list_literal_values
+from ..dynamo.value_statistics import list_literal_values, measure_distribution
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .torch_functions import (
     build_empty_module,
@@ -168,7 +168,7 @@ class Registry:
             "meta": read_tensor_meta(tensor),
         }
         if tensor.layout == torch.strided and tensor.device.type != "meta":
-            entry["stats"] = compute_statistics(tensor)
+            entry["stats"] = measure_distribution(tensor)
             if id(tensor) in self.allowed:
                 entry["stats"]["values"] = list_literal_values(tensor)
             if tensor.numel():

@@ -78,7 +78,7 @@ RUNGS: Mapping[str, Rung] = {
     BACKWARD: {"how": "eager", "each_backward": True},
     UNDECLARED: {"how": "eager", "undeclared": True},
     UNCACHED: {"how": "eager", "uncached": True},
-    OTHER_CLOCK: {"how": "eager", "elsewhere": True},
+    OTHER_CLOCK: {"how": "eager", "other_circumstances": True},
     COMPILED: {"how": "reused"},
     CACHES_OFF: {"how": "reused", "fresh": True},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},

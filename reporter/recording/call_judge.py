@@ -122,7 +122,7 @@ class CallJudge:
         if call not in self._other_runs:
             runs = [
                 self._run(call, "eager-again", {"how": "eager"}),
-                self._run(call, "eager-elsewhere", {"how": "eager", "elsewhere": True}),
+                self._run(call, "eager-otherwise", {"how": "eager", "other_circumstances": True}),
             ]
             good = all(run["outcome"] == CallOutcome.OK for run in runs)
             self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None

@@ -13,7 +13,7 @@ from anonymizer.graph.emitter import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.layouts import write_tensor
 from anonymizer.graph.values import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
-from collectors.dynamo.value_statistics import compute_statistics, list_literal_values
+from collectors.dynamo.value_statistics import list_literal_values, measure_distribution
 
 LAYOUTS = {
     "contiguous": ((2, 3), (3, 1)),
@@ -88,30 +88,30 @@ CLOSE = {
 def test_the_closest_level_keeps_what_is_special(name: str) -> None:
     tensor, kept = CLOSE[name]
     meta = TensorMeta(tuple(tensor.shape), "float32", tuple(tensor.stride()))
-    recipe = make_recipe_chooser("close")(meta, compute_statistics(tensor))
+    recipe = make_recipe_chooser("close")(meta, measure_distribution(tensor))
     assert kept(made(meta, recipe)), recipe
-    plain = make_recipe_chooser("plain")(meta, compute_statistics(tensor))
+    plain = make_recipe_chooser("plain")(meta, measure_distribution(tensor))
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
 
 
 def test_complex_numbers_that_are_one_real_number_keep_its_size_alone() -> None:
     meta = TensorMeta((2,), "complex64", (1,))
-    stats = compute_statistics(torch.full((2,), 501.0 + 0j))
+    stats = measure_distribution(torch.full((2,), 501.0 + 0j))
     assert made(meta, make_recipe_chooser("range")(meta, stats)).tolist() == [500, 500]
     for other in (torch.tensor([501.0 + 0j, 502]), torch.full((2,), 501.0 + 1j)):
-        assert make_recipe_chooser("range")(meta, compute_statistics(other)).kind == "randn"
+        assert make_recipe_chooser("range")(meta, measure_distribution(other)).kind == "randn"
 
 
 def test_moments_are_matched_to_one_digit() -> None:
     tensor = torch.randn(10_000, generator=torch.Generator().manual_seed(1)) * 37.3 + 512.9
     meta = TensorMeta((10_000,), "float32", (1,))
-    recipe = make_recipe_chooser("moments")(meta, compute_statistics(tensor))
+    recipe = make_recipe_chooser("moments")(meta, measure_distribution(tensor))
     assert (recipe.kind, recipe.low, recipe.high) == ("normal", 500.0, 40.0)
 
 
 def test_no_level_but_the_allowed_one_has_a_value_of_the_tensor() -> None:
     tensor = torch.tensor([[0.12345, -7.77123], [31.41592, 2.71828]])
-    stats = {**compute_statistics(tensor), "values": list_literal_values(tensor)}
+    stats = {**measure_distribution(tensor), "values": list_literal_values(tensor)}
     meta = TensorMeta((2, 2), "float32", (2, 1))
     numbers = [f"{value:.4g}" for value in tensor.flatten().tolist()]
     for level in LEVELS:
@@ -128,7 +128,7 @@ def test_allowed_values_come_back_in_every_layout(layout: str) -> None:
     tensor.copy_(torch.randn(shape))
     if shape:
         tensor[0, 1] = -float("inf")
-    stats = {**compute_statistics(tensor), "values": list_literal_values(tensor)}
+    stats = {**measure_distribution(tensor), "values": list_literal_values(tensor)}
     meta = TensorMeta(shape, "float32", stride)
     assert torch.equal(made(meta, make_recipe_chooser(ALLOWED)(meta, stats)), tensor)
 
