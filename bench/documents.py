@@ -19,6 +19,8 @@ from anonymizer.leakcheck.audit import Identity, collect_private_terms
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.leak_check import check_outgoing
+from reporter.publish.torch_report import summarize_failure
+from reporter.report.sections import read_report
 from templates import forms
 from templates.issue import render_issue
 from templates.page import render_page
@@ -50,13 +52,14 @@ def list_writers(report: dict[str, Any], repro: str) -> dict[str, Callable[[], o
     )
     who = Identity("/home/someone", "someone", "host")
     files = {"issue.md": issue, "report.html": page, "repro.py": repro}
+    sections = read_report(report, "the document")
     return {
         "report.json": lambda: json.dumps(report, indent=2),
         "issue.md": lambda: render_issue(report, repro, form),
-        "test_repro.py": lambda: render_test(report, repro),
+        "test_repro.py": lambda: render_test(summarize_failure(sections), repro),
         "report.html": lambda: render_page(report, repro),
         "report.html, largest map": lambda: render_page(_with_map(report), repro, cells),
-        "lint": lambda: lint(collect_texts(form, issue, repro, "", report)),
+        "lint": lambda: lint(collect_texts(form, issue, repro, "", sections)),
         "leak check": lambda: check_outgoing(files, terms, identity=who),
     }
 

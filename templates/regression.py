@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from anonymizer.kinds import Layer
 from templates import render
@@ -30,24 +30,36 @@ _GUARD = re.compile(r"""__name__ == ["']__main__["']""")
 _SETTING = re.compile(r"(torch\.[\w.]+?\.config)\.([\w.]+)")
 
 
-def name_method(report: Mapping[str, Any]) -> str:
+@dataclass(frozen=True)
+class ReproducedFailure:
+    """What the test says of the failure: the verdict's kind and layer, its sentence, and the
+    operators of the repro, by which the test is named.
+    """
+
+    kind: str
+    layer: str
+    summary: str
+    operators: Sequence[str]
+
+
+def name_method(failure: ReproducedFailure) -> str:
     """The name of the test's method: `test_wrong_result_frexp`."""
-    kind = re.sub(r"\W", "_", report["verdict"]["kind"])
-    named = [name.rsplit(".", 1)[-1].strip("_") for name in report["repro"]["operators"][:2]]
+    kind = re.sub(r"\W", "_", failure.kind)
+    named = [name.rsplit(".", 1)[-1].strip("_") for name in failure.operators[:2]]
     words = [word.lower() for name in named for word in re.findall(r"[A-Za-z0-9]+", name)]
     return "_".join(["test", kind, *words])
 
 
-def render_test(report: Mapping[str, Any], repro: str) -> str:
+def render_test(failure: ReproducedFailure, repro: str) -> str:
     """The text of `test_repro.py` that is nearest to the target's suites; unformatted.
 
     Raises:
         ValueError: the repro has nothing to call.
     """
-    return next(render_tests(report, repro))
+    return next(render_tests(failure, repro))
 
 
-def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
+def render_tests(failure: ReproducedFailure, repro: str) -> Iterator[str]:
     """The possible texts of `test_repro.py`, unformatted, the nearest to the target's suites first.
 
     Args:
@@ -56,10 +68,10 @@ def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
     Raises:
         ValueError: the repro has nothing to call.
     """
-    suite = "inductor" if report["verdict"]["layer"] in _INDUCTOR else "dynamo"
-    summary = fit_on_line(report["verdict"]["summary"], 100).replace("\\", "/").replace('"', "'")
+    suite = "inductor" if failure.layer in _INDUCTOR else "dynamo"
+    summary = fit_on_line(failure.summary, 100).replace("\\", "/").replace('"', "'")
     values = {
-        "method": name_method(report),
+        "method": name_method(failure),
         "summary": summary.rstrip("."),
         "class_name": CLASS,
         "suite": suite,
@@ -134,11 +146,11 @@ def add_imports(text: str) -> str:
     return "\n\n\n".join(["\n\n".join(groups), rest]).lstrip() + "\n"
 
 
-def write_failing_program(test: str, report: Mapping[str, Any]) -> str:
+def write_failing_program(test: str, failure: ReproducedFailure) -> str:
     """The same test as a program that lets its failure out, so that it can be held against the
     repro's.
     """
-    call = f'{CLASS}("{name_method(report)}").debug()'
+    call = f'{CLASS}("{name_method(failure)}").debug()'
     return re.sub(r"\brun_tests\(\)\s*\Z", call + "\n", test)
 
 

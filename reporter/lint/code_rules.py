@@ -37,9 +37,10 @@ def _lines(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _statements(subject: LintSubject) -> Iterator[Hit]:
-    info = subject.report.get("repro") or {}
-    count = info.get("statements")
-    if count is None:
+    info = subject.report.repro if subject.report is not None else None
+    if info is not None:
+        count = info.statements
+    else:
         count = sum(
             1
             for function in subject.find_functions()
@@ -105,17 +106,16 @@ def _referee(subject: LintSubject) -> Iterator[Hit]:
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.walk()
     )
     # a plain repro compares with eager alone; the report then has what float64 said
-    if not _has_main(subject):
-        rows = subject.report.get("ladder") or ()
-        judged |= any(row.get("error_vs_fp64") is not None for row in rows)
+    if not _has_main(subject) and subject.report is not None:
+        judged |= any(row.error_vs_fp64 is not None for row in subject.report.ladder)
     if not judged:
         yield subject.name, None, "no float64 run says which of the two is right"
 
 
 def _gives_python_values(subject: LintSubject) -> bool:
     """Whether what differs is a value of Python, which is exact."""
-    signature = (subject.report.get("verdict") or {}).get("signature") or ""
-    return str(signature).endswith(Property.PYTHON_VALUE)
+    signature = subject.report.verdict.signature if subject.report is not None else ""
+    return signature.endswith(Property.PYTHON_VALUE)
 
 
 def _whole_numbers(subject: LintSubject) -> bool:

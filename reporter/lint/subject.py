@@ -8,13 +8,13 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.core.errors import UsageError
 from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
+from reporter.report.sections import Report, read_report
 from templates import forms
 from templates.forms import IssueForm
 from templates.text import track_fences
@@ -36,14 +36,13 @@ class LintSubject:
     body: str | None = None
     repro: str | None = None
     test: str | None = None
-    report: Mapping[str, Any] = field(default_factory=dict)
+    report: Report | None = None
     name: str = REPRO
 
     @property
     def kind(self) -> str | None:
         """The verdict's kind, where there is one."""
-        kind = (self.report.get("verdict") or {}).get("kind")
-        return str(kind) if kind else None
+        return str(self.report.verdict.kind) if self.report is not None else None
 
     @functools.cached_property
     def tree(self) -> ast.Module | None:
@@ -78,7 +77,7 @@ class LintSubject:
 
 
 def collect_texts(
-    form: IssueForm, issue: str, repro: str, test: str, report: Mapping[str, Any]
+    form: IssueForm, issue: str, repro: str, test: str, report: Report
 ) -> LintSubject:
     """A report that is not written yet."""
     title, _, rest = issue.partition("\n")
@@ -118,10 +117,11 @@ def _folder(path: Path, form: IssueForm | None) -> LintSubject:
     if not (path / ISSUE).is_file():
         raise UsageError(f"{path} has no issue.md, so it is not a report folder; name one")
     try:
-        report = json.loads(_text(path / REPORT))
+        document = json.loads(_text(path / REPORT))
     except ValueError:
         raise UsageError(f"{path / REPORT} is not JSON; create the report anew") from None
-    name = str((report.get("issue") or {}).get("form") or "pytorch")
+    report = read_report(document, str(path))
+    name = report.issue.form if report.issue is not None else "pytorch"
     if form is None:
         form = forms.load(name) if name in forms.list_forms() else IssueForm(name)
     test = path / TEST

@@ -65,19 +65,22 @@ def _disclosure(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _human_words(subject: LintSubject) -> Iterator[Hit]:
-    words = (subject.report.get("issue") or {}).get("human_words")
-    if subject.report and not words:
+    if subject.report is None:
+        return
+    if subject.report.issue is None or not subject.report.issue.human_words:
         yield ISSUE, None, "no person has added words of their own"
 
 
 def _labels(subject: LintSubject) -> Iterator[Hit]:
-    for label in subject.report.get("labels") or ():
-        if subject.form.forbids(str(label)):
+    for label in subject.report.labels if subject.report is not None else ():
+        if subject.form.forbids(label):
             yield REPORT, None, f"the label {label!r} is for the maintainers to give"
 
 
 def _find_visible(subject: LintSubject) -> Iterator[Hit]:
-    seen, of = (subject.report.get("verdict") or {}).get("reproduced") or (3, 3)
+    if subject.report is None:
+        return
+    seen, of = subject.report.verdict.reproduced
     if of < 3:
         yield REPORT, None, f"the repro was run {of} times"
     elif not seen:

@@ -32,6 +32,7 @@ from reporter.report.sections import CulpritSection, RungRow
 from reporter.verify.ablation import find_lower_layer, run_ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.numbers import list_needed_numbers
+from templates.regression import ReproducedFailure
 
 #: Seconds for the search of the culprit on the reduced repro, and for the workaround on the
 #: recorded call.
@@ -164,17 +165,13 @@ class Measurement:
         """
         program = self.verified.program
         seconds = max(answer.seconds for answer in self.verified.cold.answers)
-        verdict = {
-            "kind": str(self.wanted.kind),
-            "layer": str(self.captured.verdict.layer),
-            "summary": summary,
-        }
-        subject = FinishedRepro(
-            program,
-            {"verdict": verdict, "repro": {"operators": list_operators(program.harness)}},
-            self.workers,
-            make_matcher(self.wanted),
+        failure = ReproducedFailure(
+            str(self.wanted.kind),
+            str(self.captured.verdict.layer),
+            summary,
+            list_operators(program.harness),
         )
+        subject = FinishedRepro(program, failure, self.workers, make_matcher(self.wanted))
         limit = compute_process_limit(self.captured, self.workers, self.budget)
         return measure(subject, limit, seconds, self.workers.options.jobs)
 

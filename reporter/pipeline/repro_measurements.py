@@ -25,7 +25,7 @@ from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
 from reporter.report.sections import PictureSection, TestSection, build_section
 from reporter.verify.plain import PlainRepro
-from templates.regression import render_tests, write_failing_program
+from templates.regression import ReproducedFailure, render_tests, write_failing_program
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
 #: seconds. What is not measured by then is left out.
@@ -38,12 +38,11 @@ POSITIONS = 8
 class FinishedRepro:
     """The finished repro, and the workers that can run it: cold, warm, in other interpreters.
 
-    `report` has `verdict` (kind, layer, summary) and `repro` (operators) of the document; `shows`
-    says whether an answer shows the failure.
+    `failure` is what its test says of the failure; `shows` says whether an answer shows it.
     """
 
     program: PlainRepro
-    report: Mapping[str, Any]
+    failure: ReproducedFailure
     workers: WorkerSet
     shows: Callable[[Answer], bool]
 
@@ -56,10 +55,9 @@ def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> 
         seconds: what one cold run of the repro took.
         jobs: processes at a time.
     """
-    kind = repro.report["verdict"]["kind"]
     limit = min(timeout, max(LEAST_SECONDS, MOST_RUNS * seconds))
     wanted: MeasurementRequest = {
-        "values": kind in WRONG_VALUES,
+        "values": repro.failure.kind in WRONG_VALUES,
         "positions": POSITIONS,
         "seconds": 0.7 * limit,
     }
@@ -76,9 +74,9 @@ def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
     one if none does.
     """
     test, shown = "", TestSection(path=TEST)
-    for rendered in render_tests(repro.report, repro.program.text):
+    for rendered in render_tests(repro.failure, repro.program.text):
         test = format_program(rendered)
-        probe = write_failing_program(test, repro.report)
+        probe = write_failing_program(test, repro.failure)
         if not repro.shows(repro.workers.pool.submit(probe).result()):
             continue
         answer = repro.workers.fresh.run_again(probe, timeout)

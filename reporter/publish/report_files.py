@@ -220,7 +220,7 @@ def _render(
         issue = render_issue(document, draft.repro, form)
     except (FormError, ValueError) as error:
         raise build_refusal(FormError(str(error))) from None
-    result = lint(collect_texts(form, issue, draft.repro, draft.test, document))
+    result = lint(collect_texts(form, issue, draft.repro, draft.test, report))
     for violation in result.findings:
         if violation.weight == "error":
             note(f"lint: {violation.describe()}")

@@ -123,7 +123,7 @@ def _add_checks(folder: Path) -> list[str]:
         files[ISSUE] = render_issue(fresh.to_json(), repro, form)
         test = folder / TEST
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
-        result = lint(collect_texts(form, files[ISSUE], repro, text, fresh.to_json()))
+        result = lint(collect_texts(form, files[ISSUE], repro, text, fresh))
         fresh = replace(fresh, lint=build_section(LintSection, result.to_section_json()))
     files[PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
     files[REPORT] = fresh.dumps()

@@ -48,7 +48,7 @@ from reporter.report.sections import (
 from reporter.whole_model.source_model import map_classes
 from reporter.whole_model.traced_model import describe_equivalence, map_names
 from templates.forms import IssueForm
-from templates.regression import render_test
+from templates.regression import ReproducedFailure, render_test
 from templates.releases import find_regressions
 from templates.side_by_side import render_side_by_side
 from templates.text import tidy_log
@@ -134,7 +134,17 @@ def _build_draft(
     text = built.program.text
     if measured is not None:
         return Draft(report, text, measured.test, measured.cells, others)
-    return Draft(report, text, format_program(render_test(report.to_json(), text)), (), others)
+    test = format_program(render_test(summarize_failure(report), text))
+    return Draft(report, text, test, (), others)
+
+
+def summarize_failure(report: Report) -> ReproducedFailure:
+    """What the regression test of a report with a repro says of its failure."""
+    verdict, repro = report.verdict, report.repro
+    assert repro is not None
+    return ReproducedFailure(
+        str(verdict.kind), str(verdict.layer), verdict.summary, repro.operators
+    )
 
 
 def _add_evidence(draft: Draft, found: ReproEvidence) -> Draft:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from reporter.core.formatting import format_program
+from templates.regression import ReproducedFailure
 
 #: kind -> the operator at fault, the program, and its inputs
 MENDED = {
@@ -26,10 +25,9 @@ MENDED = {
 }
 
 
-def document(kind: str, layer: str, *operators: str) -> dict[str, Any]:
-    """As much of a report as a regression test is made of."""
-    verdict = {"kind": kind, "layer": layer, "summary": "It fails."}
-    return {"verdict": verdict, "repro": {"operators": list(operators)}}
+def failure(kind: str, layer: str, *operators: str) -> ReproducedFailure:
+    """What a regression test says of a failure."""
+    return ReproducedFailure(kind, layer, "It fails.", operators)
 
 
 def repro(kind: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.publish.torch_report import summarize_failure
 from reporter.report.labels import choose_labels
 from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.sections import (
@@ -153,7 +154,7 @@ def files(report: Report, repro: str, log: str) -> dict[str, str]:
         "report.json": report.dumps(),
         "repro.py": repro,
         "issue.md": render_issue(document, repro),
-        "test_repro.py": render_test(document, repro),
+        "test_repro.py": render_test(summarize_failure(report), repro),
         "report.html": render_page(document, repro),
     }
 

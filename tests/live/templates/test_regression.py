@@ -10,10 +10,11 @@ import pytest
 
 from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import run_cold
+from reporter.publish.torch_report import summarize_failure
 from templates.regression import render_test, render_tests
 from tests.support import interpreter
 from tests.support import outgoing_data as data
-from tests.support.mended import document, repro
+from tests.support.mended import failure, repro
 from tests.support.scripts import script
 
 #: what the repro's `main` does -> how unittest counts it
@@ -45,7 +46,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     folder = tmp_path_factory.mktemp("endings")
     paths = {}
     for number, body in enumerate(ENDINGS):
-        source = render_test(data.crash_report().to_json(), MAIN.format(body=body))
+        source = render_test(summarize_failure(data.crash_report()), MAIN.format(body=body))
         paths[body] = folder / f"test_{number}.py"
         paths[body].write_text(source)
     command = [interpreter.WARM, script("regression/outcomes"), *paths.values()]
@@ -62,6 +63,6 @@ def test_it_ends_as_the_repro_does(body: str, outcomes: dict[str, list[str]]) ->
 
 def test_what_eager_cannot_run_is_skipped() -> None:
     text = repro("crash").replace("torch.frexp(x)", "torch.no_such_function(x)")
-    test = format_program(next(render_tests(document("crash", "inductor", "torch.frexp"), text)))
+    test = format_program(next(render_tests(failure("crash", "inductor", "torch.frexp"), text)))
     answer = run_cold(Path(interpreter.WARM), test, 120)
     assert answer.exit == 0 and "skipped=1" in answer.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
+from reporter.report.sections import read_report
 from templates import forms
 from templates.page import render_page
 from templates.text import list_headings
@@ -34,7 +35,8 @@ def test_an_issue_is_what_its_tracker_asks_for(kind: str) -> None:
     report, repro = document(kind), text_of(kind, "repro.py")
     form = forms.load(report["issue"]["form"])
     text = text_of(kind, "issue.md")
-    result = lint(collect_texts(form, text, repro, text_of(kind, "test_repro.py"), report))
+    test, sections = text_of(kind, "test_repro.py"), read_report(report, "golden")
+    result = lint(collect_texts(form, text, repro, test, sections))
     assert [finding.rule for finding in result.findings] == ["human-words"]
     assert list_headings(text) == list(form.headings)
     assert report["verdict"]["kind"] == kind and repro.strip() in text

@@ -6,27 +6,28 @@ import ast
 
 import pytest
 
+from reporter.publish.torch_report import summarize_failure
 from templates.regression import add_imports, name_method, render_test, render_tests
 from tests.support import outgoing_data as data
-from tests.support.mended import document
+from tests.support.mended import failure
 from tests.support.scripts import text
 
 REPRO = data.text(data.CRASH)
 
 
 def test_a_plain_repro_is_the_body_of_the_test() -> None:
-    nested, flat = render_tests(document("crash", "inductor", "torch.frexp"), text("plain/crash"))
+    nested, flat = render_tests(failure("crash", "inductor", "torch.frexp"), text("plain/crash"))
     inside = nested.split("def test_crash_frexp(self):")[1]
     assert "        def fn(x, y):" in inside and "        torch.compile(fn)(x, y)" in inside
     assert "\ndef fn(x, y):" in flat and "        torch.compile(fn)(x, y)" in flat
     assert "from torch._inductor.test_case import" in nested and "sys.exit" not in nested
     with pytest.raises(ValueError, match="nothing to call"):
-        render_test(document("crash", "inductor"), "import torch\n")
+        render_test(failure("crash", "inductor"), "import torch\n")
 
 
 def test_the_test_gives_a_setting_back() -> None:
-    report = document("wrong_result", "dynamo", "torch.sin")
-    rendered = render_test(report, text("plain/settings"))
+    shown = failure("wrong_result", "dynamo", "torch.sin")
+    rendered = render_test(shown, text("plain/settings"))
     ast.parse(rendered)
     (above,) = [line for line in rendered.splitlines() if line.startswith("    @")]
     assert above == '    @torch._inductor.config.patch({"fallback_random": True})'
@@ -44,11 +45,11 @@ def test_the_test_gives_a_setting_back() -> None:
     ],
 )
 def test_a_method_is_named_by_what_fails(operators: list[str], name: str) -> None:
-    assert name_method(document("crash", "inductor", *operators)) == name
+    assert name_method(failure("crash", "inductor", *operators)) == name
 
 
 def test_a_repro_in_the_harness_is_called_by_its_main() -> None:
-    (rendered,) = render_tests(data.crash_report().to_json(), REPRO)
+    (rendered,) = render_tests(summarize_failure(data.crash_report()), REPRO)
     ast.parse(rendered)
     assert REPRO.split("import torch")[1].split("if __name__")[0].strip() in rendered
     assert rendered.count("if __name__") == 1 and "            main()\n" in rendered

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from reporter.lint.run import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
+from reporter.report.sections import read_report
 from templates import forms
 from templates.issue import render_issue
 from tests.support import outgoing_data as data
@@ -19,10 +20,16 @@ CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
 
 def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     made = data.crash_report() if kind == "crash" else data.gradient_report()
-    report = data.with_issue(made.to_json(), key="ab", human_words="Met in training.")
+    document = data.with_issue(made.to_json(), key="ab", human_words="Met in training.")
     repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
-    issue = render_issue(report, repro)
-    return replace(collect_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
+    texts = collect_texts(
+        forms.load("pytorch"),
+        render_issue(document, repro),
+        repro,
+        "",
+        read_report(document, "the report"),
+    )
+    return replace(texts, **changes)
 
 
 def found(what: LintSubject) -> list[str]:
@@ -41,6 +48,8 @@ def before_main(line: str) -> str:
 
 
 BODY = subject().body or ""
+REPORT = subject().report
+assert REPORT is not None and REPORT.repro is not None
 
 
 #: rule -> changes of a clean subject that break it
@@ -100,31 +109,17 @@ BROKEN: dict[str, list[dict[str, Any]]] = {
     ],
     "dependencies": [{"repro": before_main("import numpy"), "body": None}],
     "statements": [
-        {
-            "report": {
-                **data.gradient_report().to_json(),
-                "repro": {"statements": 90},
-                "issue": {"human_words": "x"},
-            }
-        }
+        {"report": structs.replace(REPORT, repro=structs.replace(REPORT.repro, statements=90))}
     ],
-    "labels": [
-        {
-            "report": {
-                **data.gradient_report().to_json(),
-                "labels": ["high priority"],
-                "issue": {"human_words": "x"},
-            }
-        }
-    ],
-    "human-words": [{"report": data.gradient_report().to_json()}],
+    "labels": [{"report": structs.replace(REPORT, labels=("high priority",))}],
+    "human-words": [{"report": data.gradient_report()}],
     "runs": [
         {
-            "report": {
-                "verdict": {"kind": "crash", "reproduced": [1, 1]},
-                "issue": {"human_words": "x"},
-            }
+            "report": structs.replace(
+                REPORT, verdict=structs.replace(REPORT.verdict, reproduced=runs)
+            )
         }
+        for runs in ((1, 1), (0, 3))
     ],
 }
 
@@ -170,8 +165,11 @@ def test_whole_numbers_need_no_referee() -> None:
 def test_values_of_python_need_no_referee() -> None:
     repro = VALUES.replace("fp64_ref=x, ", "")
     made = subject(repro=repro, body=None)
-    report = copy.deepcopy(dict(made.report))
-    report["verdict"]["signature"] = "stale_graph · inductor · python value"
+    assert made.report is not None
+    verdict = structs.replace(
+        made.report.verdict, signature="stale_graph · inductor · python value"
+    )
+    report = structs.replace(made.report, verdict=verdict)
     assert "fp64-referee" in found(made)
     assert "fp64-referee" not in found(replace(made, report=report))
 
