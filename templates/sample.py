@@ -27,7 +27,6 @@ _NO_NUMBERS = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp6
 
 def build_sample() -> dict[str, Any]:
     """The document about a torch program, `REPRO`."""
-    numbers = {"max_abs_error": None, "error_vs_fp64": 0.0, "eager_error_vs_fp64": 0.0}
     return {
         "schema_version": 2,
         "verdict": {
@@ -42,21 +41,7 @@ def build_sample() -> dict[str, Any]:
             "explanation": "",
             "command": "python repro.py",
         },
-        "ladder": [
-            {"rung": name, "outcome": outcome, "detail": "", "seconds": 1.0, **numbers}
-            for name, outcome in (("eager", "ok"), ("aot_eager", "ok"), ("inductor", "raises"))
-        ]
-        + [
-            {
-                "rung": "mode=max-autotune",
-                "outcome": "differs",
-                "detail": "",
-                "seconds": 1.0,
-                "max_abs_error": 0.5,
-                "error_vs_fp64": 0.5,
-                "eager_error_vs_fp64": 0.0,
-            }
-        ],
+        "ladder": _build_ladder(),
         "torch": "2.6.0",
         "python": "3.11.7",
         "device": "cpu",
@@ -85,26 +70,39 @@ def build_sample() -> dict[str, Any]:
         "audit": {"passed": True, "terms_checked": 12, "findings": []},
         "differs_from": [{"torch": "2.5.1", "python": "3.11.7", "outcome": "passes"}],
         "not_measured": ["the ablation"],
-        "issue": {
-            "environment": {"torch": "2.6.0", "python": "3.11.7"},
-            "version": "0.1.0",
-            "error_log": (
-                "Traceback (most recent call last):\n"
-                '  File "repro.py", line 9\n'
-                "RuntimeError: a message"
-            ),
-            "culprit": "lowerings",
-            "workaround": "with `fullgraph=False` it is right",
-            "releases": {"2.13.0": "right"},
-            "human_words": "Words of the reporter.",
-            "key": "0123456789abcdef",
-            "form": "pytorch",
-            "excerpt": {
-                "caption": "A generated kernel",
-                "language": "cpp",
-                "text": "void kernel();",
-            },
-        },
+        "issue": _build_issue(),
+    }
+
+
+def _build_ladder() -> list[dict[str, Any]]:
+    numbers = {"max_abs_error": None, "error_vs_fp64": 0.0, "eager_error_vs_fp64": 0.0}
+    wrong = {"max_abs_error": 0.5, "error_vs_fp64": 0.5, "eager_error_vs_fp64": 0.0}
+    rows = (("eager", "ok"), ("aot_eager", "ok"), ("inductor", "raises"))
+    return [
+        *(
+            {"rung": name, "outcome": end, "detail": "", "seconds": 1.0, **numbers}
+            for name, end in rows
+        ),
+        {"rung": "mode=max-autotune", "outcome": "differs", "detail": "", "seconds": 1.0, **wrong},
+    ]
+
+
+def _build_issue() -> dict[str, Any]:
+    return {
+        "environment": {"torch": "2.6.0", "python": "3.11.7"},
+        "version": "0.1.0",
+        "error_log": (
+            "Traceback (most recent call last):\n"
+            '  File "repro.py", line 9\n'
+            "RuntimeError: a message"
+        ),
+        "culprit": "lowerings",
+        "workaround": "with `fullgraph=False` it is right",
+        "releases": {"2.13.0": "right"},
+        "human_words": "Words of the reporter.",
+        "key": "0123456789abcdef",
+        "form": "pytorch",
+        "excerpt": {"caption": "A generated kernel", "language": "cpp", "text": "void kernel();"},
     }
 
 

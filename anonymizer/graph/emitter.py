@@ -217,12 +217,7 @@ class Emitter:
             counter += 1
             self.text[node.name] = name
             lines.append(f"{indent}{name} = {expression}")
-        names = [self.text[name] for name in outputs]
-        lines.append(
-            "return "
-            + (names[0] if len(names) == 1 else "(" + ", ".join(names) + ",)" if names else "None")
-        )
-        return lines
+        return [*lines, _write_return([self.text[name] for name in outputs])]
 
     def _change_part(self, part: Node, change: Node) -> str:
         operand = self.expressions.write_argument(change.args[1])
@@ -303,3 +298,9 @@ def emit(graph: Graph) -> ReproBody:
         NotPublicError: an argument or a function has no public form.
     """
     return Emitter(graph).build_body()
+
+
+def _write_return(names: list[str]) -> str:
+    if not names:
+        return "return None"
+    return f"return {names[0]}" if len(names) == 1 else f"return ({', '.join(names)},)"

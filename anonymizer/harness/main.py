@@ -205,19 +205,7 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
                 f'assert e == a, f"{message}"',
             ]
         case Property.ALIAS:
-            message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"
-            return [
-                actual,
-                "shared = []",
-                "for values in (expected, actual):",
-                "    memory = [",
-                "        x.untyped_storage().data_ptr()",
-                "        for x in values",
-                "        if isinstance(x, torch.Tensor)",
-                "    ]",
-                "    shared.append([memory.index(address) for address in memory])",
-                f'assert shared[0] == shared[1], f"{message}"',
-            ]
+            return [actual, *_compare_shared_memory(wrong)]
         case (
             Property.DTYPE
             | Property.SHAPE
@@ -226,14 +214,34 @@ def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
             | Property.REQUIRES_GRAD
             | Property.IS_LEAF
         ):
-            access = ".stride()" if name == Property.STRIDE else f".{name}"
-            message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
-            return [
-                actual,
-                "for e, a in zip(expected, actual):",
-                "    if isinstance(e, torch.Tensor):",
-                f"        assert e{access} == a{access}, (",
-                f'            f"{message}"',
-                "        )",
-            ]
+            return [actual, *_compare_each_tensor(wrong, name)]
     assert_never(name)
+
+
+def _compare_shared_memory(wrong: str) -> list[str]:
+    """Which of the results lie in the memory of an earlier one; `wrong` begins the message."""
+    message = f"{wrong} is {{shared[0]}} in eager, {{shared[1]}} compiled"
+    return [
+        "shared = []",
+        "for values in (expected, actual):",
+        "    memory = [",
+        "        x.untyped_storage().data_ptr()",
+        "        for x in values",
+        "        if isinstance(x, torch.Tensor)",
+        "    ]",
+        "    shared.append([memory.index(address) for address in memory])",
+        f'assert shared[0] == shared[1], f"{message}"',
+    ]
+
+
+def _compare_each_tensor(wrong: str, name: Property) -> list[str]:
+    """An attribute of each tensor of the results; `wrong` begins the message."""
+    access = ".stride()" if name == Property.STRIDE else f".{name}"
+    message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
+    return [
+        "for e, a in zip(expected, actual):",
+        "    if isinstance(e, torch.Tensor):",
+        f"        assert e{access} == a{access}, (",
+        f'            f"{message}"',
+        "        )",
+    ]

@@ -120,9 +120,8 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body, parameters, constants)
-    if (
-        not body.convention.observes_arguments
-    ):  # there the same tensors are in both of two containers
+    # where arguments are observed, the same tensors are in both of two containers
+    if not body.convention.observes_arguments:
         statements, arguments = _nest_arguments(statements, arguments)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     sizes = [name for name, _ in body.sizes] if check.calls else []

@@ -103,9 +103,8 @@ class _Writer:
         )
         if not check.calls:
             return self._with_inputs(lines, self._show(compiled))
-        if (
-            script.called.expression == f"{PROGRAM_FACTORY}()"
-        ):  # each side has one for all its calls
+        # each side has one for all its calls
+        if script.called.expression == f"{PROGRAM_FACTORY}()":
             lines.append(f"eager = {script.called.expression}")
             self.script = replace(script, called=replace(script.called, expression="eager"))
         lines.append(f"compiled = {compiled}")
@@ -190,9 +189,8 @@ class _Writer:
 
     def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
-        eager, actual = self._call(
-            self.script.called.expression, PlainForm.APART in form
-        ), self._call(compiled)
+        eager = self._call(self.script.called.expression, PlainForm.APART in form)
+        actual = self._call(compiled)
         actual += "[0]" if PlainForm.FIRST in form else ""
         if CACHED in self.check.config and self.check.backward == "sum":  # as training does
             lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]

@@ -173,13 +173,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
                     "facts": probe.collect_facts(call, rung.get("snapshot")),
                     "seconds": time.time() - started,
                 }
-            reachable = context.find_reachable(call.function, call.args, call.kwargs)
-            if rung.get("fp64"):
-                precision.convert_to_double(reachable)
-            if rung.get("perturb"):
-                precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
-            if rung.get("nudge"):
-                precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
+            reachable = _vary_inputs(call, rung)
             with stage("forward"):
                 function = _prepare_function(call, rung)
             parts = (call.conditions.options, call.function, call.args, call.kwargs)
@@ -204,17 +198,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         with write_whole(rung["snapshot"]) as part:
             torch.save(snapshot, part)
     except BaseException as error:  # a call is the program's code, and may end by SystemExit
-        seconds = time.time() - started
-        if error is not stage.error:
-            # the program ran; it is we who cannot look at what it returned
-            return {"outcome": CallOutcome.ERROR, "detail": str(error)[:200], "seconds": seconds}
-        described = failure.describe(error)
-        return {
-            "outcome": CallOutcome.RAISES,
-            "phase": stage.name,
-            "failure": described,
-            "seconds": seconds,
-        }
+        return _describe_error(error, stage, time.time() - started)
     answer: RunAnswer = {
         "outcome": CallOutcome.OK,
         "snapshot": rung["snapshot"],
@@ -224,6 +208,35 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         with context.apply_state(state):
             answer["call_seconds"] = _time_calls(call, function, rung["timed"])
     return answer
+
+
+def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
+    """Everything that the call can reach, in float64 or with its last bits changed where the rung
+    says so.
+    """
+    reachable = context.find_reachable(call.function, call.args, call.kwargs)
+    if rung.get("fp64"):
+        precision.convert_to_double(reachable)
+    if rung.get("perturb"):
+        precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
+    if rung.get("nudge"):
+        precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
+    return reachable
+
+
+def _describe_error(error: BaseException, stage: _Stage, seconds: float) -> RunAnswer:
+    """The answer about a run that an exception ended: the program's own, raised in a `stage`, or
+    one of ours.
+    """
+    if error is not stage.error:
+        # the program ran; it is we who cannot look at what it returned
+        return {"outcome": CallOutcome.ERROR, "detail": str(error)[:200], "seconds": seconds}
+    return {
+        "outcome": CallOutcome.RAISES,
+        "phase": stage.name,
+        "failure": failure.describe(error),
+        "seconds": seconds,
+    }
 
 
 def _time_calls(call: RecordedCall, function: Any, most: int) -> Optional[float]:

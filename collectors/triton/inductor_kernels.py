@@ -123,13 +123,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
     constants = ast.literal_eval(meta["constants"]) if "constants" in meta else {}
     constants = {_name(key, signature): value for key, value in constants.items()}
     hints = ast.literal_eval(given["size_hints"]) if "size_hints" in given else {}
-    # the order of the parameters is that of the compiler's attributes
-    kinds: Dict[str, str] = {}
-    for parameter in kernel.args.args:
-        is_constant = parameter.annotation is not None and "constexpr" in ast.unparse(
-            parameter.annotation
-        )
-        kinds[parameter.arg] = "constexpr" if is_constant else signature.get(parameter.arg, "i32")
+    kinds = _list_kinds(kernel, signature)
     own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
     constants.update(choose_block_sizes(own, hints))
     aligned = _find_aligned(meta.get("configs"))
@@ -153,6 +147,17 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
             else list(hints)
         ),
     }
+
+
+def _list_kinds(kernel: ast.FunctionDef, signature: Dict[str, str]) -> Dict[str, str]:
+    """What each parameter is, in their order, which is that of the compiler's attributes."""
+    kinds: Dict[str, str] = {}
+    for parameter in kernel.args.args:
+        is_constant = parameter.annotation is not None and "constexpr" in ast.unparse(
+            parameter.annotation
+        )
+        kinds[parameter.arg] = "constexpr" if is_constant else signature.get(parameter.arg, "i32")
+    return kinds
 
 
 def _entries(node: ast.expr) -> Dict[str, ast.expr]:

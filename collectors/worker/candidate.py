@@ -160,26 +160,8 @@ def run(request: CandidateRequest, folder: str) -> int:
             with _fill_memory() if overrides.get("fill") else contextlib.nullcontext():
                 _execute(request["text"], path)
         answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
-    except early_end.CompilerReachedError:
-        answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
-    except SystemExit as stop:
-        answer = _stop(stop)
-    except NoSuchSettingError as error:
-        answer = {
-            "outcome": CandidateOutcome.CANNOT_JUDGE,
-            "failure": None,
-            "exit": CANNOT_JUDGE,
-            "detail": str(error),
-        }
     except BaseException as error:  # a candidate may raise anything
-        broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
-        account = describe(error)
-        answer = {
-            "outcome": CandidateOutcome.BROKEN if broken else CandidateOutcome.FAILS,
-            "failure": account,
-            "exit": 1,
-        }
-        sys.stderr.write(account.get("traceback", ""))
+        answer = _describe_ending(error, path)
     faulthandler.cancel_dump_traceback_later()
     answer["compilations"] = counters.count_compilations() - before
     if counter is not None:
@@ -191,6 +173,31 @@ def run(request: CandidateRequest, folder: str) -> int:
     _flush()
     write_json(os.path.join(out, ANSWER_FILE), answer)
     return answer["exit"]
+
+
+def _describe_ending(error: BaseException, path: str) -> CandidateEnding:
+    """What it means that `error` ended the text at `path`; the traceback of a failure is written to
+    the standard error, as Python does.
+    """
+    if isinstance(error, early_end.CompilerReachedError):
+        return {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
+    if isinstance(error, SystemExit):
+        return _stop(error)
+    if isinstance(error, NoSuchSettingError):
+        return {
+            "outcome": CandidateOutcome.CANNOT_JUDGE,
+            "failure": None,
+            "exit": CANNOT_JUDGE,
+            "detail": str(error),
+        }
+    broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
+    account = describe(error)
+    sys.stderr.write(account.get("traceback", ""))
+    return {
+        "outcome": CandidateOutcome.BROKEN if broken else CandidateOutcome.FAILS,
+        "failure": account,
+        "exit": 1,
+    }
 
 
 def _execute(text: str, path: str) -> None:

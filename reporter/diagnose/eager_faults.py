@@ -8,7 +8,7 @@ itself that it is to be reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from collectors.protocol import DerivativeKind, Failure
 from reporter.core.candidate import GRADCHECK_ERROR
@@ -16,7 +16,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
-from reporter.diagnose.ladder import LadderRunner
+from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import describe_frequency, make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
@@ -93,40 +93,12 @@ def judge_operator(runner: LadderRunner) -> Diagnosis:
     """The verdict on one call of a torch function that ended the script."""
     runs = [runner.ladder[name] for name in (EAGER, AGAIN)]
     died = [run for run in runs if run.outcome == RungOutcome.DIED]
-    finding = runner.finding
     if died:
-        signal = finding.signal or died[0].death.signal
-        seen = (len(died) + 1, len(runs) + 1)
-        summary = (
-            f"An operator ends the process with {signal or died[0].detail} in eager mode"
-            f"{describe_frequency(seen)}."
-        )
-        signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=signal)
-        return make_diagnosis(
-            runner,
-            Kind.PROCESS_DEATH,
-            Layer.EAGER,
-            summary,
-            (EAGER, AGAIN),
-            signature=signature,
-            reproduced=seen,
-        )
+        return _judge_death(runner, died, (len(died) + 1, len(runs) + 1))
     raised = [run.failure for run in runs if run.failure is not None]
     refused = [failure for failure in raised if failure["exception"] == GRADCHECK_ERROR]
     if refused:
-        seen = (len(refused) + 1, len(runs) + 1)
-        which = _DERIVATIVES[finding.original.options.get("derivative", "gradcheck")]
-        summary = f"{which} of an operator is not that of its values in eager mode"
-        return make_diagnosis(
-            runner,
-            Kind.WRONG_GRADIENT,
-            Layer.EAGER,
-            f"{summary}: in float64, finite differences refuse it{describe_frequency(seen)}.",
-            (EAGER, AGAIN),
-            signature=Signature(Kind.WRONG_GRADIENT, Layer.EAGER),
-            failure=refused[0],
-            reproduced=seen,
-        )
+        return _judge_derivative(runner, refused[0], (len(refused) + 1, len(runs) + 1))
     internal = [failure for failure in raised if is_internal(failure)]
     if internal:
         seen = (len(internal) + 1, len(runs) + 1)
@@ -145,9 +117,44 @@ def judge_operator(runner: LadderRunner) -> Diagnosis:
             f"Eager fails as well: {raised[0]['exception']}: {raised[0]['first_line'].rstrip('.')}."
         )
         return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, AGAIN))
-    what = "died" if finding.symptom == Symptom.DIED else "raised"
+    what = "died" if runner.finding.symptom == Symptom.DIED else "raised"
     summary = f"The script's call {what}, but none of {len(runs)} repetitions did."
     return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (EAGER, AGAIN))
+
+
+def _judge_death(
+    runner: LadderRunner, died: Sequence[MeasuredRung], seen: tuple[int, int]
+) -> Diagnosis:
+    signal = runner.finding.signal or died[0].death.signal
+    summary = (
+        f"An operator ends the process with {signal or died[0].detail} in eager mode"
+        f"{describe_frequency(seen)}."
+    )
+    return make_diagnosis(
+        runner,
+        Kind.PROCESS_DEATH,
+        Layer.EAGER,
+        summary,
+        (EAGER, AGAIN),
+        seen,
+        signature=Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=signal),
+    )
+
+
+def _judge_derivative(runner: LadderRunner, refusal: Failure, seen: tuple[int, int]) -> Diagnosis:
+    """The verdict on a derivative that finite differences refuse."""
+    which = _DERIVATIVES[runner.finding.original.options.get("derivative", "gradcheck")]
+    summary = f"{which} of an operator is not that of its values in eager mode"
+    return make_diagnosis(
+        runner,
+        Kind.WRONG_GRADIENT,
+        Layer.EAGER,
+        f"{summary}: in float64, finite differences refuse it{describe_frequency(seen)}.",
+        (EAGER, AGAIN),
+        seen,
+        signature=Signature(Kind.WRONG_GRADIENT, Layer.EAGER),
+        failure=refusal,
+    )
 
 
 def judge_script(recording: Recording) -> Diagnosis | None:

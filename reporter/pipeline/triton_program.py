@@ -200,12 +200,11 @@ class TritonProgram:
     def measure(self, verified: VerifiedKernel) -> FinishedKernel:
         """The other targets and the regression test, on the final text."""
         reduced, found = verified.reduced, verified.reduced.found
-        seen = (len(verified.hits), len(verified.cold))
         extras = OptionalMeasurements(self.progress, not self.options.quick, self.run.budget.end)
         ladder: tuple[RungRow, ...] = ()
         ladder = extras.measure(
             "ablation",
-            f"seen in {seen[0]} of {seen[1]}; every other target",
+            f"seen in {len(verified.hits)} of {len(verified.cold)}; every other target",
             lambda: self._ablation(found.report, reduced.kernel),
             (),
         )
@@ -216,37 +215,8 @@ class TritonProgram:
             lambda: _shows(self._cold(test), reduced.wanted),
             False,
         )
-        asked = [row for row in ladder if row.outcome != RungOutcome.SKIPPED]
-        lines = count_lines(verified.text)
         seconds = round(self.run.budget.elapsed, 1)
-        repro = ReproInfo(
-            path=REPRO,
-            statements=reduced.kernel.statements,
-            lines=lines,
-            operators=(),
-            verified_cold=True,
-            candidates=reduced.tried + len(asked),
-            seconds=seconds,
-        )
-        report = replace(
-            found.report,
-            verdict=replace(
-                found.report.verdict,
-                summary=_summarize(reduced.wanted),
-                reproduced=seen,
-                command="python repro.py",
-            ),
-            ladder=ladder,
-            repro=repro,
-            triton=TritonSection(
-                version=found.answers.compiled.get("triton"),
-                target=reduced.wanted["target"],
-                mlir_pass=reduced.wanted.get("pass"),
-                launch=build_section(LaunchSection, reduced.kernel.launch),
-            ),
-            test=TestSection(path=TEST, fails_here=fails),
-            reduction=reduced.history,
-        )
+        report = _build_report(verified, ladder, TestSection(path=TEST, fails_here=fails), seconds)
         mapping = {"names": {value: key for key, value in reduced.names.items()}}
         compiled = found.answers.compiled
         private = {
@@ -289,6 +259,43 @@ class TritonProgram:
 
     def _cold(self, text: str) -> Answer:
         return run_cold(self.info.path, text, self.options.timeout, describe=False)
+
+
+def _build_report(
+    verified: VerifiedKernel, ladder: tuple[RungRow, ...], test: TestSection, seconds: float
+) -> Report:
+    """The report of a kernel with its repro; `ladder` has a row for every other target, `seconds`
+    are those of the run so far.
+    """
+    reduced, before = verified.reduced, verified.reduced.found.report
+    asked = [row for row in ladder if row.outcome != RungOutcome.SKIPPED]
+    return replace(
+        before,
+        verdict=replace(
+            before.verdict,
+            summary=_summarize(reduced.wanted),
+            reproduced=(len(verified.hits), len(verified.cold)),
+            command="python repro.py",
+        ),
+        ladder=ladder,
+        repro=ReproInfo(
+            path=REPRO,
+            statements=reduced.kernel.statements,
+            lines=count_lines(verified.text),
+            operators=(),
+            verified_cold=True,
+            candidates=reduced.tried + len(asked),
+            seconds=seconds,
+        ),
+        triton=TritonSection(
+            version=reduced.found.answers.compiled.get("triton"),
+            target=reduced.wanted["target"],
+            mlir_pass=reduced.wanted.get("pass"),
+            launch=build_section(LaunchSection, reduced.kernel.launch),
+        ),
+        test=test,
+        reduction=reduced.history,
+    )
 
 
 def _shows(answer: Answer, wanted: TargetAnswer) -> bool:
