@@ -164,7 +164,7 @@ class TaskRunner:
             return judge_issue(subject, environment.python, limits, self._stopped.is_set)
         skip = task.few and is_ready(self.pools.warm(environment.python))
         if not (task.fresh or skip or subject.needs_cuda):
-            observations.append(self._warm(task, environment))
+            observations.append(self._observe_warm(task, environment))
         while (
             found := decide_from_runs(
                 observations, task.expected, subject.seen, subject.wanted is not None
@@ -189,7 +189,7 @@ class TaskRunner:
             raise CancelledError
         return Decision(CheckOutcome.CANNOT_JUDGE, describe_control(control), runs=found.runs)
 
-    def _warm(self, task: Task, environment: Environment) -> Observation:
+    def _observe_warm(self, task: Task, environment: Environment) -> Observation:
         with self.pools.borrow(environment.python) as pool:
             try:
                 answer = pool.submit(task.subject.text, task.timeout).result()

@@ -75,29 +75,31 @@ class Measurement:
         check = verified.reduced.candidate.check
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.program.harness
-        rows = self._ablation(extras, harness, check)
+        rows = self._ablate(extras, harness, check)
         lower = find_lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
         if lower is not None:
             self._move_to(lower)
         summary = write_public_summary(self.captured, verified.cold.answers, check.compiler)
         # each of them waits for its own last answer most of the time, so they go on side by side
         extras.enter_stage("details", "culprit, neighbours, regression test and pictures")
-        culprit = extras.begin("culprit", lambda: self._culprit(harness, check), None)
-        near = self._neighbours(extras)
-        shown = extras.begin("test and pictures", lambda: self._measurements(summary), None)
+        culprit = extras.begin("culprit", lambda: self._find_culprit(harness, check), None)
+        near = self._begin_neighbours(extras)
+        shown = extras.begin(
+            "test and pictures", lambda: self._measure_test_and_pictures(summary), None
+        )
         details = ReproDetails(
-            rows, culprit(), near(), shown(), self._eager_error(), verified.differs_from
+            rows, culprit(), near(), shown(), self._find_eager_error(), verified.differs_from
         )
         return BuiltRepro(
             candidate=verified.reduced.candidate,
             program=verified.program,
             cold=verified.cold,
-            search=self._search_result(self._other_findings(extras)),
+            search=self._summarize_search(self._confirm_others(extras)),
             details=details,
             summary=summary,
         )
 
-    def _ablation(
+    def _ablate(
         self, extras: OptionalMeasurements, harness: str, check: ReproCheck
     ) -> tuple[RungRow, ...]:
         """The repro under other backends, modes and settings."""
@@ -109,7 +111,7 @@ class Measurement:
             nothing,
         )
 
-    def _neighbours(
+    def _begin_neighbours(
         self, extras: OptionalMeasurements
     ) -> Callable[[], tuple[NeighbourResult, ...]]:
         """Waits for the programs next to the repro: other dtypes, sizes, layouts and operators."""
@@ -119,11 +121,11 @@ class Measurement:
         shows, repro = make_matcher(self.wanted), self.verified.program
         return extras.begin(
             "neighbours",
-            lambda: tuple(find_neighbours(self.pool, shows, repro, self._for_neighbours())),
+            lambda: tuple(find_neighbours(self.pool, shows, repro, self._limit_neighbours())),
             nothing,
         )
 
-    def _other_findings(self, extras: OptionalMeasurements) -> tuple[OtherFailure, ...]:
+    def _confirm_others(self, extras: OptionalMeasurements) -> tuple[OtherFailure, ...]:
         """The failures of other sorts that fresh processes show, each as a formatted program."""
         found = self.verified.reduced.search.others
         nothing: tuple[OtherFailure, ...] = ()
@@ -138,10 +140,10 @@ class Measurement:
         )
         return tuple(replace(other, text=format_program(other.text)) for other in others)
 
-    def _search_result(self, others: tuple[OtherFailure, ...]) -> SearchResult:
+    def _summarize_search(self, others: tuple[OtherFailure, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program
         search = reduced.search
-        operations, lines = _size(reduced.candidate, program.text)
+        operations, lines = _count_size(reduced.candidate, program.text)
         left = operations if program.operations is None else program.operations
         final = (search.counts.settled, left, lines)
         return SearchResult(
@@ -159,7 +161,7 @@ class Measurement:
         verdict = replace(self.captured.verdict, layer=layer, signature=self.wanted)
         self.captured = replace(self.captured, verdict=verdict)
 
-    def _measurements(self, summary: str) -> Measurements:
+    def _measure_test_and_pictures(self, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
@@ -185,7 +187,7 @@ class Measurement:
         is_whole = self.captured.material.whole is not None
         return not (is_whole or is_hang or self.verified.reduced.own_backend)
 
-    def _eager_error(self) -> str | None:
+    def _find_eager_error(self) -> str | None:
         """What eager mode says of a program that it rejects: class and first line."""
         body, check = self.verified.program.parts
         if check.kind != Kind.ACCEPTS_INVALID and not check.eager_raises:
@@ -194,12 +196,12 @@ class Measurement:
         failure = self.pool.submit(render_harness(body, plain)).result().failure
         return f"{failure['exception']}: {failure['first_line']}" if failure else None
 
-    def _for_neighbours(self) -> float:
+    def _limit_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""
         share = _SHARE_OF_NEIGHBOURS * self.budget.elapsed
         return self.budget.limit(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
 
-    def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
+    def _find_culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
         itself.
         """
@@ -221,5 +223,5 @@ class Measurement:
         return try_on_call(found, workaround, diagnosis, limit)
 
 
-def _size(candidate: Candidate, text: str) -> tuple[int, int]:
+def _count_size(candidate: Candidate, text: str) -> tuple[int, int]:
     return source_candidates.count_statements(candidate), count_lines(text)

@@ -105,7 +105,7 @@ class TorchProgram:
     def resume(self) -> CapturedProgram | None:
         """What the interrupted run had captured."""
         resumed = self.run.goal.resumed
-        return CapturedProgram(self._keep(resumed)) if resumed is not None else None
+        return CapturedProgram(self._save_recording(resumed)) if resumed is not None else None
 
     def record(self) -> Recording:
         """Every compiled call next to eager.
@@ -149,7 +149,7 @@ class TorchProgram:
         if found.doubtful and call.material.check is not None:
             call = look_at_blocks(call, self.workers.pool, self.run.progress)
         if call.is_bug and self.run.goal.output is not None:
-            call = self._keep(call)
+            call = self._save_recording(call)
         return CapturedProgram(call, found.diagnosis if is_kept else None)
 
     def reduce(self, captured: CapturedProgram) -> ReducedProgram:
@@ -208,7 +208,7 @@ class TorchProgram:
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
         built = measurement.measure(extras)
         verified = verified.with_call(measurement.captured)
-        tools = self._tools(verified, built, extras) if self.run.options.evidence else None
+        tools = self._ask_tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
             tools = replace(tools, generated=kernels())
@@ -236,7 +236,7 @@ class TorchProgram:
     ) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
         call = captured.call
-        report = _bare_report(call, self.run.interpreters.own)
+        report = _build_bare_report(call, self.run.interpreters.own)
         document = report.to_json()
         lines = tuple(render_verdict(document))
         if reason is not None:
@@ -247,7 +247,7 @@ class TorchProgram:
         code = CannotJudgeError.exit_code if call.verdict.kind == Kind.OUTSIDE else NO_BUG
         return RunResult(report, 0 if call.verdict.is_bug else code, lines)
 
-    def _keep(self, captured: CapturedCall) -> CapturedCall:
+    def _save_recording(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.goal.output
         assert output is not None
@@ -255,10 +255,10 @@ class TorchProgram:
         others = tuple(str(item.path) for item in self.run.interpreters.others)
         surroundings = replace(captured.surroundings, differs_from=others)
         captured = replace(captured, surroundings=surroundings)
-        private = _private_folder(output)
+        private = _make_private_folder(output)
         captured.save(private / RECORDING)
         EarlyAnswer(private, self.run.progress).write_verdict(
-            _bare_report(captured, self.run.interpreters.own)
+            _build_bare_report(captured, self.run.interpreters.own)
         )
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
@@ -294,7 +294,7 @@ class TorchProgram:
             "triton", lambda: inductor_kernels.compile_kernels(python, text, budget, folder), None
         )
 
-    def _tools(
+    def _ask_tools(
         self, verified: VerifiedRepro, built: BuiltRepro, extras: OptionalMeasurements
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
@@ -303,11 +303,13 @@ class TorchProgram:
         return extras.measure(
             "evidence",
             "torch's own tools on the repro",
-            lambda: self._evidence(verified, built, private),
+            lambda: self._collect_evidence(verified, built, private),
             None,
         )
 
-    def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
+    def _collect_evidence(
+        self, verified: VerifiedRepro, built: BuiltRepro, private: Path
+    ) -> ReproEvidence:
         """What the tools say of the text."""
         captured = verified.captured
         failure = built.cold.failure
@@ -315,7 +317,9 @@ class TorchProgram:
         return collect_evidence(
             self.run.interpreters.own.path,
             built.program.text,
-            ShownFailure(captured.verdict.kind, captured.verdict.layer, _suspects(built), error),
+            ShownFailure(
+                captured.verdict.kind, captured.verdict.layer, _list_suspects(built), error
+            ),
             self.run.budget.limit(self.run.options.evidence),
             keep=private / "repro",
             warm=self.workers.warm,
@@ -328,7 +332,7 @@ def _compiles_with_inductor(check: ReproCheck) -> bool:
     return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
-def _private_folder(output: Path) -> Path:
+def _make_private_folder(output: Path) -> Path:
     private = output / PRIVATE
     try:
         private.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -340,7 +344,7 @@ def _private_folder(output: Path) -> Path:
     return private
 
 
-def _suspects(built: BuiltRepro) -> tuple[str, ...]:
+def _list_suspects(built: BuiltRepro) -> tuple[str, ...]:
     """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as
     `frexp`.
     """
@@ -351,7 +355,7 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
     return tuple(parts[:1])
 
 
-def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
+def _build_bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
     failure = captured.verdict.failure
     told = captured.verdict.reported_kind
     verdict = Verdict(

@@ -155,7 +155,7 @@ class TritonProgram:
 
     def conclude(self, found: DiagnosedKernel, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
-        lines = tuple(_lines(found.report))
+        lines = tuple(_render_lines(found.report))
         if reason is not None:
             code = CannotJudgeError.exit_code
             return RunResult(found.report, code, (*lines, f"No repro: {reason}."))
@@ -170,7 +170,7 @@ class TritonProgram:
         wanted = found.verdict.answer
         assert wanted is not None
         self.progress.begin_stage("rewrite", "the kernel in public names")
-        first, names = _public(found)
+        first, names = _rewrite_in_public(found)
         search = KernelSearch(self._ask, wanted, self.progress)
         if not search.attempt([first])[0]:
             raise CannotJudgeError(
@@ -187,8 +187,8 @@ class TritonProgram:
             CannotJudgeError: none of them fails.
         """
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        text = _write(render_repro, reduced)
-        cold = tuple(self._cold(text) for _ in range(FRESH_PROCESSES))
+        text = _render_formatted(render_repro, reduced)
+        cold = tuple(self._run_cold(text) for _ in range(FRESH_PROCESSES))
         hits = tuple(answer for answer in cold if _shows(answer, reduced.wanted))
         if not hits:
             raise CannotJudgeError(
@@ -205,14 +205,14 @@ class TritonProgram:
         ladder = extras.measure(
             "ablation",
             f"seen in {len(verified.hits)} of {len(verified.cold)}; every other target",
-            lambda: self._ablation(found.report, reduced.kernel),
+            lambda: self._try_other_targets(found.report, reduced.kernel),
             (),
         )
-        test = _write(render_kernel_test, reduced)
+        test = _render_formatted(render_kernel_test, reduced)
         fails = extras.measure(
             "test",
             "the regression test",
-            lambda: _shows(self._cold(test), reduced.wanted),
+            lambda: _shows(self._run_cold(test), reduced.wanted),
             False,
         )
         seconds = round(self.run.budget.elapsed, 1)
@@ -241,7 +241,7 @@ class TritonProgram:
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
         return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
 
-    def _ablation(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:
+    def _try_other_targets(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:
         """The rungs of the reduced kernel for each target; what the interpreter made of the script
         says nothing about it.
         """
@@ -257,7 +257,7 @@ class TritonProgram:
             rungs.append(RungRow(rung.rung, classify_outcome(answer), said, seconds=seconds))
         return tuple(rungs)
 
-    def _cold(self, text: str) -> Answer:
+    def _run_cold(self, text: str) -> Answer:
         return run_cold(self.info.path, text, self.options.timeout, describe=False)
 
 
@@ -306,7 +306,7 @@ def _shows(answer: Answer, wanted: TargetAnswer) -> bool:
     return answer.outcome == CandidateOutcome.FAILS and said.rpartition(".")[2] in answer.stderr
 
 
-def _write(render: Any, reduced: ReducedKernel) -> str:
+def _render_formatted(render: Any, reduced: ReducedKernel) -> str:
     """A program of the kernel, formatted."""
     kernel, wanted = reduced.kernel, reduced.wanted
     return format_program(
@@ -325,7 +325,7 @@ def _summarize(wanted: TargetAnswer) -> str:
     return f"Compiling the kernel for {wanted['target']} {how}{where}."
 
 
-def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
+def _rewrite_in_public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
     """The failing kernel in public names, and the names by which it was known.
 
     Raises:
@@ -373,7 +373,7 @@ def _needs_triton(source: str) -> bool:
     return any(name.split(".")[0] == "triton" for name in names)
 
 
-def _lines(report: Report) -> list[str]:
+def _render_lines(report: Report) -> list[str]:
     word = "bug" if report.verdict.is_bug else "no bug to report"
     rows = [f"  {row.rung:11}  {row.outcome:8} {row.detail}".rstrip() for row in report.ladder]
     head = f"verdict: {report.verdict.kind} in triton ({word})"

@@ -159,7 +159,7 @@ def build_outgoing(
         str(to.info.path),
         to.name_project(form),
         report.issue.culprit,
-        report.issue.workaround or _right_backend(report),
+        report.issue.workaround or _describe_right_backend(report),
     )
     private = {**private, ALLOW_LIST: allowing.dumps(), **build_rerender_files(form, files)}
     return Outgoing(summary, files, private, kept)
@@ -251,7 +251,7 @@ def _remember(output: Path, report: Report, files: Mapping[str, str]) -> list[st
     return []
 
 
-def _right_backend(report: Report) -> str:
+def _describe_right_backend(report: Report) -> str:
     """The backend nearest to the user's under which the repro is right, for the user's own sake."""
     right = [
         row.rung

@@ -59,7 +59,7 @@ _COMMIT = 10
 def build_rerender_files(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
     """What `private/` keeps of a report so that it can be written again."""
     own = {TEMPLATE: str(form.folder.absolute())} if form.folder is not None else {}
-    return {**own, WRITTEN: _digest(files[ISSUE])}
+    return {**own, WRITTEN: _compute_digest(files[ISSUE])}
 
 
 def render_in_form(folder: Path, form: IssueForm) -> str:
@@ -68,7 +68,7 @@ def render_in_form(folder: Path, form: IssueForm) -> str:
     Raises:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
-    report, repro, issue = _read(folder)
+    report, repro, issue = _read_folder(folder)
     report = replace(report, issue=replace(issue, form=form.public_name))
     try:
         return render_issue(report.to_json(), repro, form)
@@ -105,9 +105,9 @@ def update_checks(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _add_checks(folder: Path) -> list[str]:
-    report, repro, issue = _read(folder)
-    rows = _checks(compute_key(repro))
-    known = {**issue.releases, **{row.torch: _words(row, runs) for row, runs in rows}}
+    report, repro, issue = _read_folder(folder)
+    rows = _list_checks(compute_key(repro))
+    known = {**issue.releases, **{row.torch: _describe_check(row, runs) for row, runs in rows}}
     if known == issue.releases:
         return []
     form = load_own_form(folder, report)
@@ -115,7 +115,7 @@ def _add_checks(folder: Path) -> list[str]:
     fresh = replace(
         report,
         issue=replace(issue, releases=known),
-        labels=_labels(report, known, form),
+        labels=_choose_labels(report, known, form),
         releases=tuple(row for row, _ in rows),
     )
     files = {}
@@ -125,7 +125,7 @@ def _add_checks(folder: Path) -> list[str]:
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
         result = lint(collect_texts(form, files[ISSUE], repro, text, fresh))
         fresh = replace(fresh, lint=build_section(LintSection, result.to_section_json()))
-    files[PAGE] = render_page(fresh.to_json(), repro, _cells(folder))
+    files[PAGE] = render_page(fresh.to_json(), repro, _read_cells(folder))
     files[REPORT] = fresh.dumps()
     machine = issue.environment.to_json()
     public = list_public_values(machine, machine.get("git"))
@@ -135,23 +135,23 @@ def _add_checks(folder: Path) -> list[str]:
         write_atomically(folder / name, text)
     if not is_ours:
         return [f"{folder / ISSUE} was edited and stays as it is; {PAGE} has the releases"]
-    write_private(folder / PRIVATE / WRITTEN, _digest(files[ISSUE]))
+    write_private(folder / PRIVATE / WRITTEN, _compute_digest(files[ISSUE]))
     return [f"{folder / ISSUE} and {PAGE} have the releases now"]
 
 
 def _is_untouched(folder: Path) -> bool:
     try:
         written = (folder / PRIVATE / WRITTEN).read_text(encoding="utf-8").strip()
-        return written == _digest((folder / ISSUE).read_text(encoding="utf-8"))
+        return written == _compute_digest((folder / ISSUE).read_text(encoding="utf-8"))
     except OSError:
         return False
 
 
-def _digest(text: str) -> str:
+def _compute_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
+def _list_checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
     """What a repro showed the last time on each release, and in how many of how many runs."""
     with open_store() as store:
         rows = store.execute(
@@ -169,7 +169,7 @@ def _checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
     ]
 
 
-def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
+def _describe_check(row: ReleaseRow, runs: tuple[int, int]) -> str:
     """The same in words that `templates.releases` reads, with the first digits of the commit."""
     commit = f" (commit {row.git[:_COMMIT]})" if row.git else ""
     match row.outcome:
@@ -184,7 +184,9 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
     assert_never(row.outcome)
 
 
-def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None) -> tuple[str, ...]:
+def _choose_labels(
+    report: Report, releases: Mapping[str, str], form: IssueForm | None
+) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
     right = [{"torch": name} for name, seen in releases.items() if is_right(seen)]
     if not find_regressions(report.torch, right) or REGRESSION in report.labels or form is None:
@@ -192,7 +194,7 @@ def _labels(report: Report, releases: Mapping[str, str], form: IssueForm | None)
     return (*report.labels, *form.allow([REGRESSION]))
 
 
-def _read(folder: Path) -> tuple[Report, str, IssueSection]:
+def _read_folder(folder: Path) -> tuple[Report, str, IssueSection]:
     """The report, its repro and its issue."""
     try:
         report, repro = load_report(folder), (folder / REPRO).read_text(encoding="utf-8")
@@ -205,7 +207,7 @@ def _read(folder: Path) -> tuple[Report, str, IssueSection]:
     return report, repro, report.issue
 
 
-def _cells(folder: Path) -> list[list[float | None]]:
+def _read_cells(folder: Path) -> list[list[float | None]]:
     """The cells of the error map, which only the private folder has."""
     for name in ("pictures.json", "exhibit.json"):  # the second is of reports of version 1
         with contextlib.suppress(OSError, ValueError, KeyError):

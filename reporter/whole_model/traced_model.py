@@ -111,7 +111,7 @@ def _holds_one_batch(found: WholeModel) -> bool:
 def _is_proved(found: WholeModel) -> bool:
     """Whether the rewritten model is the private one."""
     try:
-        _equivalence(found)
+        _require_equivalence(found)
     except CannotJudgeError:
         return False
     return True
@@ -160,23 +160,23 @@ def describe_equivalence(
     untraced: WholeModel = {"error": "the call was not traced"}
     found = captured.material.whole or untraced
     if isinstance(content, RewrittenProgram):
-        return source_model.describe_equivalence(_source(found))
+        return source_model.describe_equivalence(_get_rewriting(found))
     try:
-        return _equivalence(found)
+        return _require_equivalence(found)
     except CannotJudgeError as reason:
         if content is not None:
             raise
         try:
-            return source_model.describe_equivalence(_source(found))
+            return source_model.describe_equivalence(_get_rewriting(found))
         except CannotJudgeError:
             raise reason from None
 
 
-def _source(whole: WholeModel) -> Rewriting:
+def _get_rewriting(whole: WholeModel) -> Rewriting:
     return whole.get("source") or {"error": "it was not asked for"}
 
 
-def _equivalence(whole: WholeModel) -> EquivalenceSection:
+def _require_equivalence(whole: WholeModel) -> EquivalenceSection:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
@@ -189,7 +189,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
-        location = _location(whole["trace"], found.get("layer"))
+        location = _describe_location(whole["trace"], found.get("layer"))
         raise CannotJudgeError(
             f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)}"
             " differ by up to"
@@ -221,7 +221,7 @@ def _equivalence(whole: WholeModel) -> EquivalenceSection:
     )
 
 
-def _location(trace: TraceJson, path: str | None) -> str:
+def _describe_location(trace: TraceJson, path: str | None) -> str:
     """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere
     else.
     """
@@ -238,10 +238,10 @@ def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Cand
     """
     assert captured.material.whole is not None
     with contextlib.suppress(CannotJudgeError):
-        _equivalence(captured.material.whole)
+        _require_equivalence(captured.material.whole)
         yield from _trace_candidates(captured, captured.material.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
-        source_model.describe_equivalence(_source(captured.material.whole))
+        source_model.describe_equivalence(_get_rewriting(captured.material.whole))
         yield from source_model.build_candidates(captured, check)
 
 
@@ -260,13 +260,13 @@ def _trace_candidates(
     for weights in ("", *values.write_weight_recipes(stats)):
         for level in values.list_value_levels(t.get("stats") for t in trace["tensors"]):
             content = replace(read_trace(trace, level, several), weights=weights)
-            for form in _forms(content):
+            for form in _list_forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}
                 for item in checks:
                     yield Candidate(form, replace(item, **settings))  # type: ignore[arg-type]
 
 
-def _forms(content: TracedModel) -> Iterator[TracedModel]:
+def _list_forms(content: TracedModel) -> Iterator[TracedModel]:
     """Stand-ins as plain functions, then as operators that the compiler does not look into."""
     yield content
     if content.written.counterparts.operators:
@@ -287,7 +287,7 @@ def map_names(captured: CapturedCall) -> Json:
     classes = {number: cls for number, (_, cls) in modules.items()}
     functions = {int(number): name for number, name in private.get("functions", {}).items()}
     attributes = {
-        name: _attributes(public, numbers, paths, private["tensors"])
+        name: _map_attributes(public, numbers, paths, private["tensors"])
         for name, numbers in public.classes.items()
     }
     return {
@@ -306,7 +306,7 @@ def map_names(captured: CapturedCall) -> Json:
     }
 
 
-def _attributes(
+def _map_attributes(
     public: model.Counterparts,
     numbers: Sequence[int],
     paths: Mapping[int, str],
@@ -382,7 +382,7 @@ def find_difference(
     if isinstance(whole, RewrittenProgram):
         if captured.verdict.layer != Layer.DYNAMO:
             return None
-        return source_model.find_difference(candidate, ask, _operations_alone(captured, ask))
+        return source_model.find_difference(candidate, ask, _try_operations_alone(captured, ask))
     assert isinstance(whole, TracedModel)
     program = whole.program
     every = parts.find_non_stock_operations(program, whole.written)
@@ -403,11 +403,11 @@ def find_difference(
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
 
 
-def _operations_alone(captured: CapturedCall, ask: Questions) -> str:
+def _try_operations_alone(captured: CapturedCall, ask: Questions) -> str:
     """What the rewritten trace showed, of a model that fails only with its Python."""
     assert captured.material.whole is not None and captured.material.check is not None
     with contextlib.suppress(CannotJudgeError, StopIteration):
-        _equivalence(captured.material.whole)
+        _require_equivalence(captured.material.whole)
         if ask.has_passed(
             next(
                 _trace_candidates(

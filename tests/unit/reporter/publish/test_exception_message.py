@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.publish.torch_report import shorten_message
+from reporter.publish.exception_message import shorten_message
 
 _LIST = (
     'Constraints violated (d0)! For more information, run with TORCH_LOGS="+dynamic".\n'
