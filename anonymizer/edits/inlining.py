@@ -177,23 +177,34 @@ def unroll(program: SourceProgram) -> Iterator[SourceProgram]:
             for node in body
             if isinstance(node, ast.For)
             and isinstance(node.target, ast.Name)
-            and isinstance(node.iter, (ast.Tuple, ast.List))
-            and len(node.iter.elts) <= _FEW
+            and _list_values(node.iter)
             and not node.orelse
             and not any(isinstance(part, (ast.Break, ast.Continue)) for part in ast.walk(node))
         ]
 
     def change(location: tuple[list[ast.stmt], ast.For]) -> None:
         body, loop = location
-        assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, (ast.Tuple, ast.List))
+        assert isinstance(loop.target, ast.Name)
         at = body.index(loop)
         body[at : at + 1] = [
             NameSubstitution({loop.target.id: value}).visit(copy.deepcopy(statement))
-            for value in loop.iter.elts
+            for value in _list_values(loop.iter)
             for statement in loop.body
         ]
 
     yield from change_each(program, locate, change)
+
+
+def _list_values(given: ast.expr) -> list[ast.expr]:
+    """What a loop or a comprehension goes over; empty where that is not written there, or is more
+    than a reader wants to see.
+    """
+    values: list[ast.expr] = []
+    if isinstance(given, (ast.List, ast.Tuple)):
+        values = given.elts
+    elif _RANGE.fullmatch(text := ast.unparse(given)):
+        values = [ast.Constant(number) for number in range(int(text[len("range(") : -1]))]
+    return values if len(values) <= _FEW else []
 
 
 def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -241,7 +252,7 @@ def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
         return [
             (location, values)
             for location in find_expressions(each, ast.ListComp)
-            if (values := _list_values(location[3]))
+            if (values := _list_plain_values(location[3]))
         ]
 
     def change(location: Any) -> None:
@@ -256,20 +267,14 @@ def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _list_values(node: ast.ListComp) -> list[ast.expr]:
-    """What the variable of a comprehension is in turn; empty where that is not written there, or is
-    more than a reader wants to see.
-    """
+def _list_plain_values(node: ast.ListComp) -> list[ast.expr]:
+    """The few constants or names that the variable of a comprehension is in turn, if it is."""
     made = node.generators[0]
     if len(node.generators) > 1 or made.ifs or not isinstance(made.target, ast.Name):
         return []
-    values: list[ast.expr] = []
-    if isinstance(made.iter, (ast.List, ast.Tuple)):
-        values = made.iter.elts
-    elif _RANGE.fullmatch(text := ast.unparse(made.iter)):
-        values = [ast.Constant(number) for number in range(int(text[len("range(") : -1]))]
+    values = _list_values(made.iter)
     is_plain = all(isinstance(value, (ast.Constant, ast.Name)) for value in values)
-    return values if is_plain and len(values) <= _FEW else []
+    return values if is_plain else []
 
 
 def fold(program: SourceProgram) -> Iterator[SourceProgram]:

@@ -65,21 +65,27 @@ class PlainForm(enum.Flag):
     UNUSED = enum.auto()
     #: Both sides call one program; what each adds to a container is compared.
     COUNTED = enum.auto()
+    #: Each side runs all statements of a script.
+    WHOLE = enum.auto()
 
 
 #: The seeds of a program that draws random numbers: those of `ReproCheck.seeds`.
 _SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
 
 
-def list_plain_forms(check: ReproCheck, draws: bool) -> Iterator[PlainForm]:
+def list_plain_forms(
+    check: ReproCheck, draws: bool, is_script: bool = False
+) -> Iterator[PlainForm]:
     """The forms that may show a failure of the check's kind, the plainest first.
 
     Args:
+        is_script: whether the program is a script up to its failing call.
         draws: whether the program draws random numbers while it runs; then values can be compared
             only where both sides draw the same.
     """
     reseeds = draws and check.kind in WRONG_VALUES
-    return (form for form in _forms(check) if (PlainForm.RESEED in form) == reseeds)
+    forms = [*_forms(check), *(_forms_of_scripts(check) if is_script else ())]
+    return (form for form in forms if (PlainForm.RESEED in form) == reseeds)
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
@@ -122,6 +128,13 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     yield from (PlainForm.APART | PlainForm.EQUAL_NAN, PlainForm.APART | PlainForm.RESEED)
     if check.double:
         yield PlainForm.EXACT
+
+
+def _forms_of_scripts(check: ReproCheck) -> Iterator[PlainForm]:
+    """Those in which each side has all objects of the script for itself."""
+    if check.kind in WRONG_VALUES and check.backward == "none":
+        for more in (PlainForm.PLAINEST, PlainForm.EQUAL_NAN, PlainForm.RESEED):
+            yield PlainForm.WHOLE | more
 
 
 def _reseed() -> Iterator[PlainForm]:

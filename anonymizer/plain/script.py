@@ -408,7 +408,7 @@ def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = Fa
         ValueError: what that call compiles, or is given, cannot be told.
     """
     statements, _ = unwrap_script(body.definitions)
-    *made, last = statements if keeps_names else _name_by_hand(statements)
+    *made, last = statements if keeps_names else name_by_hand(statements)
     call = last.value if isinstance(last, ast.Assign) else None
     if not isinstance(call, ast.Call) or call.keywords:
         raise ValueError("the last statement is no call of arguments alone")
@@ -469,7 +469,7 @@ class _Compilation(ast.NodeTransformer):
         return ast.parse(text, mode="eval").body
 
 
-def _name_by_hand(statements: list[ast.stmt]) -> list[ast.stmt]:
+def name_by_hand(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with letters for generated names, as far as there are enough, and no number
     where there is one of a sort.
     """

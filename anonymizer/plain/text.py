@@ -29,6 +29,7 @@ from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_EACH, PlainForm
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script, read_script
+from anonymizer.plain.whole_script import render_whole_script
 from collectors.captured import Property
 
 #: Most characters of a line with arguments written where they are used.
@@ -56,9 +57,19 @@ def render_plain(
     body = body.with_seed(check.seed)
     if not keeps_names:
         body = shorten_names(body, check)
+    if PlainForm.WHOLE in form:
+        reseeds = PlainForm.RESEED in form
+        return render_whole_script(body, check, _close(form, "{}", "{}"), reseeds, keeps_names)
     if body.convention.state_calls:
         return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
     return _Writer(read_script(body, check, keeps_names), check, form).write()
+
+
+def _close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
+    """The comparison of two values, or of two tuples of them."""
+    more += ", equal_nan=True" if PlainForm.EQUAL_NAN in form else ""
+    more += ", check_dtype=False" if PlainForm.UNTYPED in form else ""
+    return f"torch.testing.assert_close({actual}, {expected}{more})"
 
 
 class _Writer:
@@ -222,9 +233,7 @@ class _Writer:
         return call if self.is_number else f"{call}.sum()"
 
     def _close(self, actual: str, expected: str, more: str = "") -> str:
-        more += ", equal_nan=True" if PlainForm.EQUAL_NAN in self.form else ""
-        more += ", check_dtype=False" if PlainForm.UNTYPED in self.form else ""
-        return f"torch.testing.assert_close({actual}, {expected}{more})"
+        return _close(self.form, actual, expected, more)
 
     def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
         form, names = self.form, self.names

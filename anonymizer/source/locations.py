@@ -9,13 +9,14 @@ from typing import Any
 
 from anonymizer.source.program import SourceProgram, find_state_reader
 
-_BLOCKS = ("body", "orelse", "finalbody")
+#: Fields of a statement that hold statements.
+BLOCKS = ("body", "orelse", "finalbody")
 
 
 def list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Every list of statements, outer ones first."""
     for node in ast.walk(tree):
-        for name in _BLOCKS:
+        for name in BLOCKS:
             found = getattr(node, name, None)
             if isinstance(found, list) and found and isinstance(found[0], ast.stmt):
                 yield found

@@ -127,7 +127,7 @@ class PlainSearch:
         body, check = parts
         # a module for training draws nothing where it is evaluated; only values depend on draws
         draws = draws and check.kind in WRONG_VALUES and self._meets_draws(body, check)
-        forms = list(list_plain_forms(check, draws))
+        forms = list(list_plain_forms(check, draws, body.convention.is_script))
         form = self._form(body, check, forms)
         if form is None:
             return None

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Collection
 
 from anonymizer.graph.program_factory import walk_scope
+from anonymizer.source.locations import list_bodies
+from anonymizer.source.script.steps import strip
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import SourceError
 
@@ -156,15 +158,37 @@ def take_call(
         else []
     )
     if statement is not step:
-        _Exchange(statement, made).visit(step)
-        return step, list(dict.fromkeys(arguments))
+        made = _put_before(step, statement, call, made)
     return made, list(dict.fromkeys(arguments))
 
 
-class _Exchange(ast.NodeTransformer):
-    """One statement in the place of another."""
+def _put_before(step: ast.stmt, statement: ast.stmt, call: ast.Call, made: ast.stmt) -> ast.stmt:
+    """A loop, or the like, in which the call is made before the statement that it is in, and the
+    statement reads its value; those that check or print it go.
+    """
+    _Exchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
+    is_read = not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Name)
+    for statements in list_bodies(step):
+        if statement in statements:
+            at = statements.index(statement)
+            rest = [statement] * is_read + statements[at + 1 :]
+            statements[at:] = [made, *(each for each in rest if not _is_check(each))]
+    return strip(step)[0]
 
-    def __init__(self, old: ast.stmt, new: ast.stmt) -> None:
+
+def _is_check(statement: ast.stmt) -> bool:
+    """Whether a statement is an `if` that only raises."""
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and isinstance(statement.body[-1], ast.Raise)
+    )
+
+
+class _Exchange(ast.NodeTransformer):
+    """One node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
         self.old, self.new = old, new
 
     def visit(self, node: ast.AST) -> ast.AST:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import collections
+import functools
+import random
+import re
 from collections.abc import Collection
 
 from anonymizer.graph import repro
@@ -16,7 +20,12 @@ from anonymizer.source.symbols.symbol_table import SourceError
 #: Public names of what stands for nothing private.
 PUBLIC = {FUNCTION: "fn", RESULT: "out", COMPILE: repro.COMPILE}
 _COMPILED = "compiled"
-_BUILT_IN = (dict, list, set, str, tuple, int, float, type, object)
+#: Python's own classes whose methods a script may call.
+_PYTHONS = (
+    *(dict, list, set, str, tuple, int, float, complex, bytes, range, slice, type, object),
+    *(collections.Counter, collections.OrderedDict, collections.deque, functools.partial),
+    *(BaseException, random.Random, re.Match, re.Pattern),
+)
 #: Builtins by which a program reaches what is not in its text.
 _REFUSED = frozenset("open exec eval compile input __import__ breakpoint".split())
 _LARGEST = 64
@@ -190,7 +199,7 @@ def _is_of_module(node: ast.Attribute) -> bool:
 def is_known_member(name: str, names: PublicNames) -> bool:
     """Whether an attribute is one that torch's objects have, or Python's."""
     is_torchs = name in names.vocabulary or names.is_public_dunder(name)
-    return is_torchs or any(hasattr(kind, name) for kind in _BUILT_IN)
+    return is_torchs or any(hasattr(kind, name) for kind in _PYTHONS)
 
 
 def _find_compiled(tree: ast.Module) -> str | None:

@@ -110,6 +110,12 @@ def test_a_loop_over_few_values_is_written_out() -> None:
     assert text == "out = compile(torch.add)(value1)\nout = compile(torch.sub)(value1)"
 
 
+def test_a_loop_that_counts_to_a_small_number_is_written_out() -> None:
+    ((text, _),) = apply(unroll, script("for arg1 in range(2):\n    out = compile(fn)(arg1)"))
+    assert text == "out = compile(fn)(0)\nout = compile(fn)(1)"
+    assert not apply(unroll, script("for arg1 in range(5):\n    out = compile(fn)(arg1)"))
+
+
 def test_a_loop_that_is_left_early_is_not_written_out() -> None:
     assert not apply(unroll, script("for arg1 in (1, 2):\n    break"))
 

@@ -44,9 +44,9 @@ def definitions(text: str, **more: object) -> str:
     return rebuild(text, **more).program.write_definitions()  # type: ignore[arg-type]
 
 
-def plain(text: str, check: ReproCheck) -> str:
+def plain(text: str, check: ReproCheck, form: PlainForm = PlainForm.PLAINEST) -> str:
     body = Candidate(rebuild(text), check).build_body()
-    found = write_plain_program(body, check, PlainForm.PLAINEST)
+    found = write_plain_program(body, check, form)
     assert found is not None
     return found
 
@@ -455,3 +455,94 @@ def test_a_step_that_is_called_in_a_loop_is_written_into_the_loop() -> None:
     assert "= 2.0\n" in found and "if value" in found
     assert "if value1 > 1:" in loop and ".sum().backward()" in loop
     assert re.search(r"out = \w+\(\w+\)", loop) and "return" not in loop
+
+
+def test_what_a_loop_goes_on_with_reads_the_value_of_the_failing_call() -> None:
+    text = """
+        import random
+        import torch
+
+        def draw(x, source):
+            assert len(x) == 2
+            return x + source.randint(1, 9)
+
+        fast = torch.compile(draw)
+        ours, theirs = random.Random(0), random.Random(0)
+        total = torch.ones(2)
+        for turn in range(3):
+            print("turn", turn)
+            want, got = draw(total, ours), fast(total, theirs)  # fails
+            print(turn, want, got)
+            assert torch.equal(want, got), turn
+            torch.testing.assert_close(want, got)
+            if not torch.equal(want, got):
+                raise RuntimeError(f"{turn} differs")
+            total = got + 2
+        """
+    found = rebuild(text).program.write_definitions()
+    loop = found[found.index("for ") :].splitlines()
+    assert [line.split(" = ")[-1] for line in loop[1:]] == [
+        "compiled(value1, value4)",
+        "(fn(value1, value3), out)",
+        "value6 + 2",
+    ]
+    assert "assert" in found[: found.index("for ")]
+
+
+CHECK = ReproCheck(Kind.STALE_GRAPH, (("dynamic", "True"),), double=False)
+DRAWS = """
+    import random
+    import torch
+
+    def draw(amount, source):
+        return amount + source.randint(1, 9)
+
+    fast = torch.compile(draw)
+    source = random.Random(0)
+    amount = torch.ones(2)
+    fast(amount, source)
+    got = fast(amount, source)  # fails
+    """
+
+
+def test_each_side_runs_a_script_that_has_what_one_function_compiles_to() -> None:
+    assert plain(DRAWS, CHECK, PlainForm.WHOLE) == textwrap.dedent("""\
+        import random
+
+        import torch
+
+
+        def fn(x, y):
+            return x + y.randint(1, 9)
+
+
+        def run(call):
+            y = random.Random(0)
+            x = torch.ones(2)
+            call(x, y)
+            return call(x, y)
+
+
+        torch.testing.assert_close(run(torch.compile(fn, dynamic=True)), run(fn))
+        """)
+
+
+def test_each_side_runs_a_script_that_compiles_what_it_makes() -> None:
+    found = plain(STALE, CHECK, PlainForm.WHOLE)
+    assert "def run(compile):\n    class Thing:" in found
+    assert "    compiled = compile(fn)\n" in found and "    return compiled(y)\n" in found
+    compiled, eager = "run(lambda fn: torch.compile(fn, dynamic=True))", "run(lambda fn: fn)"
+    assert found.endswith(f"torch.testing.assert_close(\n    {compiled}, {eager}\n)\n")
+
+
+def test_a_script_that_each_side_runs_may_end_in_a_loop() -> None:
+    text = DRAWS.replace("    got = fast", "    for _ in range(2):\n        got = fast")
+    found = plain(text, CHECK, PlainForm.WHOLE | PlainForm.RESEED)
+    assert "def run(call):\n    torch.manual_seed(0)\n" in found
+    assert "        out = call(x, y)\n" in found and "    return out\n" in found
+
+
+def test_only_a_script_whose_values_are_compared_is_run_by_each_side() -> None:
+    check = ReproCheck(Kind.WRONG_GRADIENT, backward="sum")
+    body = Candidate(rebuild(DRAWS), check).build_body()
+    assert write_plain_program(body, check, PlainForm.WHOLE) is None
