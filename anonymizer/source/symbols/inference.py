@@ -128,6 +128,8 @@ class _Walk(ast.NodeVisitor):
         known = None
         if isinstance(node.func, ast.Name) and node.func.id not in {*self.refs, *self.bound}:
             known = _of_builtin(node.func.id, args)
+            if node.func.id == "type" and len(args) == 1:
+                known = self.types.infer_class(args[0])
         elif isinstance(node.func, ast.Attribute):
             receiver = self.types.receivers.get(id(node.func), UNKNOWN)
             known = _of_method(node.func.attr, receiver)

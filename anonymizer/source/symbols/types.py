@@ -160,6 +160,8 @@ class Types:
             return PUBLIC
         if atom[0] not in ("inst", "obj", "cls"):
             return UNKNOWN
+        if name == "__class__":
+            return self.infer_class(frozenset({atom}))
         if atom[0] == "inst":
             record = self.symbols.get_instance(atom[1])
             if name in record["state"]:
@@ -185,6 +187,20 @@ class Types:
         return self.env.get(
             ("attr", f"{key}.{name}"), UNKNOWN if name in self._find_assigned(key) else PUBLIC
         )
+
+    def infer_class(self, kind: Type) -> Type:
+        """The type of `type(value)`."""
+        found: set[Atom] = set()
+        for atom in kind:
+            if atom[0] == "inst":
+                reference = self.symbols.get_instance(atom[1])["class"]
+                assert reference["kind"] == "class"
+                found.add(("cls", reference["id"]))
+            elif atom[0] == "obj":
+                found.add(("cls", atom[1]))
+            else:
+                found |= PUBLIC
+        return frozenset(found)
 
     def _find_assigned(self, key: str) -> set[str]:
         return {
