@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import write_seed
-from anonymizer.kinds import SILENT, Compiler, Kind
+from anonymizer.kinds import EXPORTERS, SILENT, Compiler, Kind
 from collectors.captured import Property
 
 #: The setting without which a worker compiles each graph itself.
@@ -74,6 +74,14 @@ class ReproCheck:
         """Whether a compiled run is held against one in eager mode."""
         is_compared = self.kind in SILENT and not self.eager_raises
         return is_compared and self.compiler != Compiler.EAGER
+
+    def shares_parameters(self) -> bool:
+        """Whether what is called has the parameters of the module itself: an exported program does
+        (`torch/export/_unlift.py`), while what is loaded, unflattened or packaged has copies.
+        """
+        if self.compiler not in EXPORTERS:
+            return True
+        return self.compiler == Compiler.EXPORT and not {"save", "unflatten"} & set(self.steps)
 
     def without_argument(self, name: str) -> ReproCheck:
         """The check with one torch.compile argument left at its default."""

@@ -189,8 +189,12 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
 
 
 def _gradients(body: ReproBody, check: ReproCheck) -> str:
-    """The gradients that there are, as a list."""
-    state = "(*model.parameters(), *args)" if _has_state(body, check) else "args"
+    """The gradients that there are, as a list; of an exported program those of the arguments, where
+    some take one.
+    """
+    is_needed = check.compiler not in EXPORTERS or "requires_grad" not in "".join(body.inputs)
+    has_parameters = body.is_module and is_needed and check.shares_parameters()
+    state = "(*model.parameters(), *args)" if has_parameters else "args"
     return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
 
 

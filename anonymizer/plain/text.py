@@ -137,7 +137,7 @@ class _Writer:
             return [checked.format(self.script.called.expression, listed)]
         call = self.alone or self._call(self.script.called.expression)
         if self.check.kind not in WRONG_VALUES:
-            return [call]
+            return [self._differentiate(call)]
         wide = [name for name in self.names if not self._is_whole(name)]
         if self.script.called.is_module or not wide:
             raise ValueError("float64 needs a program without weights")
@@ -304,8 +304,9 @@ class _Writer:
 
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
-        # the parameters of an exported program are its own
-        has_own = self.script.called.is_module and self.check.compiler not in EXPORTERS
+        # of an exported program the arguments' gradients are enough where there are some
+        is_needed = not (leaves and self.check.compiler in EXPORTERS)
+        has_own = self.script.called.is_module and is_needed and self.check.shares_parameters()
         if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.called.expression}.parameters()" if has_own else ""

@@ -192,7 +192,8 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         with stage("backward"):
             if rung.get("each_backward"):
                 _require_a_gradient(result, compared)
-            gradients = _compute_gradients(result, compared, rung.get("grads"))
+            targets = {**find_parameters(call.options, call.function), **compared}
+            gradients = _compute_gradients(result, targets, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         with write_whole(rung["snapshot"]) as part:
@@ -267,6 +268,15 @@ def find_watched_tensors(
     if exporting.is_exported(options):
         return context.find_reachable(None, args, kwargs)
     return context.find_reachable(function, args, kwargs)
+
+
+def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.Tensor]:
+    """The parameters of an exported module that only gradients are compared of: those that its
+    program has, too; by the label of `find_reachable`.
+    """
+    if not options.get("shares_parameters"):
+        return {}
+    return {"self." + name: value for name, value in function.named_parameters()}
 
 
 def note_state(

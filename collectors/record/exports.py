@@ -182,6 +182,7 @@ class Exports:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return made
+            exported = _note_shared_parameters(exported, made)
             return self._watch_calls(made, _own_buffers_unless_shared(exported, made))
 
         return module
@@ -375,6 +376,17 @@ def _own_buffers_unless_shared(exported: ExportedModule, made: Any) -> ExportedM
     own = {id(buffer) for buffer in exported.function.buffers()}
     is_shared = any(id(buffer) in own for buffer in made.buffers())
     return exported if is_shared else exported.with_own_buffers()
+
+
+def _note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModule:
+    """The same where the module that was made of a program has the original's own parameters
+    (`torch/export/_unlift.py`), so that gradients of both can be compared.
+    """
+    own = {id(parameter) for parameter in made.parameters()}
+    needed = {id(parameter) for parameter in exported.function.parameters()}
+    if not needed or not needed <= own:
+        return exported
+    return exported._replace(options={**exported.options, "shares_parameters": True})
 
 
 def _location(file: Any) -> Any:

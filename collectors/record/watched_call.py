@@ -219,12 +219,15 @@ class WatchedCall:
         return self.call.watched.function, self.call.args, self.call.kwargs
 
     def list_differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
-        """(number, tensor) of each output that gradients can flow into; of an exported program,
-        whose parameters are not the module's, only where its arguments take some.
+        """(number, tensor) of each output that gradients can flow into; of an exported program
+        only where its arguments take some, or parameters that the module has, too.
         """
-        is_exported = exporting.is_exported(self.call.watched.options)
-        if is_exported and not any(x.requires_grad for x in self._find_reachable().values()):
-            return []
+        options = self.call.watched.options
+        if exporting.is_exported(options):
+            parameters = rungs.find_parameters(options, self.call.watched.function)
+            targets = {**parameters, **self._find_reachable()}
+            if not any(x.requires_grad for x in targets.values()):
+                return []
         return [
             (index, leaf)
             for index, (_, leaf) in enumerate(outputs.flatten(result))

@@ -323,6 +323,28 @@ def test_an_operator_that_fails_in_eager_mode_is_called_in_line() -> None:
     assert call == "torch.cumsum(torch.ones(4), 0)"
 
 
+def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
+    (call,) = end(ONE, ReproCheck("crash", compiler="eager", backward="sum"))
+    assert call == "fn(torch.ones(4)).sum().backward()"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "steps", "is_shared"),
+    [
+        ("inductor", (), True),
+        ("export", ("decompose",), True),
+        ("export", ("decompose", "save"), False),
+        ("export", ("unflatten",), False),
+        ("aoti", ("package",), False),
+    ],
+)
+def test_only_an_exported_program_itself_has_the_modules_parameters(
+    compiler: str, steps: tuple[str, ...], is_shared: bool
+) -> None:
+    check = ReproCheck("wrong_gradient", compiler=compiler, steps=steps, backward="sum")
+    assert check.shares_parameters() == is_shared
+
+
 def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
     lines = end(REDUCED, ReproCheck("wrong_result", compiler="eager"))
     assert lines[-3:] == [
@@ -416,6 +438,14 @@ def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> No
     assert "torch.export.export(model, (x,)).module()(x).sum().backward()" in lines
     assert not any("parameters()" in line for line in lines)
     assert "for x in args if x.requires_grad" in " ".join(render_harness(body, check).split())
+
+
+def test_an_exported_program_whose_arguments_take_no_gradient_has_its_parameters() -> None:
+    check = ReproCheck("wrong_gradient", compiler="export", backward="sum")
+    lines = end(replace(MODULE, inputs=("return (torch.randn(2, 3),)",)), check)
+    assert "leaves = list(model.parameters())" in lines
+    with pytest.raises(ValueError, match="no gradient"):
+        end(MODULE, replace(check, steps=("save",)))
 
 
 def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> None:
