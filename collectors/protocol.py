@@ -191,8 +191,9 @@ ANSWER_FILE = "answer.json"
 #: The file beside it with a `MeasurementLine` in each line.
 MEASUREMENTS_FILE = "measurements.jsonl"
 #: The file of counted operators, for `struct`: the number of the last call that began, and of the
-#: last that raised; -1 for none.
-OPERATORS_LAYOUT = "qq"
+#: last that raised; after each of them the number of the call whose derivative a backward pass was
+#: about to compute by then. -1 for none.
+OPERATORS_LAYOUT = "qqqq"
 #: Has a process that has reached its limit write its stacks and end (see `call.stopping`), and the
 #: seconds after which its end is not waited for any longer: the kernel has the process, or the
 #: call has taken the signal for itself.
@@ -215,8 +216,8 @@ class ProgramStart(_ProgramStart, total=False):
 
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
-#: by forward mode, the second ones.
-DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck"]
+#: by forward mode, the second ones. `backward` only computes the first ones.
+DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck", "backward"]
 
 
 class _RecorderSpec(TypedDict):

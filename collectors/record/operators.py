@@ -1,7 +1,8 @@
 """Calls of torch's own functions, counted or watched, for a program that fails without a compiler.
 
 A first run counts them and notes, in a file that outlives the process, the last one that began and
-the last one that raised. A second run watches the call of that number like a compiled one.
+the last one that raised; where that is a backward pass, the call whose derivative was under way. A
+second run watches the call of that number like a compiled one.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import struct
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
-from torch.autograd.gradcheck import GradcheckError
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten
 
 from ..call.operators.check import OperatorCheck
 from ..call.operators.derivatives import (
     Derivative,
+    isolate,
     leave_transforms,
     widen,
 )
@@ -55,8 +57,11 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.pid = os.getpid()
         self.count = 0
         self.raised = -1
+        #: The call whose derivative comes next in the backward pass under way, and what that was
+        #: when the last call raised.
+        self.differentiated = self.raised_in = -1
         with open(path, "wb") as file:
-            file.write(struct.pack(OPERATORS_LAYOUT, -1, -1))
+            file.write(struct.pack(OPERATORS_LAYOUT, -1, -1, -1, -1))
         with open(path, "r+b") as file:
             self._memory = mmap.mmap(file.fileno(), struct.calcsize(OPERATORS_LAYOUT))
 
@@ -77,23 +82,43 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
                 return func(*args, **named)
             watched = WatchedCallable(func, {"compiler": "eager"})
             return self.recorder.call(watched, func, args, named)
+        self.differentiated = -1
         self._note(number)
         try:
-            return func(*args, **named)
+            result = func(*args, **named)
         except BaseException:
-            self.raised = number
+            self.raised, self.raised_in = number, self.differentiated
             self._note(number)
             raise
+        if self.check is None and self.wanted is None:
+            self._mark(number, result)
+        return result
+
+    def _mark(self, number: int, result: Any) -> None:
+        """Has autograd say when it is about to compute the derivative of this call."""
+
+        def note(_: Any) -> None:
+            self.differentiated = number
+            self._note(self.count - 1)
+
+        # results of every class come by here, and what is none of torch's may answer with an error
+        with contextlib.suppress(Exception):
+            for leaf in tree_flatten(result)[0]:
+                if type(leaf) is torch.Tensor and leaf.grad_fn is not None:
+                    leaf.grad_fn.register_prehook(note)
 
     def _differentiate(self, func: Any, args: Any, named: Any, kind: DerivativeKind) -> None:
-        """Makes the call whose error is the wrong derivative; the program does not see it."""
+        """Makes the call whose error is that of the derivative; the program does not see it."""
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
-        with leave_transforms(), torch.enable_grad(), contextlib.suppress(GradcheckError):
-            self.recorder.call(watched, derivative, *widen(args, named))
+        given = isolate(args, named) if kind == "backward" else widen(args, named)
+        with leave_transforms(), torch.enable_grad(), contextlib.suppress(Exception):
+            self.recorder.call(watched, derivative, *given)
 
     def _note(self, number: int) -> None:
-        self._memory[:] = struct.pack(OPERATORS_LAYOUT, number, self.raised)
+        self._memory[:] = struct.pack(
+            OPERATORS_LAYOUT, number, self.differentiated, self.raised, self.raised_in
+        )
 
 
 def watch_operators(recorder: Any, spec: RecorderSpec) -> None:

@@ -27,6 +27,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "gradcheck": "The gradient",
     "forward": "The derivative in forward mode",
     "gradgradcheck": "The second derivative",
+    "backward": "The backward pass",
 }
 #: What a traceback begins with.
 _TRACEBACK = "Traceback (most recent call last):\n"

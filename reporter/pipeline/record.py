@@ -261,10 +261,15 @@ class _FurtherRuns:
         child = find_failing_child(raised["failure"]) if raised is not None else None
         watch = OperatorWatch(self.script.folder)
         self._run_otherwise(operators=watch, child=child).close()
-        number = watch.find_last_call(died)
-        if number is None:
+        last = watch.find_last_call(died)
+        if last is None:
             return recording
-        return self._watch(recording, OperatorWatch(self.script.folder, number), child)
+        if last.differentiated is not None:
+            derivative = OperatorWatch(self.script.folder, last.differentiated, "backward")
+            found = self._watch(recording, derivative, child)
+            if found is not recording:
+                return found
+        return self._watch(recording, OperatorWatch(self.script.folder, last.number), child)
 
     def measure_operators(self, recording: Recording) -> Recording:
         """The run with what its operators are off float64; where one of them is wrong, the run in

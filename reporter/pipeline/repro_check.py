@@ -11,6 +11,7 @@ from anonymizer.graph.repro import CACHED, ReproCheck
 from collectors.protocol import (
     CompileOptions,
     ContextState,
+    DerivativeKind,
     EnvironmentFacts,
     Property,
     TensorRole,
@@ -52,8 +53,7 @@ def build_check(
         arguments=_arguments(diagnosis, words),
         config=_config(diagnosis, environment),
         contexts=tuple(_contexts(finding.original.context)),
-        backward=finding.original.options.get("derivative")
-        or ("randn" if finding.grads else "none"),
+        backward=_backward(diagnosis),
         property=Property(compared) if compared else None,
         double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
@@ -63,6 +63,16 @@ def build_check(
         prelude=write_settings(finding.original.context, environment),
         seed=seed,
     )
+
+
+def _backward(diagnosis: Diagnosis) -> str:
+    """How gradients are asked for."""
+    finding = diagnosis.basis.finding
+    assert finding is not None
+    derivative: DerivativeKind | None = finding.original.options.get("derivative")
+    if derivative is not None:
+        return "sum" if derivative == "backward" else derivative
+    return "randn" if finding.grads else "none"
 
 
 def _arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,16 @@ from collectors.protocol import OPERATORS_LAYOUT, DerivativeKind, OperatorFacts,
 
 
 @dataclass(frozen=True)
+class FailingCall:
+    """The call that a program failed in, by its number; of a backward pass, the call whose
+    derivative was under way (`differentiated`).
+    """
+
+    number: int
+    differentiated: int | None = None
+
+
+@dataclass(frozen=True)
 class OperatorWatch:
     """How the calls of torch's own functions are looked at, with its files in `folder`.
 
@@ -45,16 +55,18 @@ class OperatorWatch:
     def _measured(self) -> Path:
         return self.folder / "operators.json"
 
-    def find_last_call(self, died: bool) -> int | None:
-        """The number of the call that was under way when the process died, or of the last that
-        raised; None where there is none.
+    def find_last_call(self, died: bool) -> FailingCall | None:
+        """The call that was under way when the process died, or the last that raised; None where
+        there is none.
         """
         try:
-            begun, raised = struct.unpack(OPERATORS_LAYOUT, self._counted.read_bytes())
+            numbers = struct.unpack(OPERATORS_LAYOUT, self._counted.read_bytes())
         except (OSError, struct.error):
             return None
-        number: int = begun if died else raised
-        return number if number >= 0 else None
+        number, differentiated = numbers[:2] if died else numbers[2:]
+        if number < 0:
+            return None
+        return FailingCall(number, differentiated if differentiated >= 0 else None)
 
     def read_facts(self) -> OperatorFacts | None:
         """What the run that measured found; None if it came to nothing."""

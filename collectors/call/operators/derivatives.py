@@ -56,7 +56,8 @@ _MOST_DIRECTIONS = 32
 
 
 class Derivative:
-    """A call that raises `GradcheckError` where a derivative of the function is wrong.
+    """A call that raises `GradcheckError` where a derivative of the function is wrong, and whatever
+    computing it raises.
 
     Args:
         function: one of torch's own.
@@ -79,6 +80,12 @@ class Derivative:
             return self.function(*positional, **named)
 
         tensors = tuple(leaves[at] for at in places)
+        if self.kind == "backward":
+            results = [leaf for leaf in tree_flatten(call(*tensors))[0] if _requires_grad(leaf)]
+            asked = [tensor for tensor in tensors if tensor.requires_grad]
+            flows = [torch.ones_like(result) for result in results]
+            torch.autograd.grad(results, asked, flows, allow_unused=True)
+            return True
         fast = sum(tensor.numel() for tensor in tensors) > _MOST_DIRECTIONS
         if self.kind == "gradgradcheck":
             return bool(torch.autograd.gradgradcheck(call, tensors, fast_mode=fast))
@@ -176,6 +183,21 @@ def widen(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
     """
     leaves, spec = tree_flatten((args, kwargs))
     return cast("Tuple[Any, Dict[str, Any]]", tree_unflatten([_leaf(x) for x in leaves], spec))
+
+
+def isolate(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
+    """The arguments with every tensor that requires a gradient as a leaf, in the dtype it has."""
+
+    def isolate_one(value: Any) -> Any:
+        return value.detach().clone().requires_grad_() if _requires_grad(value) else value
+
+    leaves, spec = tree_flatten((args, kwargs))
+    made = tree_unflatten([isolate_one(leaf) for leaf in leaves], spec)
+    return cast("Tuple[Any, Dict[str, Any]]", made)
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _leaf(value: Any) -> Any:

@@ -47,9 +47,7 @@ def compute_gradients(exported: ExportedModule, how: str, folder: Path) -> dict[
     )
     call.random = random.getstate()
     path = str(folder / f"{how}.pt")
-    answer = rungs.execute(
-        call, {"how": how, "grads": str(folder / "flows.pt"), "snapshot": path}
-    )
+    answer = rungs.execute(call, {"how": how, "grads": str(folder / "flows.pt"), "snapshot": path})
     assert answer["outcome"] == "ok", answer
     found: dict[str, Any] = outputs.load(path)["grads"]
     return found

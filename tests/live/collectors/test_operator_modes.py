@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from collectors.call.operators.derivatives import Derivative, isolate
 from collectors.record import operators
+from reporter.recording.operators import FailingCall, OperatorWatch
 
 
 def test_modes_that_are_never_left_stay_alive(
@@ -32,3 +35,32 @@ def test_modes_that_are_never_left_stay_alive(
     operators.watch_operators(None, {"operators": str(tmp_path / "calls"), "zeroed": True})
     gc.collect()
     assert len(entered) == 2 and all(mode() is not None for mode in entered)
+
+
+def test_a_backward_pass_that_raises_names_the_call_that_it_differentiates(tmp_path: Path) -> None:
+    w = torch.tensor([0.5, 2.0], requires_grad=True)
+    mode = operators.OperatorMode(None, str(tmp_path / "operators"), None)
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"), mode:
+        doubled = w * 2  # call 0
+        power = True**doubled  # call 1, which torch 2.13 cannot differentiate
+        (power.sum() + doubled.sum()).backward()  # the last of calls 2 to 5
+    assert OperatorWatch(tmp_path).find_last_call(died=False) == FailingCall(5, differentiated=1)
+    assert OperatorWatch(tmp_path).find_last_call(died=True) == FailingCall(5, differentiated=1)
+
+
+def test_a_call_after_a_backward_pass_is_no_derivative(tmp_path: Path) -> None:
+    w = torch.tensor([0.5, 2.0], requires_grad=True)
+    with operators.OperatorMode(None, str(tmp_path / "operators"), None):
+        (w * 2).sum().backward()
+        with pytest.raises(RuntimeError):
+            torch.mm(w, w)
+    assert OperatorWatch(tmp_path).find_last_call(died=False) == FailingCall(3)
+
+
+def test_a_derivative_alone_fails_as_it_does_in_the_program() -> None:
+    w = torch.tensor([0.5, 2.0], requires_grad=True)
+    given, named = isolate((w * 2, True), {})
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
+        Derivative(torch.Tensor.__rpow__, "backward")(*given, **named)
+    assert given[0].is_leaf and given[0].dtype == torch.float32 and w.grad is None
+    assert Derivative(torch.Tensor.sin, "backward")(given[0])

@@ -8,18 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from collectors.protocol import RecorderSpec
-from reporter.recording.operators import OperatorWatch
+from collectors.protocol import OPERATORS_LAYOUT, RecorderSpec
+from reporter.recording.operators import FailingCall, OperatorWatch
 
 
 def test_the_last_call_is_the_one_that_was_under_way_or_that_raised(tmp_path: Path) -> None:
-    (tmp_path / "operators").write_bytes(struct.pack("qq", 7, 3))
+    (tmp_path / "operators").write_bytes(struct.pack(OPERATORS_LAYOUT, 7, -1, 3, -1))
     watch = OperatorWatch(tmp_path)
-    assert watch.find_last_call(died=True) == 7
-    assert watch.find_last_call(died=False) == 3
+    assert watch.find_last_call(died=True) == FailingCall(7)
+    assert watch.find_last_call(died=False) == FailingCall(3)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"1234", struct.pack("qq", 7, -1)])
+def test_a_backward_pass_says_whose_derivative_was_under_way(tmp_path: Path) -> None:
+    (tmp_path / "operators").write_bytes(struct.pack(OPERATORS_LAYOUT, 9, 2, 8, 0))
+    watch = OperatorWatch(tmp_path)
+    assert watch.find_last_call(died=True) == FailingCall(9, differentiated=2)
+    assert watch.find_last_call(died=False) == FailingCall(8, differentiated=0)
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"1234", struct.pack(OPERATORS_LAYOUT, 7, 2, -1, -1)]
+)
 def test_a_run_in_which_no_call_raised_has_none(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "operators").write_bytes(content)
