@@ -89,10 +89,13 @@ def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAn
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     owned = {id(tensor): label for label, tensor in given.items()}
     function = call.function
+    graph: GraphJson
     if isinstance(function, Derivative):  # what is differentiated; its check is the candidate's
+        if function.reads_triangle:  # a smaller program would differentiate what is not read
+            graph = {"unsupported": "one triangle of a factor is differentiated"}
+            return {"outcome": CallOutcome.OK, "graphs": [graph], "error": None}
         function = function.function
     module, tensors = build_operator_graph(function, call.args, call.kwargs)
-    graph: GraphJson
     try:
         graph = Translator(
             module, tuple(tensors), owned, collect_public_names(), None, allowed

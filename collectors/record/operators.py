@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_flatten
 from ..call.operators.check import OperatorCheck
 from ..call.operators.derivatives import (
     Derivative,
+    is_in_forward_mode,
     isolate,
     leave_transforms,
     widen,
@@ -55,6 +56,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         #: What looks at every call, at its operators and at its derivatives.
         self.check: Optional[OperatorCheck] = None
         self.pid = os.getpid()
+        #: A derivative that is to be watched, and its arguments.
+        self.waiting: Optional[Tuple[WatchedCallable, Derivative, Any]] = None
         self.count = 0
         self.raised = -1
         #: The call whose derivative comes next in the backward pass under way, and what that was
@@ -73,6 +76,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             return func(*args, **named)
         number = self.count
         self.count += 1
+        self._call_waiting()
         if self.check is not None:  # its time is that of the operators alone
             self.check.started += self.check.derivatives.look(number, func, args, named)
         if number == self.wanted:
@@ -111,7 +115,16 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         """Makes the call whose error is that of the derivative; the program does not see it."""
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
-        given = isolate(args, named) if kind == "backward" else widen(args, named)
+        with leave_transforms():
+            given = isolate(args, named) if kind == "backward" else widen(args, named)
+        self.waiting = (watched, derivative, given)
+        self._call_waiting()
+
+    def _call_waiting(self) -> None:
+        """Makes the call that waits, once forward mode is left, which cannot be nested."""
+        if self.waiting is None or is_in_forward_mode():
+            return
+        (watched, derivative, given), self.waiting = self.waiting, None
         with leave_transforms(), torch.enable_grad(), contextlib.suppress(Exception):
             self.recorder.call(watched, derivative, *given)
 

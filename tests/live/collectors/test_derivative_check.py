@@ -105,6 +105,26 @@ def test_a_wrong_gradient_is_found() -> None:
     assert looked(program) == [("polar", "gradcheck")]
 
 
+def test_a_wrong_derivative_of_forward_mode_is_found_while_that_mode_is_on() -> None:
+    """torch 2.13 and 2.15 have the factors of cholesky_inverse's tangent in the wrong order."""
+
+    def program() -> None:
+        factor = torch.tensor([[1.7, 0.0], [1.0, 2.0]], dtype=torch.float64)
+        torch.func.jvp(torch.cholesky_inverse, (factor,), (torch.ones_like(factor).tril(),))
+
+    assert looked(program) == [("cholesky_inverse", "forward")]
+
+
+def test_a_triangle_that_is_not_read_has_no_derivative() -> None:
+    def program(upper: bool) -> None:
+        root = torch.linalg.cholesky(positive().detach(), upper=upper).requires_grad_()
+        torch.cholesky_inverse(root, upper).sum().backward()
+        torch.cholesky_solve(leaf(3, 2), root, upper=upper).sum().backward()
+
+    assert looked(lambda: program(False)) == []
+    assert looked(lambda: program(True)) == []
+
+
 def test_a_wrong_second_derivative_counts_where_the_program_asks_for_one() -> None:
     def program(twice: bool) -> None:
         weight = leaf(3, 4)
