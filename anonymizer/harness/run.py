@@ -193,7 +193,7 @@ def _gradients(body: ReproBody, check: ReproCheck) -> str:
     some take one.
     """
     is_needed = check.compiler not in EXPORTERS or "requires_grad" not in "".join(body.inputs)
-    has_parameters = body.is_module and is_needed and check.shares_parameters()
+    has_parameters = body.convention.is_module and is_needed and check.shares_parameters()
     state = "(*model.parameters(), *args)" if has_parameters else "args"
     return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
 

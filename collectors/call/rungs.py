@@ -192,7 +192,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         with stage("backward"):
             if rung.get("each_backward"):
                 _require_a_gradient(result, compared)
-            targets = {**find_parameters(call.options, call.function), **compared}
+            targets = {**find_parameters(call.conditions.options, call.function), **compared}
             gradients = _compute_gradients(result, targets, rung.get("grads"))
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
