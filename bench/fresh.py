@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from collectors.protocol import CandidateRequest
+from collectors.protocol.candidates import CandidateRequest
 from reporter.execution.fresh_process import run_fresh
 from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings

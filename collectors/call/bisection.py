@@ -16,15 +16,9 @@ import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ..machine import torch_settings
-from ..protocol import (
-    BisectCount,
-    BisectSpec,
-    CallVariation,
-    CompilerSubsystem,
-    PlainValue,
-    SubsystemTable,
-    TorchSettings,
-)
+from ..protocol.compilation import CompilerSubsystem, SubsystemTable
+from ..protocol.variation import BisectCount, BisectSpec, CallVariation
+from ..protocol.words import PlainValue, TorchSettings
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.

@@ -11,7 +11,8 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from ..protocol import Closeness, ListComparison
+from ..protocol.comparison import ListComparison
+from ..protocol.words import Closeness
 
 #: How much farther from float64 the rewritten model may be than the private one: `multiplier` of
 #: `torch._dynamo.utils.same` (`torch/_dynamo/utils.py` of 2.13.0) for large float32 tensors.

@@ -10,7 +10,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 import torch
 
-from ..protocol import Comparison, MetadataDifference, Property, TensorRole, ValueDifference
+from ..captured import Property
+from ..protocol.comparison import Comparison, MetadataDifference, TensorRole, ValueDifference
 from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues

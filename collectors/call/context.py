@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 
-from ..protocol import ContextState
+from ..protocol.events import ContextState
 
 
 def read_autocast_settings(device: str) -> Tuple[bool, str]:

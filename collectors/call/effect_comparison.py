@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..protocol import MetadataDifference, Property
+from ..captured import Property
+from ..protocol.comparison import MetadataDifference
 from .outputs import SavedEffects, Snapshot
 from .side_effects import Leaf, PythonState
 

@@ -13,7 +13,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..protocol import ONNX_ARGUMENTS, CompileOptions, ExportStep, Rung
+from ..protocol.events import CompileOptions
+from ..protocol.variation import Rung
+from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 
 #: Keyword arguments of torch.export.export.
 EXPORT_ARGUMENTS = (

@@ -14,7 +14,7 @@ import traceback
 from typing import Iterable, List
 
 from .. import FOLDER
-from ..protocol import Failure, FailureFrame
+from ..protocol.failure import Failure, FailureFrame
 
 #: Exceptions that only forward another one; the class inside is the diagnosis.
 WRAPPERS = {

@@ -20,7 +20,8 @@ from torch.utils._pytree import tree_flatten
 
 from ..machine.processes import write_whole
 from ..machine.public_names import shorten_name
-from ..protocol import EagerFacts, LostWrite, UndefinedCast
+from ..protocol.calls import EagerFacts, LostWrite
+from ..protocol.words import UndefinedCast
 from . import outputs, undefined_writes
 from .tolerance import IndexedValues
 from .variations.summation import SUMS

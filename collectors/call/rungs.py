@@ -18,7 +18,10 @@ import torch
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend
 from ..machine.processes import write_whole
-from ..protocol import CallOutcome, CallPhase, CompileOptions, ContextState, RunAnswer, Rung
+from ..protocol.calls import RunAnswer
+from ..protocol.events import CompileOptions, ContextState
+from ..protocol.variation import Rung
+from ..protocol.words import CallOutcome, CallPhase
 from . import (
     bisection,
     circumstances,

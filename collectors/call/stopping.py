@@ -13,7 +13,7 @@ import faulthandler
 import os
 import signal
 
-from ..protocol import STOP_SIGNAL
+from ..protocol.starting import STOP_SIGNAL
 
 
 def prepare() -> None:

@@ -18,7 +18,7 @@ from typing import Optional, Tuple, TypedDict
 
 import torch
 
-from ..protocol import TensorJudgement
+from ..protocol.comparison import TensorJudgement
 
 RULE = 1
 TOLERANCE = 1e-4

@@ -11,7 +11,7 @@ import os
 from typing import Any, List
 
 from ..machine import machine
-from ..protocol import InductorFacts
+from ..protocol.evidence import InductorFacts
 from .tool import Tool, ToolUnavailableError
 
 WANTED = (

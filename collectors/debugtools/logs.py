@@ -12,7 +12,7 @@ import os
 import re
 from typing import Dict, List
 
-from ..protocol import LogFacts
+from ..protocol.evidence import LogFacts
 from .tool import Tool, ToolUnavailableError
 
 LOGS = ("dynamo", "aot", "inductor", "dynamic")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..protocol import FunctionFacts
+from ..protocol.evidence import FunctionFacts
 from .tool import Tool, ToolUnavailableError
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, Mapping
 
-from ..protocol import PhaseFacts
+from ..protocol.evidence import PhaseFacts
 from .tool import Tool, ToolUnavailableError
 
 #: The functions torch times, in the order they run, and what a reader calls them. Several names for

@@ -11,7 +11,7 @@ from typing import Any, List
 
 from ..dynamo import counters, graph_breaks
 from ..dynamo.observer import Observer, read_code_place
-from ..protocol import ExplainFacts
+from ..protocol.evidence import ExplainFacts
 from .tool import Tool
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 
 from ..call import context, restoring, rungs
-from ..protocol import CallOutcome, EvidenceAnswer, EvidenceRequest, ToolsRequest
+from ..protocol.evidence import EvidenceAnswer, EvidenceRequest, ToolsRequest
+from ..protocol.words import CallOutcome
 from .inductor import InductorFolder
 from .logs import Logs
 from .one_function import OneFunction

@@ -12,7 +12,7 @@ import logging
 import os
 from typing import Dict
 
-from ..protocol import StructuredFacts
+from ..protocol.evidence import StructuredFacts
 from .tool import Tool, ToolUnavailableError
 
 

@@ -12,7 +12,7 @@ import time
 import traceback
 from typing import Dict, List, Sequence
 
-from ..protocol import EvidenceOptions, ToolFacts, ToolFinding
+from ..protocol.evidence import EvidenceOptions, ToolFacts, ToolFinding
 
 
 class ToolUnavailableError(Exception):

@@ -19,7 +19,8 @@ from ..call.operators.graph import build_operator_graph
 from ..captured import GraphJson
 from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.public_names import NotInGraphError, collect_public_names
-from ..protocol import CallOutcome, CaptureAnswer, CaptureRequest
+from ..protocol.graphs import CaptureAnswer, CaptureRequest
+from ..protocol.words import CallOutcome
 from .bodies import Body
 from .translator import Translator
 from .value_statistics import ValueStatistics

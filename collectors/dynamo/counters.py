@@ -12,7 +12,7 @@ import re
 import sys
 from typing import Any, List, Tuple
 
-from ..protocol import DynamoCounts
+from ..protocol.events import DynamoCounts
 
 MOST_LISTED = 20
 #: Characters of a guard or a reason.

@@ -23,15 +23,10 @@ from ..machine.compile_options import compile_unwatched, replace_backend, select
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..machine.tensors import read_version_counter
-from ..protocol import (
-    CallOutcome,
-    ContextState,
-    DivergenceAnswer,
-    DivergenceRequest,
-    NumberedGraph,
-    PrefixLine,
-    TensorJudgement,
-)
+from ..protocol.comparison import TensorJudgement
+from ..protocol.events import ContextState
+from ..protocol.graphs import DivergenceAnswer, DivergenceRequest, NumberedGraph, PrefixLine
+from ..protocol.words import CallOutcome
 from .prefix import cut_at, describe, note_values
 
 _COARSE = (torch.float16, torch.bfloat16)

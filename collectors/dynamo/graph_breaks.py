@@ -21,13 +21,13 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 from ..call import context, rungs
-from ..protocol import (
+from ..protocol.compilation import (
     BreakRecord,
-    CallOutcome,
     GraphBreaksAnswer,
     GraphBreaksRequest,
     RecompileRecord,
 )
+from ..protocol.words import CallOutcome
 from . import guard_words
 from .counters import MOST_LISTED, MOST_TEXT, read_recompile_limit, split_reason
 from .observer import Observer, list_call_arguments, read_code_place

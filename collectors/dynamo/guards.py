@@ -17,7 +17,8 @@ import torch
 
 from ..call import context, failure, history, outputs, rungs
 from ..machine.processes import write_whole
-from ..protocol import ArgumentChange, CallOutcome, GuardsAnswer, GuardsRequest
+from ..protocol.compilation import ArgumentChange, GuardsAnswer, GuardsRequest
+from ..protocol.words import CallOutcome
 from .guard_words import Labels, label_frame, label_parameters, publish
 from .observer import ObservedGraph, Observer, list_call_arguments
 

@@ -22,15 +22,15 @@ from ..call.tolerance import ASSERT_CLOSE, widen_values
 from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
-from ..protocol import (
+from ..protocol.candidates import (
     BreakLine,
     CandidateRequest,
     ErrorElement,
     ErrorMap,
     MeasurementLine,
     MeasurementRequest,
-    NumberedGraph,
 )
+from ..protocol.graphs import NumberedGraph
 from .divergence import PositionReachedError, PrefixCut, PrefixRun, Runnable, resolve_compiler
 from .prefix import describe, note_values
 

@@ -17,7 +17,7 @@ import torch
 
 from ..call import outputs
 from ..machine.public_names import NotInGraphError, find_public_name
-from ..protocol import GraphNode, GraphShape
+from ..protocol.graphs import GraphNode, GraphShape
 
 _CALLS = ("call_function", "call_method", "call_module")
 _LEAVES = {

@@ -20,7 +20,8 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting, WatchMode
+from ..protocol.starting import ProgramEnding, RecorderSpec, ScriptGreeting
+from ..protocol.words import WatchMode
 from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
@@ -199,7 +200,7 @@ class WatchedRegion:
         every: Optional[int] = None,
         patience: Optional[float] = None,
     ) -> None:
-        """`check_first` and `every` are those of `protocol.RecorderSpec`; `patience` is in seconds,
+        """`check_first` and `every` are those of `RecorderSpec`; `patience` is in seconds,
         see `Channel`.
         """
         self.host = host

@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:  # this file runs before its package can be imported
-    from .. import protocol
+    from ..protocol import starting as messages
 
 PACKAGE = "_bugreport_collectors"
 
@@ -36,7 +36,7 @@ def load_package() -> None:
 def main() -> None:
     """`python bootstrap.py SPEC.json TARGET [ARGS…]`; the spec's `kind` says what TARGET is."""
     with open(sys.argv[1]) as source:
-        spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec] = json.load(source)
+        spec: Union[messages.WatchedProgramSpec, messages.RerunProgramSpec] = json.load(source)
     load_package()
     hooks = importlib.import_module(PACKAGE + ".record.hooks")
     starting = importlib.import_module(PACKAGE + ".record.starting")
@@ -49,7 +49,7 @@ def main() -> None:
         children = importlib.import_module(PACKAGE + ".record.children")
         children.number_children(os.path.abspath(sys.argv[1]), spec, recorder)
     sys.argv = sys.argv[2:]
-    ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
+    ending: messages.ProgramEnding = {"exit": 0, "exception": None}
     try:
         shown = starting.run(spec)
         if shown is not None:
@@ -82,7 +82,7 @@ def begin_child(path: str, number: int) -> None:
     """
     try:
         with open(path) as source:
-            spec: protocol.WatchedProgramSpec = json.load(source)
+            spec: messages.WatchedProgramSpec = json.load(source)
         if PACKAGE not in sys.modules:
             load_package()
         importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
@@ -90,7 +90,7 @@ def begin_child(path: str, number: int) -> None:
         pass
 
 
-def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec]) -> Any:
+def _recorder(spec: Union[messages.WatchedProgramSpec, messages.RerunProgramSpec]) -> Any:
     """What watches the calls; where the program is only run again up to one of them, what makes
     that call.
     """
@@ -101,7 +101,7 @@ def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec
     channels = importlib.import_module(PACKAGE + ".record.channel")
     channels.Channel.key = spec.get("key", "")
     channel = channels.Channel(spec["socket"])
-    greeting: protocol.ScriptGreeting = {"role": "script", "pid": os.getpid()}
+    greeting: messages.ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
     made = importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
     if "key" in spec:

@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
-from ..protocol import PlainValue, TorchSettings
+from ..protocol.words import PlainValue, TorchSettings
 from .variables import read_literals
 
 #: What is said of a value that may not leave.

@@ -15,7 +15,7 @@ from typing import Dict, List, Optional
 
 import torch
 
-from ..protocol import DeviceFacts
+from ..protocol.environment import DeviceFacts
 
 
 def collect_device_facts() -> DeviceFacts:

@@ -16,7 +16,7 @@ import sys
 
 import torch
 
-from ..protocol import EnvironmentFacts, TorchFacts
+from ..protocol.environment import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
 from .configs import (
     find_changed_choices,

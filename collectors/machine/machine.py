@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 
-from ..protocol import ProcessorFacts
+from ..protocol.environment import ProcessorFacts
 
 SUBPROCESS_SECONDS = 0.8
 #: The flags of a processor that decide what inductor can vectorise for.

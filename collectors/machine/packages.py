@@ -15,7 +15,7 @@ import sys
 from importlib import metadata
 from typing import Dict
 
-from ..protocol import TritonFacts
+from ..protocol.environment import TritonFacts
 
 
 def list_pip_packages() -> Dict[str, str]:

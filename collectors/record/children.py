@@ -18,7 +18,13 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
+from ..protocol.starting import (
+    CHILD_COMPILED,
+    CHILD_ENDED,
+    ProgramEnding,
+    RecorderSpec,
+    ScriptGreeting,
+)
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder

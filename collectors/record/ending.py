@@ -11,7 +11,7 @@ from typing import List, Tuple
 from .. import FOLDER
 from ..call import failure
 from ..machine.distributions import is_installed
-from ..protocol import Failure, ScriptException
+from ..protocol.failure import Failure, ScriptException
 
 
 def describe_exception(error: BaseException) -> ScriptException:

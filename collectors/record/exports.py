@@ -17,7 +17,7 @@ import sys
 import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from ..protocol import ONNX_ARGUMENTS, ExportStep
+from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 from .watched_callable import WatchedCallable, note_buffers
 
 _Function = Callable[..., Any]

@@ -28,16 +28,10 @@ from ..dynamo import counters
 from ..dynamo.compiler_modules import import_compiler
 from ..machine import waiting
 from ..machine.processes import name_signal, write_json
-from ..protocol import (
-    MOST_OF_LOG,
-    STOP_PATIENCE,
-    CallAnswer,
-    CallOutcome,
-    CallRequest,
-    ForkServerGreeting,
-    LostAnswer,
-    StopRequest,
-)
+from ..protocol.call_requests import CallRequest
+from ..protocol.calls import CallAnswer, LostAnswer, StopRequest
+from ..protocol.starting import MOST_OF_LOG, STOP_PATIENCE, ForkServerGreeting
+from ..protocol.words import CallOutcome
 from ..worker.job import kill_group
 from . import requests
 from .channel import Channel

@@ -15,7 +15,7 @@ import importlib.util
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple
 
-from ..protocol import RecorderSpec
+from ..protocol.starting import RecorderSpec
 from .exports import Exports
 from .watched_callable import WatchedCallable
 

@@ -25,7 +25,7 @@ import types
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 if TYPE_CHECKING:
-    from ..protocol import NotebookSurvey
+    from ..protocol.starting import NotebookSurvey
 
 _INSTALL = re.compile(
     r"\s*[!%]\s*(?:(?:python\d?|\{sys\.executable\}|\$sys\.executable)\s+-m\s+)?"

@@ -27,7 +27,7 @@ from ..call.operators.derivatives import (
     widen,
 )
 from ..call.probe import ZeroMemoryMode
-from ..protocol import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
+from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .watched_callable import WatchedCallable
 
 #: Modes that are never left. While torch prints a tensor it takes them away, and torch 2.6 does not

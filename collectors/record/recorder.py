@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..call import failure
 from ..dynamo import counters
-from ..protocol import (
-    KEPT_FILE,
-    BeginEvent,
-    CallEvent,
-    FinishedEvent,
-    HostReply,
-    ProgramEnding,
-    RecorderSpec,
-    ScriptGreeting,
-    UnsupportedReason,
-)
+from ..protocol.events import BeginEvent, CallEvent, FinishedEvent, HostReply
+from ..protocol.starting import KEPT_FILE, ProgramEnding, RecorderSpec, ScriptGreeting
+from ..protocol.words import UnsupportedReason
 from . import starting
 from .channel import Channel
 from .watched_callable import CompiledCall, WatchedCallable, convert_options_to_json

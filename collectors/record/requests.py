@@ -12,22 +12,19 @@ from typing import Any, Callable, Dict, Optional
 
 from ..call import bisection, comparison, context, outputs, rungs
 from ..machine import environment, internal_names, vocabulary
-from ..protocol import (
+from ..protocol.call_requests import CallRequest
+from ..protocol.calls import (
     CallAnswer,
-    CallOutcome,
-    CallRequest,
     CompareAnswer,
     CompareRequest,
-    EnvironmentAnswer,
-    EnvironmentRequest,
-    Operation,
     RunAnswer,
     RunRequest,
-    SubsystemsAnswer,
-    SubsystemsRequest,
     TensorsAnswer,
     TensorsRequest,
 )
+from ..protocol.compilation import SubsystemsAnswer, SubsystemsRequest
+from ..protocol.environment import EnvironmentAnswer, EnvironmentRequest
+from ..protocol.words import CallOutcome, Operation
 from ..source import ownership
 
 #: What does a kind of request: it takes the call and the request of that kind.

@@ -16,7 +16,7 @@ import threading
 import traceback
 from typing import Any, Callable
 
-from ..protocol import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
+from ..protocol.starting import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
 from ..worker import candidate
 from .channel import Channel
 from .watched_callable import CompiledCall

@@ -15,7 +15,10 @@ import torch
 from ..call import stopping
 from ..call.rungs import RecordedCall
 from ..dynamo import counters
-from ..protocol import CallAnswer, CallOutcome, CallRequest, RerunGreeting, RerunSpec, StopRequest
+from ..protocol.call_requests import CallRequest
+from ..protocol.calls import CallAnswer, StopRequest
+from ..protocol.starting import RerunGreeting, RerunSpec
+from ..protocol.words import CallOutcome
 from . import requests
 from .call_state import CallChangedError, restore
 from .channel import Channel

@@ -15,7 +15,8 @@ import sys
 import types
 from typing import Any, Callable, Dict, Optional, Union
 
-from ..protocol import RerunProgramSpec, StartKind, WatchedProgramSpec
+from ..protocol.starting import RerunProgramSpec, WatchedProgramSpec
+from ..protocol.words import StartKind
 from . import notebook
 
 _Spec = Union[WatchedProgramSpec, RerunProgramSpec]

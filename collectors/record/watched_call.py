@@ -14,7 +14,9 @@ import torch
 from ..call import context, exporting, history, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
-from ..protocol import OwnFrame, RecorderSpec, UnsupportedReason
+from ..protocol.events import OwnFrame
+from ..protocol.starting import RecorderSpec
+from ..protocol.words import UnsupportedReason
 from ..source import ownership
 from . import call_state
 from .fork_server import ForkServer

@@ -8,7 +8,7 @@ import itertools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ..machine.tensors import read_version_counter
-from ..protocol import CompileOptions
+from ..protocol.events import CompileOptions
 
 _NUMBERS = itertools.count()
 

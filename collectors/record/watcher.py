@@ -10,7 +10,7 @@ import os
 import threading
 from typing import Any, Callable, Dict, Optional, Tuple
 
-from ..protocol import ProgramEnding
+from ..protocol.starting import ProgramEnding
 from .watched_callable import CompiledCall, WatchedCallable
 
 

@@ -17,7 +17,8 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
-from ..protocol import CallOutcome, EquivalenceAnswer, SourceEquivalenceRequest
+from ..protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
+from ..protocol.words import CallOutcome
 from ..trace.equivalence import (
     EquivalenceRun,
     SavedRun,

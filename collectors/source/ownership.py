@@ -20,7 +20,7 @@ from .. import FOLDER
 from ..gathered import NamedReference
 from ..machine.distributions import is_installed
 from ..machine.public_names import NAMESPACES, list_callables
-from ..protocol import OwnFrame
+from ..protocol.events import OwnFrame
 
 _TOPS = {"torch", "functorch"}
 _NAMESPACES = (

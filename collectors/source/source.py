@@ -30,7 +30,8 @@ from ..gathered import (
     SequenceKind,
     SequenceReference,
 )
-from ..protocol import CallOutcome, GatherAnswer, GatherRequest
+from ..protocol.graphs import GatherAnswer, GatherRequest
+from ..protocol.words import CallOutcome
 from ..trace import custom_operators
 from . import kinds, text
 from .classes import ObjectRecorder

@@ -27,16 +27,10 @@ from ..call.closeness import compare_lists
 from ..call.forks import fork_from_fresh_thread
 from ..call.variations import precision
 from ..machine.public_names import NAMESPACES
-from ..protocol import (
-    BatchCloseness,
-    CallOutcome,
-    Closeness,
-    ContextState,
-    EquivalenceAnswer,
-    EquivalenceRequest,
-    ListComparison,
-    OperatorComparison,
-)
+from ..protocol.comparison import ListComparison, OperatorComparison
+from ..protocol.events import ContextState
+from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest
+from ..protocol.words import BatchCloseness, CallOutcome, Closeness
 from .cached_results import empty_caches
 from .larger_batch import LargerBatch
 from .registry import Registry

@@ -28,7 +28,8 @@ from ..captured import (
     TraceJson,
 )
 from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
-from ..protocol import CallOutcome, TraceAnswer, TraceRequest
+from ..protocol.graphs import TraceAnswer, TraceRequest
+from ..protocol.words import CallOutcome
 from . import functions, stand_ins
 from .cached_results import empty_caches
 from .modes import InterceptMode, NewTensorMode

@@ -16,7 +16,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Optional
 
-from ..protocol import KernelLaunch
+from ..protocol.kernels import KernelLaunch
 from .launches import OPTIONS, describe_launch
 
 _MOST = 24

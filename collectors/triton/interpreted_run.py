@@ -12,7 +12,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Dict, Optional
 
-from ..protocol import CandidateOutcome, KernelLaunch, KernelsAnswer, ScriptEnding
+from ..captured import CandidateOutcome
+from ..protocol.kernels import KernelLaunch, KernelsAnswer, ScriptEnding
 from . import inductor_kernels, launches
 
 #: Elements that one program of the interpreter works on; it pays by the program, not by the

@@ -11,7 +11,7 @@ import contextlib
 import inspect
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-from ..protocol import KernelConstant, KernelLaunch, TensorArgument
+from ..protocol.kernels import KernelConstant, KernelLaunch, TensorArgument
 
 _MAX = 32
 _DTYPES = {

@@ -14,15 +14,8 @@ from typing import Any, Callable, Dict, List
 
 from ..machine.internal_names import collect_internal_names
 from ..machine.processes import write_json
-from ..protocol import (
-    KernelLaunch,
-    KernelOutcome,
-    KernelQuestion,
-    KernelsAnswer,
-    KernelSpec,
-    ScriptEnding,
-    TargetAnswer,
-)
+from ..protocol.kernels import KernelLaunch, KernelsAnswer, KernelSpec, ScriptEnding, TargetAnswer
+from ..protocol.words import KernelOutcome, KernelQuestion
 from . import inductor_kernels, interpreted_run, launches, targets
 
 

@@ -18,7 +18,8 @@ import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from ..machine.processes import name_signal
-from ..protocol import KernelLaunch, KernelOutcome, TargetAnswer
+from ..protocol.kernels import KernelLaunch, TargetAnswer
+from ..protocol.words import KernelOutcome
 
 TARGETS = {
     "cuda:80": ("cuda", 80, 32),

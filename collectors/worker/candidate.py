@@ -27,22 +27,21 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
+from ..captured import CandidateOutcome
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..machine.compile_options import replace_backend
 from ..machine.processes import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
-from ..protocol import (
+from ..protocol.candidates import (
     ANSWER_FILE,
     EXPORTS_AS_MODULES,
     MEASUREMENTS_FILE,
-    CallVariation,
     CandidateEnding,
-    CandidateOutcome,
     CandidateRequest,
-    Failure,
-    Overrides,
 )
+from ..protocol.failure import Failure
+from ..protocol.variation import CallVariation, Overrides
 from . import early_end
 
 CANNOT_JUDGE = 125

@@ -11,14 +11,9 @@ import subprocess
 import threading
 import time
 
+from ..captured import CandidateOutcome
 from ..machine.processes import name_signal
-from ..protocol import (
-    ANSWER_FILE,
-    CandidateAnswer,
-    CandidateEnding,
-    CandidateOutcome,
-    CandidateRequest,
-)
+from ..protocol.candidates import ANSWER_FILE, CandidateAnswer, CandidateEnding, CandidateRequest
 from . import candidate
 from .slot import Slot
 

@@ -24,7 +24,7 @@ import threading
 import warnings
 
 from ..dynamo.compiler_modules import import_compiler
-from ..protocol import ForkRequest, ForkStarted, ForkStatus
+from ..protocol.candidates import ForkRequest, ForkStarted, ForkStatus
 from . import candidate
 from .job import kill_group
 

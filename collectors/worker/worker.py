@@ -36,14 +36,9 @@ import warnings
 from typing import Any, get_args
 
 from .. import FOLDER
-from ..protocol import (
-    CancelRequest,
-    CandidateOutcome,
-    CandidateRequest,
-    Isolation,
-    WorkerMessage,
-    WorkerRequest,
-)
+from ..captured import CandidateOutcome
+from ..protocol.candidates import CancelRequest, CandidateRequest, WorkerMessage, WorkerRequest
+from ..protocol.words import Isolation
 from . import candidate, preloaded_process
 from .job import Job, kill_group, read_answer
 from .slot import Slot

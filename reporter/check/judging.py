@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from collectors.protocol import FailureFrame
+from collectors.protocol.failure import FailureFrame
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome, Kind, assert_never

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import Isolation
+from collectors.protocol.words import Isolation
 from reporter.execution import launch
 from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import Isolation
+from collectors.protocol.words import Isolation
 from reporter.check.issue_subject import judge_issue
 from reporter.check.judging import Decision, Observation, decide_from_runs, observe
 from reporter.check.pools import Pools

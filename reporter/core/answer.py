@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from collectors.protocol import BisectCount, Failure, FailureFrame
+from collectors.protocol.failure import Failure, FailureFrame
+from collectors.protocol.variation import BisectCount
 from reporter.core.json_values import Json
 from reporter.core.kinds import CandidateOutcome
 

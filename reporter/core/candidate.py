@@ -17,7 +17,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import EXPORTERS, SILENT, CandidateOutcome, Kind, assert_never
 from reporter.core.signature import Signature, is_same_failure, sign_assertion, sign_crash

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
-    from collectors.protocol import Isolation
+    from collectors.protocol.words import Isolation
 
 #: `torch.manual_seed` takes numbers below 2**64, and a repro may count on from its seed.
 _ABOVE_SEEDS = 2**63

@@ -20,7 +20,7 @@ from reporter.core import setting_readers
 from reporter.core.program_account import ProgramAccount
 
 if TYPE_CHECKING:  # nothing that is needed to say --help
-    from collectors.protocol import Isolation
+    from collectors.protocol.words import Isolation
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.protocol import Comparison, MetadataDifference, Property, ValueDifference
+from collectors.captured import Property
+from collectors.protocol.comparison import Comparison, MetadataDifference, ValueDifference
 from reporter.recording import side_effects
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collectors.protocol import Comparison, Failure
+from collectors.protocol.comparison import Comparison
+from collectors.protocol.failure import Failure
 from reporter.core.kinds import BUGS, Kind, Layer
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.ladder import Ladder

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collectors.protocol import Comparison, Property, TensorRole
+from collectors.captured import Property
+from collectors.protocol.comparison import Comparison, TensorRole
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference

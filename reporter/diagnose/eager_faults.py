@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from collectors.protocol import DerivativeKind, Failure
+from collectors.protocol.failure import Failure
+from collectors.protocol.starting import DerivativeKind
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
 from reporter.core.signals import name_signal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.protocol import OperatorError
+from collectors.protocol.starting import OperatorError
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits

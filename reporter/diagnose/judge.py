@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import (
     EXPORTERS,

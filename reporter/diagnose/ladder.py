@@ -14,14 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from collectors.protocol import (
-    CallPhase,
-    Comparison,
-    EagerFacts,
-    Failure,
-    RunAnswer,
-    Rung,
-)
+from collectors.protocol.calls import EagerFacts, RunAnswer
+from collectors.protocol.comparison import Comparison
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import Rung
+from collectors.protocol.words import CallPhase
 from reporter.core.kinds import (
     BELOW_INDUCTOR,
     Backend,

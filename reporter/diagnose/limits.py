@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 
 #: What Dynamo raises for code that it cannot trace, and for what it was asked to keep dynamic.
 REFUSALS = frozenset(

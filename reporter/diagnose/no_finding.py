@@ -8,7 +8,7 @@ import builtins
 import re
 from dataclasses import replace
 
-from collectors.protocol import ScriptException
+from collectors.protocol.failure import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.protocol import Rung
+from collectors.protocol.variation import Rung
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler
 from reporter.core.kinds import CUSTOM as CUSTOM
 from reporter.core.kinds import UNBOUND as UNBOUND

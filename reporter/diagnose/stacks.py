@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.kinds import Layer
 
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')

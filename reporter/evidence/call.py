@@ -11,7 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CallOutcome, EvidenceAnswer, EvidenceOptions
+from collectors.protocol.evidence import EvidenceAnswer, EvidenceOptions
+from collectors.protocol.words import CallOutcome
 from reporter.evidence.interface import CollectorResult, read_answer, trim
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, compute_longest_wait

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from collectors.protocol import ToolFinding
+from collectors.protocol.evidence import ToolFinding
 from reporter.core.json_values import Json
 
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.

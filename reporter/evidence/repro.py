@@ -18,15 +18,8 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import (
-    ANSWER_FILE,
-    CandidateEnding,
-    CandidateRequest,
-    ExplainFacts,
-    InductorFacts,
-    PhaseFacts,
-    ToolFinding,
-)
+from collectors.protocol.candidates import ANSWER_FILE, CandidateEnding, CandidateRequest
+from collectors.protocol.evidence import ExplainFacts, InductorFacts, PhaseFacts, ToolFinding
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim

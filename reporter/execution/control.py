@@ -12,7 +12,8 @@ import os
 import re
 from pathlib import Path
 
-from collectors.protocol import EXPORTS_AS_MODULES, Overrides
+from collectors.protocol.candidates import EXPORTS_AS_MODULES
+from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
 from reporter.execution.fresh_process import run_cold

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import (
+from collectors.protocol.candidates import (
     ANSWER_FILE,
     MEASUREMENTS_FILE,
     CandidateRequest,

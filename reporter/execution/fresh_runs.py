@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest
+from collectors.protocol.candidates import CandidateRequest, MeasurementLine, MeasurementRequest
 from reporter.core.answer import Answer
 from reporter.execution import control
 from reporter.execution.fresh_process import FreshResult, run_cold, run_fresh

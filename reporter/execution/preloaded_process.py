@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from collectors.protocol import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
+from collectors.protocol.candidates import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.launch import WORKER_MAIN, end_session, kill_group

@@ -22,7 +22,9 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collectors.protocol import Isolation, Overrides, WorkerMessage, WorkerRequest
+from collectors.protocol.candidates import WorkerMessage, WorkerRequest
+from collectors.protocol.variation import Overrides
+from collectors.protocol.words import Isolation
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend, CandidateOutcome

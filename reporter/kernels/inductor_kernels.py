@@ -12,7 +12,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, KernelSpec
+from collectors.protocol.kernels import KernelLaunch, KernelsAnswer, KernelSpec
+from collectors.protocol.words import KernelOutcome
 from reporter.core.formatting import format_program
 from reporter.kernels.questions import ask, has_gpu
 from reporter.report.folder import write_private

@@ -10,7 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from collectors.protocol import KernelsAnswer, KernelSpec
+from collectors.protocol.kernels import KernelsAnswer, KernelSpec
 from reporter.execution.fresh_process import run_process
 from reporter.execution.launch import COLLECTORS, build_environment, read_tail
 

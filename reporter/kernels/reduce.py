@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from collectors.protocol import KernelLaunch
+from collectors.protocol.kernels import KernelLaunch
 from reporter.core.delta_debugging import minimise_list
 
 #: Texts and launches to try, and for each whether the failure is still there.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Terms, collect_private_terms
-from collectors.protocol import KernelsAnswer, TargetAnswer
+from collectors.protocol.kernels import KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from collectors.protocol import KernelOutcome, KernelsAnswer, KernelSpec, TargetAnswer
+from collectors.protocol.kernels import KernelsAnswer, KernelSpec, TargetAnswer
+from collectors.protocol.words import KernelOutcome
 from reporter.core.formatting import count_lines
 from reporter.core.progress import Progress
 from reporter.kernels.reduce import KernelCandidate

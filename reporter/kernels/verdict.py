@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, TargetAnswer
+from collectors.protocol.kernels import KernelLaunch, KernelsAnswer, TargetAnswer
+from collectors.protocol.words import KernelOutcome
 from reporter.core.kinds import Kind, RungOutcome
 
 _KINDS: Mapping[KernelOutcome, Kind] = {

@@ -13,7 +13,9 @@ from msgspec.structs import replace as replace_section
 
 from anonymizer.graph.values import MOST_VALUES
 from collectors.captured import GraphJson
-from collectors.protocol import CallOutcome, CaptureWay, EnvironmentAnswer
+from collectors.protocol.environment import EnvironmentAnswer
+from collectors.protocol.graphs import CaptureWay
+from collectors.protocol.words import CallOutcome
 from reporter.core.errors import UsageError
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.core.settings import Options

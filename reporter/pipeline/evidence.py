@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import EvidenceOptions
+from collectors.protocol.evidence import EvidenceOptions
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.json_values import Json
 from reporter.core.progress import open_progress

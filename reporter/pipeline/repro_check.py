@@ -8,14 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from anonymizer.graph.repro import CACHED, ReproCheck
-from collectors.protocol import (
-    CompileOptions,
-    ContextState,
-    DerivativeKind,
-    EnvironmentFacts,
-    Property,
-    TensorRole,
-)
+from collectors.captured import Property
+from collectors.protocol.comparison import TensorRole
+from collectors.protocol.environment import EnvironmentFacts
+from collectors.protocol.events import CompileOptions, ContextState
+from collectors.protocol.starting import DerivativeKind
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.protocol import MeasurementLine, MeasurementRequest, NumberedGraph
+from collectors.protocol.candidates import MeasurementLine, MeasurementRequest
+from collectors.protocol.graphs import NumberedGraph
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.json_values import Json

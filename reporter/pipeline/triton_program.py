@@ -11,14 +11,14 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from anonymizer.source.triton_kernel import KernelNotPublicError, rebuild
-from collectors.protocol import (
+from collectors.protocol.kernels import (
     KernelConstant,
     KernelLaunch,
-    KernelOutcome,
     KernelsAnswer,
     KernelSpec,
     TargetAnswer,
 )
+from collectors.protocol.words import KernelOutcome
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import count_lines, format_program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from templates.text import tidy_log
 
 #: What torch tells a user to set, at the end of a line that names a problem.

@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from collectors.protocol import HostReply, ScriptGreeting, WatchMode
+from collectors.protocol.events import HostReply
+from collectors.protocol.starting import ScriptGreeting
+from collectors.protocol.words import WatchMode
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.recording.findings import Recording

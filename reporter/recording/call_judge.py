@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from collectors.protocol import (
+from collectors.protocol.calls import RunAnswer
+from collectors.protocol.comparison import Comparison
+from collectors.protocol.events import (
     BeginEvent,
-    CallOutcome,
-    Comparison,
-    Failure,
     GradientsEvent,
     HostReply,
     ProgramEvent,
     RaisedEvent,
     ReturnedEvent,
-    RunAnswer,
-    Rung,
 )
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import Rung
+from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import Compiler, Symptom
 from reporter.recording import questions, side_effects
 from reporter.recording.findings import Recording

@@ -15,7 +15,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from collectors.protocol import CallAnswer, CallOutcome, LostAnswer, StopRequest
+from collectors.protocol.calls import CallAnswer, LostAnswer, StopRequest
+from collectors.protocol.words import CallOutcome
 from reporter.core.errors import CannotJudgeError
 from reporter.core.json_values import Json
 from reporter.execution.usage import METER

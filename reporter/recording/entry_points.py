@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from collectors.protocol import NotebookSurvey, ProgramStart
+from collectors.protocol.starting import NotebookSurvey, ProgramStart
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.core.settings import ProgramOptions

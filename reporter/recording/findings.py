@@ -8,16 +8,10 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collectors.protocol import (
-    Comparison,
-    CompileOptions,
-    ContextState,
-    DynamoCounts,
-    Failure,
-    OperatorFacts,
-    OwnFrame,
-    ScriptException,
-)
+from collectors.protocol.comparison import Comparison
+from collectors.protocol.events import CompileOptions, ContextState, DynamoCounts, OwnFrame
+from collectors.protocol.failure import Failure, ScriptException
+from collectors.protocol.starting import OperatorFacts
 from reporter.core.kinds import Compiler, Symptom
 from reporter.recording.call_session import CallSession
 from reporter.recording.fork_servers import LastCall

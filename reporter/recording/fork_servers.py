@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import BeginEvent, CompileOptions
+from collectors.protocol.events import BeginEvent, CompileOptions
 from reporter.recording.call_session import CallSession, ForkedCallSession
 
 _MAX_LAST_CALLS = 4

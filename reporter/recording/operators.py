@@ -7,7 +7,12 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import OPERATORS_LAYOUT, DerivativeKind, OperatorFacts, RecorderSpec
+from collectors.protocol.starting import (
+    OPERATORS_LAYOUT,
+    DerivativeKind,
+    OperatorFacts,
+    RecorderSpec,
+)
 
 
 @dataclass(frozen=True)

@@ -12,33 +12,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from collectors.protocol import (
-    ArgumentChange,
+from collectors.protocol.call_requests import CallRequest
+from collectors.protocol.calls import (
     CallAnswer,
-    CallRequest,
-    CaptureAnswer,
-    CaptureWay,
     CompareAnswer,
     CompareRequest,
-    DivergenceAnswer,
-    DivergenceRequest,
-    EnvironmentAnswer,
-    EquivalenceAnswer,
-    EquivalenceRequest,
-    EvidenceAnswer,
-    EvidenceOptions,
-    GatherAnswer,
-    GraphBreaksAnswer,
-    GuardsAnswer,
     LostAnswer,
     RunAnswer,
-    Rung,
-    SourceEquivalenceRequest,
-    SubsystemsAnswer,
     TensorsAnswer,
+)
+from collectors.protocol.compilation import (
+    ArgumentChange,
+    GraphBreaksAnswer,
+    GuardsAnswer,
+    SubsystemsAnswer,
+)
+from collectors.protocol.environment import EnvironmentAnswer
+from collectors.protocol.evidence import EvidenceAnswer, EvidenceOptions
+from collectors.protocol.graphs import (
+    CaptureAnswer,
+    CaptureWay,
+    DivergenceAnswer,
+    DivergenceRequest,
+    EquivalenceAnswer,
+    EquivalenceRequest,
+    GatherAnswer,
+    SourceEquivalenceRequest,
     TraceAnswer,
     TraceWay,
 )
+from collectors.protocol.variation import Rung
 
 #: One of the answers of `collectors.protocol`.
 Answered = TypeVar("Answered", covariant=True)

@@ -22,20 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from collectors.protocol import (
+from collectors.protocol.call_requests import CallRequest
+from collectors.protocol.calls import CallAnswer, LostAnswer
+from collectors.protocol.starting import (
     KEPT_FILE,
     MOST_OF_LOG,
     STOP_PATIENCE,
     STOP_SIGNAL,
-    CallAnswer,
-    CallOutcome,
-    CallRequest,
-    LostAnswer,
     ProgramStart,
     RecorderSpec,
     RerunGreeting,
     RerunSpec,
 )
+from collectors.protocol.words import CallOutcome
 from reporter.core.json_values import Json
 from reporter.core.signals import name_signal
 from reporter.execution import launch

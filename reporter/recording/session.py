@@ -19,19 +19,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, cast
 
-from collectors.protocol import (
-    CHILD_COMPILED,
-    CHILD_ENDED,
+from collectors.protocol.calls import CallAnswer
+from collectors.protocol.events import (
     BeginEvent,
-    CallAnswer,
     CallEvent,
     FinishedEvent,
-    ForkServerGreeting,
     HostReply,
     ProgramEvent,
+    UnsupportedEvent,
+)
+from collectors.protocol.starting import (
+    CHILD_COMPILED,
+    CHILD_ENDED,
+    ForkServerGreeting,
     RecorderSpec,
     ScriptGreeting,
-    UnsupportedEvent,
 )
 from reporter.core.json_values import Json
 from reporter.core.kinds import EXPORTERS, Symptom

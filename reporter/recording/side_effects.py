@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from collectors.protocol import Comparison, MetadataDifference
+from collectors.protocol.comparison import Comparison, MetadataDifference
 
 _WHERE = "Python state "
 

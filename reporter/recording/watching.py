@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from collectors.protocol import ProgramStart
+from collectors.protocol.starting import ProgramStart
 from reporter.recording.operators import OperatorWatch
 
 #: What the user is told of a program that no fork can stand in for.

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import Failure, Overrides
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import Overrides
 from reporter.core.kinds import Kind
 from reporter.diagnose.stacks import is_raised_while_running
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
-from collectors.protocol import Overrides
+from collectors.protocol.variation import Overrides
 from reporter.core.candidate import Candidate
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.kinds import CandidateOutcome

@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from collectors.protocol import Overrides
+from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.execution.journal import Journal
 

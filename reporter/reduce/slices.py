@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from anonymizer.graph.ir import Graph
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind

@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import msgspec
 
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import (
-    CaptureWay,
-    EquivalenceAnswer,
-    Failure,
-)
+from collectors.protocol.failure import Failure
+from collectors.protocol.graphs import CaptureWay, EquivalenceAnswer
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 from reporter.core.kinds import Kind, Layer

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise, read_torch_frames
 from reporter.report.sections import FingerprintSection

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType, field
 
-from collectors.protocol import KernelOutcome, PlainValue
+from collectors.protocol.words import KernelOutcome, PlainValue
 from reporter.report.base_section import Section
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from collectors.protocol import PlainValue
+from collectors.protocol.words import PlainValue
 from reporter.report.base_section import Section
 
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from collectors.protocol import PlainValue
+from collectors.protocol.words import PlainValue
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json, make_plain
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from anonymizer.graph.repro import CACHED, ReproCheck
-from collectors.protocol import Overrides
+from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import (

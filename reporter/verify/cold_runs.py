@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
 from reporter.core.kinds import CandidateOutcome

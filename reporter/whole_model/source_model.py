@@ -15,7 +15,8 @@ from typing import Literal
 
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
-from collectors.protocol import CallOutcome, EquivalenceAnswer, SourceEquivalenceRequest
+from collectors.protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
+from collectors.protocol.words import CallOutcome
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import list_python_words

@@ -22,7 +22,8 @@ from anonymizer.numbers import resizing
 from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
 from collectors.captured import TraceJson
-from collectors.protocol import CallOutcome, EquivalenceRequest, TraceWay
+from collectors.protocol.graphs import EquivalenceRequest, TraceWay
+from collectors.protocol.words import CallOutcome
 from reporter.core.candidate import Candidate, Content
 from reporter.core.errors import CannotJudgeError
 from reporter.core.json_values import Json

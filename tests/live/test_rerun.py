@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from collectors.protocol import Rung
+from collectors.protocol.variation import Rung
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession

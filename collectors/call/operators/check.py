@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
 from ...machine.public_names import shorten_name
-from ...protocol import OperatorError, OperatorFacts
+from ...protocol.starting import OperatorError, OperatorFacts
 from ..probe import EMPTY, EagerFactsMode
 from .derivatives import DerivativeCheck
 

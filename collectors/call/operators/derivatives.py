@@ -17,7 +17,7 @@ from torch.autograd.gradcheck import GradcheckError
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ...protocol import DerivativeError, DerivativeKind
+from ...protocol.starting import DerivativeError, DerivativeKind
 
 #: Arguments of gradcheck beside those of the function, by what is checked.
 _FORWARD = {"check_forward_ad": True, "check_backward_ad": False}

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import structs
 
-from collectors.protocol import DivergenceRequest, GraphNode, NumberedGraph, PrefixLine
+from collectors.protocol.graphs import DivergenceRequest, GraphNode, NumberedGraph, PrefixLine
 from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, compute_longest_wait

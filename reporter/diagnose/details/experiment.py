@@ -18,19 +18,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from anonymizer.harness.text import let_through
-from collectors.protocol import (
-    BisectCount,
-    CallOutcome,
-    CallVariation,
-    Comparison,
-    Failure,
-    Overrides,
-    Property,
-    RunAnswer,
-    Rung,
-    TensorRole,
-    TorchSettings,
-)
+from collectors.captured import Property
+from collectors.protocol.calls import RunAnswer
+from collectors.protocol.comparison import Comparison, TensorRole
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import BisectCount, CallVariation, Overrides, Rung
+from collectors.protocol.words import CallOutcome, TorchSettings
 from reporter.core.answer import Answer
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import (

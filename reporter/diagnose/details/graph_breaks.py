@@ -13,7 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from collectors.protocol import CallOutcome, GraphBreaks
+from collectors.protocol.compilation import GraphBreaks
+from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.findings import Recording

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.protocol import ArgumentChange, CallOutcome, GuardsAnswer
+from collectors.protocol.compilation import ArgumentChange, GuardsAnswer
+from collectors.protocol.words import CallOutcome
 from reporter.recording import questions
 from reporter.recording.findings import Finding
 from reporter.report.sections import ChangedSize, GuardSection, build_section

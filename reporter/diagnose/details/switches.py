@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.protocol import PlainValue, TorchSettings
+from collectors.protocol.words import PlainValue, TorchSettings
 from reporter.core.kinds import Layer
 
 INDUCTOR = "torch._inductor.config."

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from msgspec.structs import replace as replace_section
 
-from collectors.protocol import CallOutcome, Rung
+from collectors.protocol.variation import Rung
+from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose.details.experiment import Variation, make_call_experiment
 from reporter.diagnose.diagnosis import Diagnosis

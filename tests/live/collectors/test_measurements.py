@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from collectors.protocol import MeasurementLine
+from collectors.protocol.candidates import MeasurementLine
 from reporter.execution.fresh_process import run_fresh
 from reporter.pipeline.repro_measurements import gather_lines
 from tests.support import interpreter

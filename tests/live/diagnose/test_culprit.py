@@ -13,7 +13,8 @@ from typing import cast
 
 import pytest
 
-from collectors.protocol import Failure, Rung
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import Rung
 from reporter.core.json_values import Json
 from reporter.core.kinds import Backend, Kind, Layer
 from reporter.core.signature import Signature, sign_assertion

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.protocol import Isolation
+from collectors.protocol.words import Isolation
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import ReproBody, ReproCheck
-from collectors.protocol import Property
+from collectors.captured import Property
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.core.signature import Signature

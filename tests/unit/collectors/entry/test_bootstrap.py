@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.entry import bootstrap
-from collectors.protocol import RerunProgramSpec, WatchedProgramSpec
+from collectors.protocol.starting import RerunProgramSpec, WatchedProgramSpec
 from tests.support.scripts import script
 
 FOLDER = Path(bootstrap.__file__).parent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from collectors.entry import bootstrap
-from collectors.protocol import CHILD_ENDED
+from collectors.protocol.starting import CHILD_ENDED
 
 ROOT = Path(bootstrap.__file__).parents[2]
 PROGRAM = """\

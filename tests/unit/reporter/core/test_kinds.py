@@ -15,7 +15,10 @@ import pytest
 import anonymizer
 import collectors
 import templates
-from collectors.protocol import CallOutcome, KernelOutcome, LostAnswer, Property, TensorRole
+from collectors.captured import Property
+from collectors.protocol.calls import LostAnswer
+from collectors.protocol.comparison import TensorRole
+from collectors.protocol.words import CallOutcome, KernelOutcome
 from reporter.bisect.narrowing import SearchedChange
 from reporter.check import issue_subject, results
 from reporter.check.arguments import Executor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from collectors.protocol import LostAnswer
+from collectors.protocol.calls import LostAnswer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.diagnosis import BUGS, Diagnosis

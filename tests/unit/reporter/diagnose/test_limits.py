@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.protocol import Failure
+from collectors.protocol.failure import Failure
 from reporter.diagnose.limits import states_limit
 
 

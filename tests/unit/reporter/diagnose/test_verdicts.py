@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from collectors.protocol import LostAnswer
+from collectors.protocol.calls import LostAnswer
 from reporter.diagnose.diagnosis import BUGS
 from reporter.diagnose.rungs import EAGER
 from tests.support import recorded_answers

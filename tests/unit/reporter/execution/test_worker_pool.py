@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.protocol import Overrides
+from collectors.protocol.variation import Overrides
 from reporter.core.errors import CannotJudgeError
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from tests.support.waiting import PATIENCE

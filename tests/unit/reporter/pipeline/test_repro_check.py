@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.protocol import ContextState
+from collectors.protocol.events import ContextState
 from reporter.pipeline.repro_check import (
     write_compile_arguments,
     write_config_lines,

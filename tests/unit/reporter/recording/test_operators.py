@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.protocol import OPERATORS_LAYOUT, RecorderSpec
+from collectors.protocol.starting import OPERATORS_LAYOUT, RecorderSpec
 from reporter.recording.operators import FailingCall, OperatorWatch
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.protocol import Comparison, MetadataDifference, Property
+from collectors.captured import Property
+from collectors.protocol.comparison import Comparison, MetadataDifference
 from reporter.recording.side_effects import drop_state, settle
 
 EFFECT: MetadataDifference = {

@@ -9,7 +9,7 @@ import pytest
 
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
 from anonymizer.graph.repro import ReproCheck
-from collectors.protocol import CaptureWay
+from collectors.protocol.graphs import CaptureWay
 from reporter.reduce.initial_candidates import (
     build_graph_candidates,
     fix_constant_sizes,

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from collectors.protocol import Failure, Overrides
+from collectors.protocol.failure import Failure
+from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.execution.journal import Journal

@@ -1,0 +1,221 @@
+"""Candidates in a warm worker or a fresh process, and what is measured on a repro."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Literal, Optional, TypedDict, Union, final
+
+from ..captured import CandidateOutcome
+from .evidence import ToolFinding
+from .failure import Failure
+from .graphs import NumberedGraph
+from .variation import BisectCount, Overrides
+
+#: What is run before a repro of an exported program where Python is to do all of it: exporting
+#: hands back the module, packaging and loading the program. Needs torch 2.1.
+EXPORTS_AS_MODULES = """\
+import torch, torch._inductor
+class Program:
+    def __init__(self, module): self.own = module
+    def __call__(self, *args):
+        out = self.own(*args)
+        return out if isinstance(out, tuple) else (out,)
+    def module(self, *_, **__): return self.own
+    def run_decompositions(self, *_, **__): return self
+torch.export.export = torch.export.draft_export = lambda module, *_, **__: Program(module)
+torch.onnx.export = lambda module, *_, **__: Program(module)
+torch.export.unflatten = torch._inductor.aoti_load_package = lambda program, *_, **__: program.own
+torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
+"""
+
+#: The file in `out` of a candidate's folder with its own `CandidateEnding`.
+ANSWER_FILE = "answer.json"
+#: The file beside it with a `MeasurementLine` in each line.
+MEASUREMENTS_FILE = "measurements.jsonl"
+
+
+class MeasurementRequest(TypedDict):
+    """What of a repro is measured for the pictures (`dynamo.measurements.show`)."""
+
+    #: Whether it is run as it is, for the map of the error.
+    values: bool
+    #: Operations of the graph, at most.
+    positions: int
+    #: For these.
+    seconds: float
+
+
+class _CandidateRequest(TypedDict):
+    #: Number of the candidate.
+    id: int
+    #: The complete repro.
+    text: str
+    #: Seconds; the worker moves the limit of one that it has killed.
+    timeout: float
+
+
+@final
+class CandidateRequest(_CandidateRequest, total=False):
+    """A candidate to be run; a fresh process reads it from its standard input."""
+
+    overrides: Overrides
+    #: Only in a fresh process: the results are the lines of MEASUREMENTS_FILE.
+    measure: MeasurementRequest
+    #: Only in a fresh process: with torch's debugging tools on, whose files go to `out/found`.
+    tools: List[str]
+    #: Added by the worker: why the process could not be started.
+    error: str
+
+
+class ForkRequest(TypedDict):
+    """A candidate for a fork of a preloaded process; `folder` has `run`, `out` and `cache`."""
+
+    folder: str
+    candidate: CandidateRequest
+
+
+class ForkStarted(TypedDict):
+    """A fork of a preloaded process has started; its end is told by a `ForkStatus`."""
+
+    pid: int
+
+
+class ForkStatus(TypedDict):
+    """How a fork of a preloaded process ended: its exit code, or minus the number of the signal."""
+
+    exit: int
+    #: Seconds of processors that it and what it waited for have used.
+    cpu: float
+
+
+@final
+class CancelRequest(TypedDict):
+    """A candidate that nobody waits for any more; `cancel` is its number."""
+
+    cancel: int
+
+
+class WorkerWarmth(TypedDict):
+    """How a worker has warmed up."""
+
+    #: The backend that compiled, or `import`.
+    warm: str
+    seconds: float
+    #: Seconds of processors.
+    cpu: float
+
+
+@final
+class ReadyMessage(TypedDict):
+    """The worker takes candidates."""
+
+    ready: WorkerWarmth
+
+
+@final
+class StartedMessage(TypedDict):
+    """A candidate has started as process `pid`."""
+
+    id: int
+    pid: int
+
+
+class _CandidateEnding(TypedDict):
+    outcome: CandidateOutcome
+    #: Exit code; minus the number of the signal that ended it.
+    exit: int
+
+
+class CandidateEnding(_CandidateEnding, total=False):
+    """How a candidate ended: the ANSWER_FILE that it writes itself, or what its exit status
+    says.
+    """
+
+    failure: Optional[Failure]
+    #: Name of the signal, SIGSEGV.
+    signal: Optional[str]
+    #: Why it cannot be judged; for a death or a time-out Python's stack.
+    detail: str
+    bisect: BisectCount
+    #: What the debugging tools say, by their names.
+    found: Dict[str, ToolFinding]
+    #: What a program with wrong values has in it that torch leaves undefined, or to chance: casts,
+    #: draws, writes.
+    undefined: List[str]
+    #: Frames that Dynamo compiled, or tried to.
+    compilations: int
+
+
+@final
+class CandidateAnswer(CandidateEnding):
+    """A worker's answer about a candidate."""
+
+    #: Number of the candidate.
+    id: int
+    #: Ends of the streams, at most 4,000 bytes each.
+    stdout: str
+    stderr: str
+    seconds: float
+    #: Seconds of processors that it and what it waited for have used.
+    cpu: float
+
+
+#: What a worker is told, and what it tells; a key says which message it is.
+WorkerRequest = Union[CandidateRequest, CancelRequest]
+WorkerMessage = Union[ReadyMessage, StartedMessage, CandidateAnswer]
+
+
+class ErrorElement(TypedDict):
+    """One element of the worst output; `nan`, `inf` and `-inf` are texts."""
+
+    index: List[int]
+    eager: Union[float, str, bool]
+    compiled: Union[float, str, bool]
+
+
+class ErrorMap(TypedDict):
+    """Where the worst output is off, as a picture (`dynamo.measurements.build_error_map`)."""
+
+    #: Number of the output, of all outputs.
+    output: int
+    of: int
+    shape: List[int]
+    #: Rows and columns of the tensor that one cell stands for.
+    step: List[int]
+    #: Largest absolute error; None if infinite.
+    max: Optional[float]
+    #: Elements that are not close, of all elements.
+    off: int
+    elements: int
+    reference: Literal["float64", "eager"]
+    #: All elements of a small output, else the worst few, the worst first.
+    worst: List[ErrorElement]
+    #: Largest absolute error of each cell, at most 64 by 64; None if infinite.
+    cells: List[List[Optional[float]]]
+
+
+class BreakLine(TypedDict):
+    """A line of the repro at which Dynamo breaks the graph."""
+
+    line: int
+    #: At most 500 characters.
+    reason: str
+
+
+class MeasurementLine(TypedDict, total=False):
+    """A line of MEASUREMENTS_FILE: a map, the graph breaks, a graph, or errors after one
+    operation of it.
+    """
+
+    error_map: ErrorMap
+    graph_breaks: List[BreakLine]
+    #: The graph itself, or its number beside a position.
+    graph: Union[NumberedGraph, int]
+    #: Of the operation, from 0.
+    position: int
+    begun: bool
+    #: Root mean square errors against the reference; None where there is no value.
+    eager: Optional[float]
+    compiled: Optional[float]
+    reference: Literal["float64", "eager"]
+    #: Class of an exception, or `not reached`.
+    error: str

@@ -1,0 +1,48 @@
+"""An exception, as the target describes it."""
+
+from __future__ import annotations
+
+from typing import List, TypedDict
+
+
+class FailureFrame(TypedDict):
+    """One frame of a traceback."""
+
+    #: Path; `torch/_inductor/ir.py` for torch's own.
+    file: str
+    function: str
+    #: From 1.
+    line: int
+    #: Whether the file is torch's.
+    torch: bool
+
+
+class _Failure(TypedDict):
+    #: Class of the exception that carries the diagnosis.
+    exception: str
+    #: Its text, at most 20,000 characters.
+    message: str
+    #: The line of it that names the problem.
+    first_line: str
+
+
+class Failure(_Failure, total=False):
+    """An exception as data (`call.failure.describe`); without torch only the first three keys."""
+
+    #: Classes of all exceptions that wrap each other, outermost first.
+    chain: List[str]
+    #: Outermost first, the last 40.
+    frames: List[FailureFrame]
+    innermost_is_torch: bool
+    #: As Python prints it, without our frames; a long one without its middle.
+    traceback: str
+    #: Generated kernels that a C++ compiler refused, by name.
+    kernels: List[str]
+
+
+#: What ended a program (`record.ending.describe_exception`): the exception's `class`, the
+#: `failure`, whether it was raised in torch, and the `location` of the innermost frame of the
+#: user's own (`train.py, line 7`, or nothing).
+ScriptException = TypedDict(
+    "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "location": str}
+)
