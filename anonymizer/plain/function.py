@@ -53,9 +53,17 @@ def tidy_functions(tree: ast.Module) -> None:
             while _inline_one(node):
                 pass
             _return_inside(node)
+            _drop_empty_return(node)
             _Fields().visit(node)
             _rename(node, keywords)
     ast.fix_missing_locations(tree)
+
+
+def _drop_empty_return(function: ast.FunctionDef) -> None:
+    """Takes out a last statement that returns nothing."""
+    *others, last = function.body
+    if others and isinstance(last, ast.Return) and ast.unparse(last) in ("return", "return None"):
+        function.body = others
 
 
 def return_one_field(definitions: str) -> Iterator[str]:

@@ -98,3 +98,34 @@ def test_only_what_holds_two_sides_against_each_other_compares_them() -> None:
     assert ReproCheck("wrong_result").compares_sides()
     assert not ReproCheck("crash").compares_sides()
     assert not ReproCheck("wrong_result", compiler="eager").compares_sides()
+
+
+@pytest.mark.parametrize(
+    ("body", "returned"),
+    [
+        ("    x.add_(1)", "return args"),
+        ("    x.add_(1)\n    return None", "return args"),
+        ("    def inner():\n        return 1\n\n    x.add_(inner())", "return args"),
+        (
+            "    return x.add_(1)",
+            "return [*(out if isinstance(out, (tuple, list)) else [out]), *ar",
+        ),
+        ("    yield x.add_(1)", "return [*(out if isinstance(out, (tuple, list)) else [out]), *ar"),
+    ],
+)
+def test_of_a_program_that_returns_nothing_its_arguments_are_compared(
+    body: str, returned: str
+) -> None:
+    program = ReproBody(
+        f"def repro(x):\n{body}", "repro", ("return (torch.ones(2),)",), FUNCTION_CALL
+    )
+    check = ReproCheck("wrong_result", compare_inputs=True, double=True)
+    assert f"    {returned}" in render_harness(program, check)
+    methods = f"    def forward(self, x):\n{body}".replace("\n    ", "\n        ")
+    module = replace(
+        program,
+        definitions=f"class Repro(torch.nn.Module):\n{methods}",
+        callable="Repro()",
+        convention=replace(FUNCTION_CALL, is_module=True),
+    )
+    assert f"    {returned}" in render_harness(module, check)

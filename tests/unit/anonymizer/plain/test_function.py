@@ -23,6 +23,8 @@ def tidied(*lines: str, parameters: str = "x") -> list[str]:
         (["v0 = x.abs()", "v1 = -v0", "return v1 + v1"], ["y = -x.abs()", "return y + y"]),
         (["y = x.sin_()", "z = x.cos()", "return y + z"], ["return x.sin_() + x.cos()"]),
         (["return torch.sort(x)[1]"], ["return torch.sort(x).indices"]),
+        (["x.sin_()", "return None"], ["x.sin_()"]),
+        (["return None"], ["return None"]),
         (["return torch.median(x, dim=0)[0]"], ["return torch.median(x, dim=0).values"]),
     ],
 )
