@@ -86,29 +86,36 @@ def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
 
 
 def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Put the body of an `if`, `for`, `with`, `try` or `while` in its place."""
+    """Put the body of an `if`, `for`, `with`, `try`, `while` or `match` in its place."""
 
     def locate(each: SourceProgram) -> list[Any]:
-        kinds = (ast.If, ast.For, ast.With, ast.Try, ast.While)
         return [
-            (body, node, name)
+            (body, node, part)
             for body in list_bodies(each.definitions)
             for node in body
-            if isinstance(node, kinds)
-            for name in ("body", "orelse")
-            if getattr(node, name, None)
+            for part in _list_parts(node)
         ]
 
     def change(location: Any) -> None:
-        body, node, name = location
+        body, node, part = location
         at = body.index(node)
         before: list[ast.stmt] = []
-        if isinstance(node, ast.For) and name == "body":
+        if isinstance(node, ast.For) and part is node.body:
             first = ast.Subscript(node.iter, ast.Constant(0), ast.Load())
             before = [ast.Assign([node.target], first, lineno=1)]
-        body[at : at + 1] = before + getattr(node, name)
+        body[at : at + 1] = before + part
 
     yield from change_each(program, locate, change)
+
+
+def _list_parts(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The lists of statements of which a statement runs one, or each in turn."""
+    if isinstance(node, ast.Match):
+        return [case.body for case in node.cases]
+    if not isinstance(node, (ast.If, ast.For, ast.With, ast.Try, ast.While)):
+        return []
+    handlers = [handler.body for handler in getattr(node, "handlers", ())]
+    return [part for part in (node.body, getattr(node, "orelse", []), *handlers) if part]
 
 
 def discard(program: SourceProgram) -> Iterator[SourceProgram]:

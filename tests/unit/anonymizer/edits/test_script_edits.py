@@ -9,6 +9,7 @@ from anonymizer.edits.expressions import unpack_arguments
 from anonymizer.edits.inlining import iterate_values, propagate, split_assignments, unroll
 from anonymizer.edits.passes import Edit
 from anonymizer.edits.signatures import drop_unread_parameters
+from anonymizer.edits.statements import unwrap
 from anonymizer.source.program import SourceProgram
 
 
@@ -131,3 +132,14 @@ def test_values_of_the_scripts_own_variables_are_written_where_they_are_read() -
 def test_what_is_compared_keeps_a_name() -> None:
     program = script("value1 = torch.ones(2)\nout = compile(fn)(value1)", "(out, (value1,))")
     assert not apply(propagate, program)
+
+
+def test_each_branch_of_a_statement_takes_its_place() -> None:
+    def bodies(text: str) -> list[str]:
+        return [made for made, _ in apply(unwrap, script(text))]
+
+    match = "match value1:\n    case 'sum':\n        out = 1\n    case _:\n        out = 2"
+    assert bodies(match) == ["out = 1", "out = 2"]
+    caught = "try:\n    out = 1\nexcept ValueError:\n    out = 2\nelse:\n    out = 3"
+    assert bodies(caught) == ["out = 1", "out = 3", "out = 2"]
+    assert bodies("for out in value1:\n    fn(out)") == ["out = value1[0]\nfn(out)"]
