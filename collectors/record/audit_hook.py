@@ -169,9 +169,9 @@ def _watch_functions() -> Callable[[], Optional[str]]:
 
     found: Dict[Tuple[int, str], Tuple[Any, Any]] = {}
     seen: Set[str] = set()
-    modules, package, own_functions = sys.modules, _PACKAGE, _functions
+    modules, package, own_functions = sys.modules, _PACKAGE, _list_functions
     folder = FOLDER
-    used = _names_used()
+    used = _find_used_names()
     for owner, names in (
         (json, ("dumps", "loads")),
         (json.JSONEncoder, ("encode", "iterencode")),
@@ -213,7 +213,7 @@ def _watch_functions() -> Callable[[], Optional[str]]:
     return find_replaced
 
 
-def _functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:
+def _list_functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:
     """The functions and classes of a module of ours, and the functions of those classes."""
     for name, value in list(vars(module).items()):
         if getattr(value, "__module__", None) != module.__name__:
@@ -227,12 +227,12 @@ def _functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:
                     yield value, inner, function
 
 
-def _names_used() -> List[str]:
+def _find_used_names() -> List[str]:
     """Names that occur in what compares results, so that some of them are torch's functions."""
     names: Set[str] = set()
-    folder = os.path.join(FOLDER, "call")
-    for file in os.listdir(folder):
-        if file.endswith(".py"):
-            with open(os.path.join(folder, file), encoding="utf-8") as source:
-                names.update(re.findall(r"\.([a-z_]\w+)\(", source.read()))
+    for folder, _, files in os.walk(os.path.join(FOLDER, "call")):
+        for file in files:
+            if file.endswith(".py"):
+                with open(os.path.join(folder, file), encoding="utf-8") as source:
+                    names.update(re.findall(r"\.([a-z_]\w+)\(", source.read()))
     return sorted(names - _REPLACED_BY_TORCH)

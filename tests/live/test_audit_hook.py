@@ -1,5 +1,5 @@
-"""What a stranger's program reaches for is told, and what ordinary programs do is not; without
-torch, in real processes.
+"""What a stranger's program reaches for is told, and what ordinary programs do is not; in real
+processes, all but one without torch.
 """
 
 from __future__ import annotations
@@ -84,6 +84,21 @@ def test_a_reach_is_told(text: str, what: str, tmp_path: Path) -> None:
     recording = guarded(text, tmp_path).run()
     assert what in recording.reached, recording.script.output
     recording.close()
+
+
+#: Functions of torch that the variations of a call and the check of operators use.
+USED_BELOW = ("movedim", "clamp_min")
+
+
+def test_a_function_of_torch_that_comparisons_use_is_watched(tmp_path: Path) -> None:
+    text = "import torch\nx = torch.compile(lambda x: x + 1)(torch.ones(2))\n"
+    recording = guarded(text, tmp_path).run()
+    assert recording.reached == [], recording.script.output
+    recording.close()
+    for name in USED_BELOW:
+        recording = guarded(f"{text}torch.{name} = lambda *given: given[0]\n", tmp_path).run()
+        assert recording.reached == [f"the recorder's function {name}"], recording.script.output
+        recording.close()
 
 
 def test_an_ordinary_program_reaches_for_nothing(tmp_path: Path) -> None:
