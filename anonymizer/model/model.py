@@ -118,7 +118,7 @@ class Writer:
         text = "\n".join(functions.write_function_class(found, self.program, self, "?"))
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
-        return _numbered("Function", list(self.functions).index(text))
+        return _add_number("Function", list(self.functions).index(text))
 
     def get_attributes(self, block: int) -> Attributes:
         """The attributes of a block that has been written."""
@@ -136,7 +136,7 @@ class Writer:
         lines = stand_ins.write_stand_in("?", what, given, step.node.meta, mutates, self.registered)
         text = "\n".join(lines)
         self.operators.setdefault(text, what)
-        return _numbered("operator", list(self.operators).index(text))
+        return _add_number("operator", list(self.operators).index(text))
 
     def write(self) -> PublicModel:
         """The model, with its blocks written innermost first.
@@ -144,17 +144,17 @@ class Writer:
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        for level in self._levels():
+        for level in self._sort_into_levels():
             for module in level:
-                self.blocks[module] = self._block(module)
-            self._share(level)
+                self.blocks[module] = self._write_block(module)
+            self._share_classes(level)
         root = self.blocks[ROOT]
         is_module = bool(root.attributes.order)
         names = self.ownership.list_arguments(self.program.root)
         sizes, calls = name_varying_sizes([self.program.given[name] for name in names])
         inputs = Inputs(self.program.given, sizes)
         body = ReproBody(
-            definitions="\n".join(self._definitions(root, is_module)),
+            definitions="\n".join(self._write_definitions(root, is_module)),
             callable=f"{NAME}()" if is_module else NAME.lower(),
             inputs=tuple(inputs.write_lines(names, dict(zip(names, root.methods[0].parameters)))),
             convention=MODULE_CALL if is_module else FUNCTION_CALL,
@@ -165,34 +165,37 @@ class Writer:
         counterparts = Counterparts(
             tensors=dict(paths.list_state(ROOT, "")),
             modules=dict(paths.list_modules(ROOT, "")),
-            classes=self._modules_by_class(),
+            classes=self._group_by_class(),
             functions={
-                _numbered("Function", at): n for at, n in enumerate(self.functions.values())
+                _add_number("Function", at): n for at, n in enumerate(self.functions.values())
             },
             operators={
-                _numbered("operator", at): w for at, w in enumerate(self.operators.values())
+                _add_number("operator", at): w for at, w in enumerate(self.operators.values())
             },
         )
-        return PublicModel(body, names, _mode(self.program), calls, counterparts)
+        return PublicModel(body, names, _is_in_training(self.program), calls, counterparts)
 
-    def _definitions(self, root: _Block, is_module: bool) -> list[str]:
+    def _write_definitions(self, root: _Block, is_module: bool) -> list[str]:
         """Stand-ins, functions and classes, then the model itself."""
         lines = []
         for at, text in enumerate(self.operators):
-            lines += [*text.replace("?", _numbered("operator", at)).split("\n"), "", ""]
+            lines += [*text.replace("?", _add_number("operator", at)).split("\n"), "", ""]
         for at, text in enumerate(self.functions):
-            lines += [*text.replace("?", _numbered("Function", at), 1).split("\n"), "", ""]
+            lines += [*text.replace("?", _add_number("Function", at), 1).split("\n"), "", ""]
         lines += [line for made in self.classes.values() for line in (*made, "", "")]
-        return [*lines, *(self._class(root, NAME) if is_module else self._function(root))]
+        return [
+            *lines,
+            *(self._write_class(root, NAME) if is_module else self._write_function(root)),
+        ]
 
-    def _modules_by_class(self) -> dict[str, list[int]]:
+    def _group_by_class(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""
         found: dict[str, list[int]] = {}
         for module, block in self.blocks.items():
             found.setdefault(NAME if module == ROOT else block.cls.split()[0], []).append(module)
         return found
 
-    def _levels(self) -> list[list[int]]:
+    def _sort_into_levels(self) -> list[list[int]]:
         """Blocks by how deep others are nested in them, innermost first."""
         heights: dict[int, int] = {}
 
@@ -216,7 +219,7 @@ class Writer:
 
     # -- blocks ------------------------------------------------------------------------------------
 
-    def _block(self, module: int) -> _Block:
+    def _write_block(self, module: int) -> _Block:
         attributes = Attributes()
         methods: list[Method] = []
         for call in self.ownership.calls[module]:
@@ -252,11 +255,13 @@ class Writer:
             found = self.program.modules[module]
             assert found.layer is not None
             self.made[module] = write_constructor(
-                self._type(found.layer, found.state)
-            ) + self._freeze(found.state)
+                self._add_dtype_and_device(found.layer, found.state)
+            ) + self._write_freeze(found.state)
         return self.made[module]
 
-    def _type(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
+    def _add_dtype_and_device(
+        self, layer: StockLayer, state: tuple[tuple[str, str], ...]
+    ) -> StockLayer:
         metas = [self.program.given[label].meta for _, label in state]
         floats = {meta.dtype for meta in metas if meta.is_float}
         extra: list[tuple[str, Atom]] = []
@@ -267,14 +272,14 @@ class Writer:
             extra.append(("device", Atom(repr(devices.pop()))))
         return StockLayer(layer.cls, (*layer.kwargs, *extra), layer.training)
 
-    def _freeze(self, state: tuple[tuple[str, str], ...]) -> str:
+    def _write_freeze(self, state: tuple[tuple[str, str], ...]) -> str:
         params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]
         frozen = params and not any(given.meta.requires_grad for given in params)
         return ".requires_grad_(False)" if frozen else ""
 
     # -- classes -----------------------------------------------------------------------------------
 
-    def _share(self, level: list[int]) -> None:
+    def _share_classes(self, level: list[int]) -> None:
         """Gives the blocks of one level their classes: one for all that differ in a few numbers
         only.
         """
@@ -283,17 +288,17 @@ class Writer:
             block = self.blocks[module]
             if module == ROOT:
                 continue
-            sequence = self._sequence(block)
+            sequence = self._write_sequence(block)
             if sequence is not None:
                 self.made[module] = sequence
                 block.cls = f"sequence {sequence}"
                 continue
-            block.lines = self._class(block, "?")
+            block.lines = self._write_class(block, "?")
             groups.setdefault(mask_numbers("\n".join(block.lines)), []).append(module)
         for shape, members in groups.items():
-            self._name(shape, members)
+            self._name_class(shape, members)
 
-    def _name(self, shape: tuple[str, ...], members: list[int]) -> None:
+    def _name_class(self, shape: tuple[str, ...], members: list[int]) -> None:
         vectors = {m: list_numbers("\n".join(self.blocks[m].lines)) for m in members}
         columns = list(zip(*vectors.values()))
         varying = list(dict.fromkeys(column for column in columns if len(set(column)) > 1))
@@ -302,7 +307,7 @@ class Writer:
             for member in members:
                 same.setdefault(vectors[member], []).append(member)
             for group in same.values():
-                self._name(shape, group)
+                self._name_class(shape, group)
             return
         name = f"Block{len(self.classes) + 1}"
         parameters = {column: f"size{index + 1}" for index, column in enumerate(varying)}
@@ -314,9 +319,9 @@ class Writer:
             self.blocks[member].cls = name
             self.made[member] = f"{name}({arguments})"
 
-    def _class(self, block: _Block, name: str) -> list[str]:
+    def _write_class(self, block: _Block, name: str) -> list[str]:
         lines = [f"class {name}(nn.Module):"]
-        made = self._attributes(block)
+        made = self._write_attributes(block)
         if block.module == ROOT and made and self.weights:
             made += ["for weight in self.parameters():", f"    {self.weights}"]
         if made:
@@ -329,12 +334,12 @@ class Writer:
             lines += ["        " + line for line in method.lines] + [""]
         return lines[:-1]
 
-    def _function(self, block: _Block) -> list[str]:
+    def _write_function(self, block: _Block) -> list[str]:
         method = block.methods[0]
         parameters = ", ".join(method.parameters)
         return [f"def {NAME.lower()}({parameters}):", *indent(method.lines)]
 
-    def _attributes(self, block: _Block) -> list[str]:
+    def _write_attributes(self, block: _Block) -> list[str]:
         attributes = block.attributes
         modules = {name: module for module, name in attributes.alone.items()}
         tensors = {name: label for label, name in attributes.tensors.items()}
@@ -343,11 +348,13 @@ class Writer:
             if name in modules:
                 lines.append(f"self.{name} = {self.construct(modules[name])}")
             elif name in attributes.lists:
-                lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
+                lines.append(
+                    f"self.{name} = nn.ModuleList({self._write_list(attributes.lists[name])})"
+                )
             elif name in tensors:
                 lines.append(write_attribute(name, self.program.given[tensors[name]]))
         for _label, attribute, other in self.ownership.find_ties():
-            paths = [self._path_from(block.module, at) for at in (attribute, other)]
+            paths = [self._find_state_path(block.module, at) for at in (attribute, other)]
             if None not in paths and self._is_innermost(block.module, attribute[0], other[0]):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
@@ -358,7 +365,7 @@ class Writer:
         )
         return common == block
 
-    def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
+    def _find_state_path(self, block: int, attribute: tuple[int, str]) -> str | None:
         path = self.find_path(block, attribute[0])
         return None if path is None else write_attribute_path(f"{path}.{attribute[1]}")
 
@@ -380,7 +387,7 @@ class Writer:
             return str(order.index(module))
         return self.blocks[parent].attributes.find_path(module)
 
-    def _list(self, modules: tuple[int, ...]) -> str:
+    def _write_list(self, modules: tuple[int, ...]) -> str:
         made = [self.construct(module) for module in modules]
         if len(set(made)) == 1:
             return f"[{made[0]} for _ in range({len(made)})]"
@@ -390,7 +397,7 @@ class Writer:
             return f"[{classes.pop()}(size) for size in ({', '.join(arguments)})]"
         return f"[{', '.join(made)}]"
 
-    def _sequence(self, block: _Block) -> str | None:
+    def _write_sequence(self, block: _Block) -> str | None:
         """`nn.Sequential(…)` where the private module was one and its children simply follow each
         other.
         """
@@ -427,12 +434,12 @@ class Writer:
         return f"nn.Sequential({', '.join(made)})"
 
 
-def _numbered(name: str, index: int) -> str:
+def _add_number(name: str, index: int) -> str:
     """The name of the n-th of a kind, from 1."""
     return f"{name}{index + 1}"
 
 
-def _mode(program: TracedProgram) -> bool:
+def _is_in_training(program: TracedProgram) -> bool:
     """The mode that most modules are in."""
     used = [module.training for module in program.modules.values()]
     return 2 * sum(used) >= len(used)

@@ -112,14 +112,14 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     is_module = body.convention.is_module
     if not keeps_names:
         if check.compiler not in EXPORTERS:  # torch.export wants a module
-            made, tree, is_module = _without_module(made, tree, body.convention.is_module)
+            made, tree, is_module = _unwrap_module(made, tree, body.convention.is_module)
         tidy_functions(tree)
     convention = replace(body.convention, is_module=is_module)
     body = replace(body, convention=convention, callable=ast.unparse(made))
-    callee, setup, tree = _callee(made, tree, body, check)
-    parameters = _parameters(tree, body)
+    callee, setup, tree = _choose_callee(made, tree, body, check)
+    parameters = _list_parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
-    statements, arguments = _inputs(body, parameters, constants)
+    statements, arguments = _read_inputs(body, parameters, constants)
     # where arguments are observed, the same tensors are in both of two containers
     if not body.convention.observes_arguments:
         statements, arguments = _nest_arguments(statements, arguments)
@@ -140,7 +140,7 @@ def rename_program(tree: ast.Module, others: Iterable[str], *more: ast.AST) -> a
     """Gives the program the name that people give it, in its definitions and `more`; `others` are
     texts that stand beside them.
     """
-    names = _free_names(tree, others)
+    names = _find_taken_names(tree, others)
     renaming = _NameRenaming({old: new for old, new in _RENAMED.items() if new not in names})
     for each in (tree, *more):
         renaming.visit(each)
@@ -180,7 +180,7 @@ class _NameRenaming(ast.NodeTransformer):
         return node
 
 
-def _free_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
+def _find_taken_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
     """Every identifier of the program, so that no new name takes the place of one."""
     found = find_names(tree)
     found |= {
@@ -191,7 +191,7 @@ def _free_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
     return found
 
 
-def _without_module(
+def _unwrap_module(
     made: ast.expr, tree: ast.Module, is_module: bool
 ) -> tuple[ast.expr, ast.Module, bool]:
     """A module without state is the function that its `forward` is."""
@@ -214,7 +214,7 @@ def _without_module(
     return ast.Name("fn", ast.Load()), ast.Module(others, []), False
 
 
-def _callee(
+def _choose_callee(
     made: ast.expr, tree: ast.Module, body: ReproBody, check: ReproCheck
 ) -> tuple[str, str, ast.Module]:
     """What is compiled, the statement that makes it, and the definitions that are left."""
@@ -223,14 +223,14 @@ def _callee(
     if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and check.backward == "none":
         return ast.unparse(made), "", tree  # each side has one of its own
     name = "model" if body.convention.is_module else "function"
-    layer = _only_layer(made, tree) if body.convention.is_module else None
+    layer = _find_only_layer(made, tree) if body.convention.is_module else None
     if layer is not None:
         made, tree = layer, ast.Module([], [])
     text = ast.unparse(made) + (".eval()" if check.evaluation and body.convention.is_module else "")
     return name, f"{name} = {text}", tree
 
 
-def _only_layer(made: ast.expr, tree: ast.Module) -> ast.expr | None:
+def _find_only_layer(made: ast.expr, tree: ast.Module) -> ast.expr | None:
     """The stock layer that a module consists of, if it does nothing but call it with its own
     arguments.
     """
@@ -253,7 +253,7 @@ def _only_layer(made: ast.expr, tree: ast.Module) -> ast.expr | None:
     return assigned.value if is_same and "nn." in ast.unparse(assigned.value) else None
 
 
-def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
+def _list_parameters(tree: ast.Module, body: ReproBody) -> list[str]:
     """The names that the program itself gives its arguments; none where they cannot be told."""
     name = body.callable
     for node in ast.walk(tree):
@@ -265,7 +265,7 @@ def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
     return []
 
 
-def _inputs(
+def _read_inputs(
     body: ReproBody, parameters: Sequence[str], constants: dict[str, float]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
@@ -276,8 +276,8 @@ def _inputs(
     values = last.value.elts
     if any(isinstance(value, ast.Starred) for value in values):
         raise ValueError("the number of inputs is not known")
-    names = _names(len(values), parameters)
-    statements, values = _named_as_arguments(statements, values, names)
+    names = _choose_names(len(values), parameters)
+    statements, values = _name_as_arguments(statements, values, names)
     bound = [value.id for value in values if isinstance(value, ast.Name)]
     inner = find_names(*statements)
     arguments: list[tuple[str, str]] = []
@@ -287,8 +287,8 @@ def _inputs(
         else:
             is_free = name not in inner and name not in bound and name not in _USED
             free = name if is_free else f"{name}_"
-            arguments.append((free, _by_hand(ast.unparse(value))))
-    return _in_line([_statement(each) for each in statements], arguments)
+            arguments.append((free, _write_by_hand(ast.unparse(value))))
+    return _put_in_line([_write_statement(each) for each in statements], arguments)
 
 
 def _nest_arguments(
@@ -318,14 +318,14 @@ def _apply_change(text: str, change: ast.NodeTransformer) -> str:
     return ast.unparse(change.visit(ast.parse(text, mode="eval"))) if text else ""
 
 
-def _statement(node: ast.stmt) -> str:
+def _write_statement(node: ast.stmt) -> str:
     """The text of a statement; what it assigns as people write it."""
     if isinstance(node, ast.Assign):
-        return f"{ast.unparse(node.targets[0])} = {_by_hand(ast.unparse(node.value))}"
+        return f"{ast.unparse(node.targets[0])} = {_write_by_hand(ast.unparse(node.value))}"
     return ast.unparse(node)
 
 
-def _named_as_arguments(
+def _name_as_arguments(
     statements: list[ast.stmt], values: list[ast.expr], names: Sequence[str]
 ) -> tuple[list[ast.stmt], list[ast.expr]]:
     """Values that have a statement of their own, by the name of the argument that they are."""
@@ -339,7 +339,7 @@ def _named_as_arguments(
     return [visit(one) for one in statements], [visit(one) for one in values]
 
 
-def _in_line(
+def _put_in_line(
     statements: list[str], arguments: list[tuple[str, str]]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """Statements that each make one argument, in the order of the call, are those arguments."""
@@ -353,11 +353,11 @@ def _in_line(
     others = [text for text in statements if text not in plain]
     in_order = [text for text in statements if text in plain] == plain
     if in_order and all(map(is_seed, others)):
-        return others, [(name, text or _by_hand(made[name])) for name, text in arguments]
+        return others, [(name, text or _write_by_hand(made[name])) for name, text in arguments]
     return statements, arguments
 
 
-def _by_hand(text: str) -> str:
+def _write_by_hand(text: str) -> str:
     """`torch.randn(2, requires_grad=True)` where the harness calls `requires_grad_()`."""
     creation = r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)"
     made = re.fullmatch(creation + r"\)\.requires_grad_\(\)(\.clone\(\))?", text)
@@ -387,7 +387,7 @@ def _write_constant(text: str) -> str:
     return text
 
 
-def _names(count: int, parameters: Sequence[str]) -> list[str]:
+def _choose_names(count: int, parameters: Sequence[str]) -> list[str]:
     if len(parameters) >= count and len(set(parameters)) == len(parameters):
         return list(parameters[:count])
     return list(_SHORT[:count]) if count <= len(_SHORT) else [f"x{index}" for index in range(count)]
@@ -419,10 +419,14 @@ def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = Fa
     if not _is_compile(function):
         raise ValueError("the last call is none of something compiled")
     callee = function.args[0]  # type: ignore[attr-defined]
-    names = _names(len(call.args), ())
+    names = _choose_names(len(call.args), ())
     taken = find_names(*made)
     arguments = [
-        (given.id, "") if isinstance(given, ast.Name) else (_free(name, taken), ast.unparse(given))
+        (
+            (given.id, "")
+            if isinstance(given, ast.Name)
+            else (_choose_free_name(name, taken), ast.unparse(given))
+        )
         for name, given in zip(names, call.args)
     ]
     compilation = _Compilation(check)
@@ -451,7 +455,7 @@ def _is_compile(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE and bool(node.args)
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _choose_free_name(name: str, taken: Collection[str]) -> str:
     return f"{name}_" if name in taken else name
 
 
@@ -473,16 +477,16 @@ def name_by_hand(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with letters for generated names, as far as there are enough, and no number
     where there is one of a sort.
     """
-    tree = ast.parse(_with_letters("value", ast.unparse(ast.Module(statements, []))))
+    tree = ast.parse(_replace_by_letters("value", ast.unparse(ast.Module(statements, []))))
     tidy_functions(tree)
-    text = _with_letters("arg", ast.unparse(tree))  # what is left of them belongs to lambdas
+    text = _replace_by_letters("arg", ast.unparse(tree))  # what is left of them belongs to lambdas
     for prefix, name in _NUMBERED.items():
         if f"{prefix}2" not in text and not re.search(rf"\b{name}\b", text):
             text = re.sub(rf"\b{prefix}1\b", name, text)
     return ast.parse(text).body
 
 
-def _with_letters(prefix: str, text: str) -> str:
+def _replace_by_letters(prefix: str, text: str) -> str:
     """The text with a letter for each name of the prefix and a number; as it is, where there are
     not enough.
     """

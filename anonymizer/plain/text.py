@@ -59,13 +59,15 @@ def render_plain(
         body = shorten_names(body, check)
     if PlainForm.WHOLE in form:
         reseeds = PlainForm.RESEED in form
-        return render_whole_script(body, check, _close(form, "{}", "{}"), reseeds, keeps_names)
+        return render_whole_script(
+            body, check, _write_close(form, "{}", "{}"), reseeds, keeps_names
+        )
     if body.convention.state_calls:
         return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
     return _Writer(read_script(body, check, keeps_names), check, form).write()
 
 
-def _close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
+def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
     """The comparison of two values, or of two tuples of them."""
     more += ", equal_nan=True" if PlainForm.EQUAL_NAN in form else ""
     more += ", check_dtype=False" if PlainForm.UNTYPED in form else ""
@@ -78,7 +80,7 @@ class _Writer:
     def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
         is_called = check.compiler == Compiler.EAGER and check.backward == "none"
-        self.alone = _expression(script) if is_called else ""
+        self.alone = _find_returned_expression(script) if is_called else ""
         self.script = replace(script, definitions="") if self.alone else script
         self.check = check
         self.form = form
@@ -89,7 +91,7 @@ class _Writer:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
         script, check = self.script, self.check
         prelude_imports, prelude = check.split_prelude()
-        end = self._end()
+        end = self._write_end()
         parts = [*check.write_config(), *filter(None, (prelude, script.definitions))]
         is_seeded = any(map(is_seed, script.statements))
         draws = script.draws_weights or script.draws_inputs and not is_seeded
@@ -100,27 +102,27 @@ class _Writer:
         imports = list_imports(text, (*known, *check.write_config_imports()))
         return "\n".join([*imports, "", *parts, "", *end, ""])
 
-    def _end(self) -> list[str]:
+    def _write_end(self) -> list[str]:
         """Everything after the definitions."""
         script, check = self.script, self.check
         lines = [script.called.setup] if script.called.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
-            return self._with_inputs(lines, [write_export(check, script.called.expression, listed)])
+            return self._add_inputs(lines, [write_export(check, script.called.expression, listed)])
         if check.compiler == Compiler.EAGER:
-            return self._with_inputs(lines, self._write_eager(listed))
+            return self._add_inputs(lines, self._write_eager(listed))
         compiled = script.called.compiled or write_compilation(
             check, script.called.expression, listed
         )
         if not check.calls:
-            return self._with_inputs(lines, self._show(compiled))
+            return self._add_inputs(lines, self._show(compiled))
         # each side has one for all its calls
         if script.called.expression == f"{PROGRAM_FACTORY}()":
             lines.append(f"eager = {script.called.expression}")
             self.script = replace(script, called=replace(script.called, expression="eager"))
         lines.append(f"compiled = {compiled}")
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.loop.rows]
-        inner = self._with_inputs([], self._show("compiled"))
+        inner = self._add_inputs([], self._show("compiled"))
         each = (
             f"{', '.join(script.loop.names)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
         )
@@ -135,7 +137,7 @@ class _Writer:
         if self.check.backward in DERIVATIVES:
             checked = DERIVATIVES[self.check.backward]
             return [checked.format(self.script.called.expression, listed)]
-        call = self.alone or self._call(self.script.called.expression)
+        call = self.alone or self._write_call(self.script.called.expression)
         if self.check.kind not in WRONG_VALUES:
             return [self._differentiate(call)]
         wide = [name for name in self.names if not self._is_whole(name)]
@@ -147,9 +149,9 @@ class _Writer:
             call,
         )
         lines = [f"actual = {call}", f"expected = {exact}.to(actual.dtype)"]
-        return [*lines, self._close("actual", "expected")]
+        return [*lines, self._write_close("actual", "expected")]
 
-    def _with_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
+    def _add_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
         """The inputs and what follows; what is used once stands where it is used."""
         made: list[str] = [*lines, *self.script.statements]
         is_loop = any(re.search(r"\bfor call in\b", line) for line in shown)
@@ -173,7 +175,7 @@ class _Writer:
 
     # -- what is called and compared ---------------------------------------------------------------
 
-    def _call(self, callee: str, apart: bool = False) -> str:
+    def _write_call(self, callee: str, apart: bool = False) -> str:
         given = ", ".join(self.names)
         if not apart:
             return f"{callee}({given})"
@@ -200,18 +202,22 @@ class _Writer:
 
     def _show(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
-        eager = self._call(self.script.called.expression, PlainForm.APART in form)
-        actual = self._call(compiled)
+        eager = self._write_call(self.script.called.expression, PlainForm.APART in form)
+        actual = self._write_call(compiled)
         actual += "[0]" if PlainForm.FIRST in form else ""
         if CACHED in self.check.config and self.check.backward == "sum":  # as training does
-            lines = [f"out = {actual}", self._close("out", eager), f"{self._add('out')}.backward()"]
+            lines = [
+                f"out = {actual}",
+                self._write_close("out", eager),
+                f"{self._add('out')}.backward()",
+            ]
             return lines
         if kind in WRONG_VALUES and (kind == Kind.WRONG_GRADIENT or self.check.backward != "none"):
-            return self._gradients(compiled, eager, actual)
+            return self._compare_gradients(compiled, eager, actual)
         if kind in WRONG_VALUES:
-            return self._values(compiled, eager, actual)
+            return self._compare_values(compiled, eager, actual)
         if kind == Kind.WRONG_METADATA:
-            return self._metadata(eager, actual)
+            return self._compare_metadata(eager, actual)
         if PlainForm.OUTSIDE in form:
             return [*self._put_inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
         shown = [self._differentiate(actual)]
@@ -232,24 +238,24 @@ class _Writer:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
         return call if self.is_number else f"{call}.sum()"
 
-    def _close(self, actual: str, expected: str, more: str = "") -> str:
-        return _close(self.form, actual, expected, more)
+    def _write_close(self, actual: str, expected: str, more: str = "") -> str:
+        return _write_close(self.form, actual, expected, more)
 
-    def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
+    def _compare_values(self, compiled: str, eager: str, actual: str) -> list[str]:
         form, names = self.form, self.names
         if PlainForm.MUTATED in form:
             return self._show_mutated(compiled)
         if PlainForm.EXACT in form:
             return self._write_exact(compiled)
         if PlainForm.RESEED in form:
-            seed = self._seed()
+            seed = self._write_own_seed()
             first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
-            return [*first, self._close("actual", "expected")]
+            return [*first, self._write_close("actual", "expected")]
         if (
             PlainForm.APART in form and names
         ):  # the eager side is first, on copies: the compiled one may write
-            return [f"expected = {eager}", self._close(actual, "expected")]
-        return [self._close(actual, eager)]
+            return [f"expected = {eager}", self._write_close(actual, "expected")]
+        return [self._write_close(actual, eager)]
 
     def _show_mutated(self, compiled: str) -> list[str]:
         """The inputs after the call, those of both sides."""
@@ -259,7 +265,7 @@ class _Writer:
                 f"expected, actual = {names[0]}.clone(), {names[0]}.clone()",
                 f"{callee}(expected)",
                 f"{compiled}(actual)",
-                self._close("actual", "expected"),
+                self._write_close("actual", "expected"),
             ]
         listed = f"({', '.join(names)})"
         copies = f"copy.deepcopy({listed})"
@@ -269,7 +275,7 @@ class _Writer:
             f"expected, actual = {copies}, {listed}",
             f"{callee}(*expected)",
             f"{compiled}(*actual)",
-            self._close("actual", "expected"),
+            self._write_close("actual", "expected"),
         ]
 
     def _write_exact(self, compiled: str) -> list[str]:
@@ -290,19 +296,19 @@ class _Writer:
         ]
 
     def _is_complex(self, name: str) -> bool:
-        return "torch.complex" in self._making(name)
+        return "torch.complex" in self._find_expression(name)
 
-    def _making(self, name: str) -> str:
+    def _find_expression(self, name: str) -> str:
         """What makes an argument: its expression, or the statements that assign it."""
         made = [one for one in self.script.statements if one.startswith(f"{name} = ")]
         return "\n".join([dict(self.script.arguments)[name], *made])
 
     def _is_whole(self, name: str) -> bool:
-        text = self._making(name)
+        text = self._find_expression(name)
         whole = r"torch\.(?:randint|u?int\d+|bool)\b|torch\.tensor\(\[-?\d+\]\)"
         return bool(re.search(whole, text)) and "float" not in text
 
-    def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
+    def _compare_gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
         # of an exported program the arguments' gradients are enough where there are some
         is_needed = not (leaves and self.check.compiler in EXPORTERS)
@@ -312,26 +318,26 @@ class _Writer:
         of_model = f"{self.script.called.expression}.parameters()" if has_own else ""
         if PlainForm.OUTSIDE in form:
             more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
-            asked = f"torch.autograd.grad({self._add('out')}, {self._leaves(of_model)}{more})"
+            asked = f"torch.autograd.grad({self._add('out')}, {self._list_leaves(of_model)}{more})"
             return [
                 *self._put_inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",
-                self._close("actual", "expected"),
+                self._write_close("actual", "expected"),
             ]
         if PlainForm.IN_TURN in form or self.check.backward == "randn":
-            return self._in_turn(compiled, self._leaves(of_model))
+            return self._compare_in_turn(compiled, self._list_leaves(of_model))
         if len(leaves) == 1 and not of_model:
             (leaf,) = leaves
-            close = self._close(f"{leaf}.grad", "expected")
+            close = self._write_close(f"{leaf}.grad", "expected")
             lines = [
                 f"{self._add(eager)}.backward()",
                 f"expected, {leaf}.grad = {leaf}.grad, None",
                 f"{self._add(actual)}.backward()",
                 close,
             ]
-            seed = self._seed()
+            seed = self._write_own_seed()
             return [seed, *lines[:2], seed, *lines[2:]] if PlainForm.RESEED in form else lines
-        asked = self._leaves(of_model)
+        asked = self._list_leaves(of_model)
         grads = [
             f"{name} = torch.autograd.grad({self._add(call)}, {asked})"
             for name, call in (("expected", eager), ("actual", actual))
@@ -339,27 +345,27 @@ class _Writer:
         if of_model:
             grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]
         if PlainForm.RESEED in form:
-            grads = [line for one in grads for line in (self._seed(), one)]
-        return [*grads, self._close("actual", "expected")]
+            grads = [line for one in grads for line in (self._write_own_seed(), one)]
+        return [*grads, self._write_close("actual", "expected")]
 
-    def _seed(self) -> str:
+    def _write_own_seed(self) -> str:
         own, second, third = self.check.list_seeds()
         if PlainForm.SEED_1 in self.form:
             return write_seed(second)
         return write_seed(third if PlainForm.SEED_2 in self.form else own)
 
-    def _leaves(self, of_model: str) -> str:
+    def _list_leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
         if of_model:
             return f"[{listed}, *{of_model}]" if listed else f"list({of_model})"
         return f"({listed})" if len(self.script.leaves) > 1 else listed
 
-    def _in_turn(self, compiled: str, leaves: str) -> list[str]:
+    def _compare_in_turn(self, compiled: str, leaves: str) -> list[str]:
         """Both sides in a loop, each with the same random gradients of its outputs."""
-        call = self._call("call")
+        call = self._write_call("call")
         lines = ["grads = []", f"for call in ({self.script.called.expression}, {compiled}):"]
         if PlainForm.RESEED in self.form:
-            lines.append(f"    {self._seed()}")
+            lines.append(f"    {self._write_own_seed()}")
         if self.check.backward != "randn":
             lines.append(f"    out = {self._add(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
@@ -378,19 +384,19 @@ class _Writer:
             ]
         return [*lines, "torch.testing.assert_close(*grads)"]
 
-    def _metadata(self, eager: str, actual: str) -> list[str]:
+    def _compare_metadata(self, eager: str, actual: str) -> list[str]:
         name = self.check.property or Property.DTYPE
         if PlainForm.EACH in self.form:
             return self._write_each(name, eager, actual)
         if name in _COMPARED and PlainForm.ALONE not in self.form:
-            return [self._close(actual, eager, _COMPARED[name])]
+            return [self._write_close(actual, eager, _COMPARED[name])]
         match name:
             case Property.STRUCTURE:
                 return [f"assert len({actual}) == len({eager})"]
             case Property.TYPE:
                 return [f"assert type({actual}) is type({eager})"]
             case Property.ALIAS:
-                return self._alias(eager, actual)
+                return self._compare_aliases(eager, actual)
             case Property.PYTHON_VALUE:
                 access = ""
             case Property.STRIDE:
@@ -410,7 +416,7 @@ class _Writer:
         values = [f"expected = {eager}{access}", f"actual = {actual}{access}"]
         return [*values, "assert actual == expected, (actual, expected)"]
 
-    def _alias(self, eager: str, actual: str) -> list[str]:
+    def _compare_aliases(self, eager: str, actual: str) -> list[str]:
         """Whether the output shares memory with what the program is given."""
         has_state = self.script.called.is_module and self.check.compiler not in EXPORTERS
         state = ["*model.parameters()", "*model.buffers()"] if has_state else []
@@ -432,7 +438,7 @@ class _Writer:
         return [*lines, "assert actual == expected, (actual, expected)"]
 
 
-def _expression(script: Script) -> str:
+def _find_returned_expression(script: Script) -> str:
     """What a function returns, if that is all that it does; else nothing."""
     tree = ast.parse(script.definitions).body
     function = tree[0] if len(tree) == 1 else None

@@ -109,9 +109,9 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
                 for name in item.list_refs():
                     use(name, path)
 
-    def rebuilt(call: ModuleCall, path: tuple[int, ...]) -> ModuleCall:
+    def rebuild(call: ModuleCall, path: tuple[int, ...]) -> ModuleCall:
         items = tuple(
-            rebuilt(item, (*path, index)) if isinstance(item, ModuleCall) else item
+            rebuild(item, (*path, index)) if isinstance(item, ModuleCall) else item
             for index, item in enumerate(call.items)
         )
         return replace(
@@ -122,7 +122,7 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
     visit(root, ())
     for name in outputs:
         use(name, ())
-    return rebuilt(root, ())
+    return rebuild(root, ())
 
 
 def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
@@ -141,7 +141,7 @@ def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
         elif (
             item.same
             or item.changes
-            or _changes(item.node)
+            or _has_effect(item.node)
             or not needed.isdisjoint(flatten_names(item.outs))
         ):
             needed.update(item.list_refs())
@@ -170,7 +170,7 @@ def splice(call: ModuleCall) -> ModuleCall:
     return replace(call, items=tuple(items))
 
 
-def _changes(node: Node) -> bool:
+def _has_effect(node: Node) -> bool:
     """Whether an operation has an effect: it changes an argument, or moves the random stream."""
     if node.meta is None and node.op != "module":
         return True

@@ -58,7 +58,7 @@ def read_function(
         dict.fromkeys(
             (
                 *_list_outside_values(forward, parameters),
-                *_not_made(forward, parameters, (*saved, *extra)),
+                *_select_not_made(forward, parameters, (*saved, *extra)),
             )
         )
     )
@@ -106,7 +106,9 @@ def _list_outside_values(call: ModuleCall, known: tuple[str, ...]) -> tuple[str,
     return tuple(found)
 
 
-def _not_made(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+def _select_not_made(
+    call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[str]:
     """Those of `names` that the body neither makes nor is given."""
     made = {*known, *(name for step in call.list_steps() for name in flatten_names(step.outs))}
     return (name for name in names if name not in made)

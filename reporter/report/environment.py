@@ -39,73 +39,75 @@ def _ignore_context(build: Callable[[object], object]) -> _Build:
     return lambda value, _: build(value)
 
 
-def _one_of(words: frozenset[str], instead: str | None = None) -> _Build:
+def _allow_words(words: frozenset[str], instead: str | None = None) -> _Build:
     return lambda value, _: value if value in words else instead
 
 
-def _members(value: object) -> dict[str, object]:
+def _read_members(value: object) -> dict[str, object]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _items(value: object) -> tuple[object, ...]:
+def _read_items(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else ()
 
 
-def _flag(value: object, _: object = None) -> bool | None:
+def _read_flag(value: object, _: object = None) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _count(value: object, _: object = None) -> int | None:
+def _read_count(value: object, _: object = None) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _numbers(value: object, _: object = None) -> str | None:
+def _read_numbers(value: object, _: object = None) -> str | None:
     return public.read_public_numbers(value)
 
 
-def _torch(value: object, facts: Mapping[str, object]) -> str:
+def _read_torch(value: object, facts: Mapping[str, object]) -> str:
     return public.read_public_version(value, git=facts.get("git"))
 
 
-def _python(value: object) -> str:
+def _read_python(value: object) -> str:
     found = re.match(r"\d{1,2}\.\d{1,3}\.\d{1,3}(?:(?:a|b|rc)\d{1,3})?\+?", str(value))
     return found.group() if found else "unknown"
 
 
-def _libc(value: object) -> str | None:
+def _read_libc(value: object) -> str | None:
     found = re.fullmatch(r"(?:glibc|musl|libc)(?:-\d{1,3}(?:\.\d{1,3}){0,3})?", str(value))
     return found.group() if found else None
 
 
-def _words(value: object, known: frozenset[str]) -> str | None:
+def _select_words(value: object, known: frozenset[str]) -> str | None:
     return " ".join(word for word in str(value or "").split() if word in known) or None
 
 
-def _processor(value: object) -> Json:
-    given = _members(value)
+def _read_processor(value: object) -> Json:
+    given = _read_members(value)
     vendor = given.get("vendor")
     found: Json = {
         "model": public.read_public_processor(given.get("model")),
-        "vendor": vendor if vendor in public.VENDOR_WORDS else _cpu_number(vendor),
+        "vendor": vendor if vendor in public.VENDOR_WORDS else _read_cpu_number(vendor),
         "caches": {
             level: size
-            for level, size in _members(given.get("caches")).items()
+            for level, size in _read_members(given.get("caches")).items()
             if _CACHE_LEVEL.fullmatch(level) and _CACHE_SIZE.fullmatch(str(size))
         },
-        "flags": _words(given.get("flags"), public.VECTOR_WORDS) or "",
+        "flags": _select_words(given.get("flags"), public.VECTOR_WORDS) or "",
         "virtual": bool(given.get("virtual")),
     }
-    found.update({name: _cpu_number(given.get(name)) for name in ("family", "number", "stepping")})
-    found.update({name: _count(given.get(name)) for name in ("usable", "nodes")})
+    found.update(
+        {name: _read_cpu_number(given.get(name)) for name in ("family", "number", "stepping")}
+    )
+    found.update({name: _read_count(given.get(name)) for name in ("usable", "nodes")})
     return found
 
 
-def _cpu_number(value: object) -> str | None:
+def _read_cpu_number(value: object) -> str | None:
     return str(value) if _CPU_NUMBER.fullmatch(str(value)) else None
 
 
-def _tools(value: object) -> Json:
-    given = _members(value)
+def _read_tools(value: object) -> Json:
+    given = _read_members(value)
     found = {
         name: public.read_public_numbers(given.get(name)) for name in ("clang", "cmake", "nvcc")
     }
@@ -121,28 +123,28 @@ def _tools(value: object) -> Json:
     }
 
 
-def _packages(value: object, facts: Mapping[str, object]) -> Json:
+def _read_packages(value: object, facts: Mapping[str, object]) -> Json:
     return {
         name: public.read_public_version(version, git=facts.get("git"), package=name)
-        for name, version in _members(value).items()
+        for name, version in _read_members(value).items()
         if public.is_public_package(name)
     }
 
 
-def _rocm(value: object) -> Json:
-    given = _members(value)
+def _read_rocm(value: object) -> Json:
+    given = _read_members(value)
     names = ("HIP Runtime", "MIOpen", "ROCm")
     return {name: public.read_public_numbers(given[name]) for name in names if name in given}
 
 
-def _triton(value: object) -> Json:
-    given = _members(value)
+def _read_triton(value: object) -> Json:
+    given = _read_members(value)
     if not given:
         return {}
     version = given.get("version")
     return {
         "version": public.read_public_version(version, package="triton") if version else None,
-        "backends": [name for name in _items(given.get("backends")) if name in _BACKENDS],
+        "backends": [name for name in _read_items(given.get("backends")) if name in _BACKENDS],
         "interpret": bool(given.get("interpret")),
     }
 
@@ -150,26 +152,26 @@ def _triton(value: object) -> Json:
 _BACKENDS = public.TRITON_BACKENDS
 
 
-def _settings(value: object) -> Json:
+def _read_settings(value: object) -> Json:
     return {
         name: item
-        for name, item in _members(value).items()
+        for name, item in _read_members(value).items()
         if _SETTING.fullmatch(name) and (item is None or isinstance(item, (bool, int, float, str)))
     }
 
 
-def _variables(value: object) -> Json:
+def _read_variables(value: object) -> Json:
     return {
         name: item
-        for name, item in _members(value).items()
+        for name, item in _read_members(value).items()
         if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) and isinstance(item, str)
     }
 
 
-def _caches(value: object) -> Json:
+def _read_caches(value: object) -> Json:
     return {
         name: item
-        for name, item in _members(value).items()
+        for name, item in _read_members(value).items()
         if re.fullmatch(r"[a-z_]+_caches?", name) and (item is None or isinstance(item, bool))
     }
 
@@ -181,14 +183,14 @@ FACTS = (
         "torch",
         "release, with a local part of torch's own wheels (`cpu`, `cu126`, `rocm6.4`, `xpu`) or the"
         " commit that torch reports; another local part is `+local`",
-        _torch,
+        _read_torch,
     ),
     Fact("git", "40 hexadecimal digits", _ignore_context(public.read_public_commit)),
-    Fact("debug", "yes or no", _flag),
-    Fact("cuda", _RELEASE, _numbers),
-    Fact("hip", _RELEASE, _numbers),
-    Fact("xpu", _RELEASE, _numbers),
-    Fact("python", "its release", _ignore_context(_python)),
+    Fact("debug", "yes or no", _read_flag),
+    Fact("cuda", _RELEASE, _read_numbers),
+    Fact("hip", _RELEASE, _read_numbers),
+    Fact("xpu", _RELEASE, _read_numbers),
+    Fact("python", "its release", _ignore_context(_read_python)),
     Fact(
         "python_compiler",
         "`GCC`, `Clang` or `MSC`, and its numbers",
@@ -197,9 +199,9 @@ FACTS = (
     Fact(
         "implementation",
         "`CPython`, `PyPy`, `GraalVM`, `IronPython`",
-        _one_of(public.IMPLEMENTATIONS, "another implementation"),
+        _allow_words(public.IMPLEMENTATIONS, "another implementation"),
     ),
-    Fact("bits", "32 or 64", _count),
+    Fact("bits", "32 or 64", _read_count),
     Fact(
         "os",
         "names of well-known distributions, their numbers, and major.minor.patch of the kernel",
@@ -208,9 +210,9 @@ FACTS = (
     Fact(
         "machine",
         "a well-known architecture (`x86_64`, `aarch64`, …)",
-        _one_of(public.MACHINES, "another architecture"),
+        _allow_words(public.MACHINES, "another architecture"),
     ),
-    Fact("libc", "`glibc`, `musl` or `libc`, and its numbers", _ignore_context(_libc)),
+    Fact("libc", "`glibc`, `musl` or `libc`, and its numbers", _ignore_context(_read_libc)),
     Fact(
         "cpu",
         "the words that vendors have for their products, and the numbers of the product",
@@ -220,17 +222,19 @@ FACTS = (
         "processor",
         "model as `cpu`; vendor, family, model number, stepping; sizes of the caches; number of"
         " cores and NUMA nodes; whether it is virtual; flags of the vector units from a list",
-        _ignore_context(_processor),
+        _ignore_context(_read_processor),
     ),
-    Fact("cores", "a number", _count),
-    Fact("threads", "a number", _count),
+    Fact("cores", "a number", _read_count),
+    Fact("threads", "a number", _read_count),
     Fact(
         "cpu_capability",
         "names of instruction sets",
-        lambda value, _: _words(value, public.ISA_WORDS),
+        lambda value, _: _select_words(value, public.ISA_WORDS),
     ),
     Fact(
-        "vector_isa", "names of instruction sets", lambda value, _: _words(value, public.ISA_WORDS)
+        "vector_isa",
+        "names of instruction sets",
+        lambda value, _: _select_words(value, public.ISA_WORDS),
     ),
     Fact(
         "compiler",
@@ -241,56 +245,62 @@ FACTS = (
     Fact(
         "tools",
         "numbers of GCC, Clang, CMake, nvcc and cuDNN; who built GCC, where it is a distribution",
-        _ignore_context(_tools),
+        _ignore_context(_read_tools),
     ),
     Fact(
         "cuda_available",
         "yes or no",
-        _flag,
+        _read_flag,
     ),
     Fact(
         "gpus",
         "models, as `cpu`",
-        lambda value, _: [public.read_public_device(name) for name in _items(value)],
+        lambda value, _: [public.read_public_device(name) for name in _read_items(value)],
     ),
-    Fact("driver", _RELEASE, _numbers),
-    Fact("cudnn", _RELEASE, lambda value, _: _count(value) or public.read_public_numbers(value)),
-    Fact("rocm", "numbers of HIP, MIOpen and ROCm", _ignore_context(_rocm)),
-    Fact("xpu_available", "yes or no", _flag),
+    Fact("driver", _RELEASE, _read_numbers),
+    Fact(
+        "cudnn", _RELEASE, lambda value, _: _read_count(value) or public.read_public_numbers(value)
+    ),
+    Fact("rocm", "numbers of HIP, MIOpen and ROCm", _ignore_context(_read_rocm)),
+    Fact("xpu_available", "yes or no", _read_flag),
     Fact(
         "libraries",
         "`MKL`, `oneDNN`, `OpenMP`, `XNNPACK`",
-        lambda value, _: [name for name in _items(value) if name in public.LIBRARIES],
+        lambda value, _: [name for name in _read_items(value) if name in public.LIBRARIES],
     ),
     Fact("pip", _RELEASE, lambda value, _: public.read_public_numbers(value) or ""),
     Fact(
         "packages",
         "releases of the packages that torch's own `collect_env` lists; other packages are not"
         " named",
-        _packages,
+        _read_packages,
     ),
-    Fact("conda", "the same of the conda environment", _packages),
-    Fact("triton", "release, its backends, whether it is interpreted", _ignore_context(_triton)),
+    Fact("conda", "the same of the conda environment", _read_packages),
+    Fact(
+        "triton", "release, its backends, whether it is interpreted", _ignore_context(_read_triton)
+    ),
     Fact(
         "variables",
         "those that torch and its libraries read, by a list; of their values numbers, yes and no,"
         " and words that are registered for the variable; else `(set)`",
-        _ignore_context(_variables),
+        _ignore_context(_read_variables),
     ),
     Fact(
         "configs",
         "settings of torch that are not at their default; of their values numbers, yes and no, and"
         " texts that torch's own configuration file spells out; else `(changed)`",
-        _ignore_context(_settings),
+        _ignore_context(_read_settings),
     ),
     Fact(
-        "choices", "names of settings", lambda value, _: [n for n in _items(value) if _is_name(n)]
+        "choices",
+        "names of settings",
+        lambda value, _: [n for n in _read_items(value) if _is_setting(n)],
     ),
-    Fact("caches", "yes or no, by the name of torch's setting", _ignore_context(_caches)),
+    Fact("caches", "yes or no, by the name of torch's setting", _ignore_context(_read_caches)),
 )
 
 
-def _is_name(name: object) -> bool:
+def _is_setting(name: object) -> bool:
     return _SETTING.fullmatch(str(name)) is not None
 
 

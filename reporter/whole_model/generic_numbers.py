@@ -20,7 +20,7 @@ _P = TypeVar("_P")
 
 
 class Numbers(Protocol[_P]):
-    """The numbers of a kind of program: `resize` of a traced one, `source_resize` of source."""
+    """The numbers of a kind of program: `resizing` of a traced one, `source_resizing` of source."""
 
     def find_size_groups(self, program: _P) -> list[SizeGroup]:
         """Sizes that change together."""
