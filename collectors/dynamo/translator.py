@@ -39,14 +39,14 @@ _ENTER = {
 _EXIT = {"_exit_autocast", "_exit_inference_mode"}
 
 
-def _hint(size: Any) -> int:
+def _read_size(size: Any) -> int:
     if isinstance(size, torch.SymInt):
         hint = getattr(size.node, "hint", None)
         return int(hint) if hint is not None else 2
     return int(size)
 
 
-def _symbols(value: torch.Tensor) -> Symbols:
+def _read_symbols(value: torch.Tensor) -> Symbols:
     """The sizes of a tensor, those that vary as the text of their expression."""
     return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
 
@@ -56,9 +56,9 @@ def read_tensor_meta(value: torch.Tensor) -> TensorLayout:
     numbers.
     """
     return {
-        "shape": [_hint(size) for size in value.shape],
+        "shape": [_read_size(size) for size in value.shape],
         "stride": (
-            [_hint(step) for step in value.stride()] if value.layout == torch.strided else None
+            [_read_size(step) for step in value.stride()] if value.layout == torch.strided else None
         ),
         "dtype": str(value.dtype).split(".")[-1],
         "device": value.device.type,
@@ -66,7 +66,7 @@ def read_tensor_meta(value: torch.Tensor) -> TensorLayout:
     }
 
 
-def _meta(value: Any) -> ResultLayout:
+def _read_result(value: Any) -> ResultLayout:
     if isinstance(value, torch.Tensor):
         return read_tensor_meta(value)
     if isinstance(value, (torch.SymInt, bool)) or isinstance(value, int):
@@ -74,14 +74,14 @@ def _meta(value: Any) -> ResultLayout:
     if isinstance(value, (torch.SymFloat, float)):
         return {"scalar": "float"}
     if isinstance(value, (tuple, list)):
-        return [_meta(item) for item in value]
+        return [_read_result(item) for item in value]
     return None
 
 
-def _on_device(meta: ResultLayout, device: str) -> ResultLayout:
+def _move_to_device(meta: ResultLayout, device: str) -> ResultLayout:
     """Metadata of results that were kept without their data."""
     if isinstance(meta, list):
-        return [_on_device(item, device) for item in meta]
+        return [_move_to_device(item, device) for item in meta]
     return {**meta, "device": device} if meta is not None and "device" in meta else meta
 
 
@@ -172,23 +172,23 @@ class Translator:
         self.device = tensors[0].device.type if tensors else "cpu"
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(placeholders):
-            self._placeholder(
+            self._take_placeholder(
                 node, self.values[index] if self.values and index < len(self.values) else None
             )
         for node in placeholders:
             if node.name in self.sizes:
-                self._size(node)
+                self._add_size(node)
         for node in self.module.graph.nodes:
             if node.op == "output":
                 self.outputs = self._flatten(node.args[0])
             elif node.op != "placeholder":
-                self._node(node)
+                self._add_node(node)
         return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs, "runs": []}
 
     def _make_name(self) -> str:
         return "n{}".format(len(self.nodes))
 
-    def _placeholder(self, node: Any, value: Any) -> None:
+    def _take_placeholder(self, node: Any, value: Any) -> None:
         fake = node.meta.get("example_value")
         if (
             isinstance(fake, (torch.SymInt, int))
@@ -207,9 +207,9 @@ class Translator:
         tensor = value if isinstance(value, torch.Tensor) else fake
         if not isinstance(tensor, torch.Tensor):
             raise NotInGraphError("an input that is not a tensor")
-        self._input(node.name, tensor, fake, value, _is_cast(node))
+        self._add_input(node.name, tensor, fake, value, _is_cast(node))
 
-    def _input(
+    def _add_input(
         self, name: str, tensor: torch.Tensor, fake: Any, value: Any, cast: bool = False
     ) -> None:
         label = self.owned.get(id(value), "")
@@ -229,18 +229,18 @@ class Translator:
         if isinstance(value, torch.Tensor):
             entry["meta"]["requires_grad"] = bool(value.requires_grad)
         if isinstance(fake, torch.Tensor):
-            entry["symbols"] = _symbols(fake)
+            entry["symbols"] = _read_symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             entry["stats"] = self.lent.get(id(value)) or measure_distribution(value)
             if id(value) in self.allowed:
                 entry["stats"]["values"] = list_literal_values(value)
-            self._alias(entry, value)
+            self._note_alias(entry, value)
             if cast:
                 entry["stats"]["cast"] = True
         self.inputs.append(entry)
         self.refs[name] = public
 
-    def _alias(self, entry: GraphInput, value: torch.Tensor) -> None:
+    def _note_alias(self, entry: GraphInput, value: torch.Tensor) -> None:
         if not value.numel() or not has_data(value):
             return
         key = value.untyped_storage().data_ptr()
@@ -251,7 +251,7 @@ class Translator:
         else:
             self.storages[key] = (entry["name"], value)
 
-    def _size(self, node: Any) -> None:
+    def _add_size(self, node: Any) -> None:
         """A size that arrives as an input of its own becomes `tensor.size(dim)` of the input that
         carries it.
         """
@@ -276,7 +276,7 @@ class Translator:
         fake = node.meta.get("example_value")
         self.refs[node.name] = ""
         if size.value is None:
-            size.value = _hint(fake)
+            size.value = _read_size(fake)
 
     def _encode(self, value: Any) -> Encoded:
         if isinstance(value, torch.fx.Node):
@@ -309,7 +309,7 @@ class Translator:
         if isinstance(value, dict):
             return {"dict": [[key, self._encode(item)] for key, item in value.items()]}
         if isinstance(value, torch.SymInt):
-            return _hint(value)
+            return _read_size(value)
         raise NotInGraphError(
             "an argument of type "
             + (type(value).__name__ if is_torch_owned(type(value)) else "object")
@@ -322,13 +322,13 @@ class Translator:
             return [self._encode(value)]
         return []
 
-    def _block(self, node: Any) -> List[int]:
+    def _find_blocks(self, node: Any) -> List[int]:
         stack = node.meta.get("nn_module_stack") or {}
         return [self.blocks.setdefault(str(key), len(self.blocks)) for key in stack]
 
-    def _node(self, node: Any) -> None:
+    def _add_node(self, node: Any) -> None:
         try:
-            operation = self._operation(node)
+            operation = self._find_operation(node)
             if operation is None:
                 return
             op, target = operation
@@ -349,29 +349,29 @@ class Translator:
             "target": target,
             "args": args,
             "kwargs": kwargs,
-            "meta": self._result_meta(node),
-            "block": self._block(node),
+            "meta": self._read_node_result(node),
+            "block": self._find_blocks(node),
         }
         value = node.meta.get("example_value")
         if isinstance(value, torch.Tensor) and any(
             isinstance(n, torch.SymInt) for n in value.shape
         ):
-            entry["symbols"] = _symbols(value)
+            entry["symbols"] = _read_symbols(value)
         if node.name in self.spans:
             entry["stats"] = {**self.spans[node.name], "cast": _is_cast(node)}
         if op == "module":
             entry["module"] = stock_layers.read_constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
 
-    def _result_meta(self, node: Any) -> ResultLayout:
+    def _read_node_result(self, node: Any) -> ResultLayout:
         if "example_value" in node.meta or node.name not in self.results:
-            return _meta(node.meta.get("example_value"))
-        return _on_device(_meta(self.results[node.name]), self.device)
+            return _read_result(node.meta.get("example_value"))
+        return _move_to_device(_read_result(self.results[node.name]), self.device)
 
-    def _operation(self, node: Any) -> Optional[Tuple[OperationKind, str]]:
+    def _find_operation(self, node: Any) -> Optional[Tuple[OperationKind, str]]:
         """What a node is, and its public name; None for one that computes nothing."""
         if node.op == "get_attr":
-            self._attribute(node)
+            self._take_attribute(node)
             return None
         if node.op == "call_method":
             if not hasattr(torch.Tensor, node.target):
@@ -390,11 +390,11 @@ class Translator:
             return "grad_mode", "torch._C._set_grad_enabled"
         return "function", find_public_name(node.target, self.names)
 
-    def _attribute(self, node: Any) -> None:
+    def _take_attribute(self, node: Any) -> None:
         value = self.module
         for part in node.target.split("."):
             value = getattr(value, part)
         if not isinstance(value, torch.Tensor):
             self.nested.add(node.name)
             return
-        self._input(node.name, value, node.meta.get("example_value"), value)
+        self._add_input(node.name, value, node.meta.get("example_value"), value)

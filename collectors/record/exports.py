@@ -61,26 +61,30 @@ class Exports:
 
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
-        export.export = self._exporting(export.export)
+        export.export = self._wrap_export(export.export)
         if hasattr(export, "draft_export"):
-            export.draft_export = self._exporting(export.draft_export, ["draft"])
+            export.draft_export = self._wrap_export(export.draft_export, ["draft"])
         for name in ("save", "load", "unflatten"):
             original = getattr(export, name, None)
             if original is not None:
-                setattr(export, name, getattr(self, "_" + name)(original))
+                setattr(export, name, getattr(self, "_wrap_" + name)(original))
         program = getattr(export, "ExportedProgram", None)
         if program is not None:
-            program.module = self._module(program.module)
+            program.module = self._wrap_module(program.module)
             if hasattr(program, "run_decompositions"):
-                program.run_decompositions = self._wrap_decomposing(program.run_decompositions)
+                program.run_decompositions = self._wrap_run_decompositions(
+                    program.run_decompositions
+                )
 
     def patch_inductor(self, inductor: Any) -> None:
         """Patches the module torch._inductor; releases before 2.6 have no packages there."""
         if hasattr(inductor, "aoti_compile_and_package"):
-            inductor.aoti_compile_and_package = self._packaging(inductor.aoti_compile_and_package)
-            inductor.aoti_load_package = self._loading(inductor.aoti_load_package)
+            inductor.aoti_compile_and_package = self._wrap_package(
+                inductor.aoti_compile_and_package
+            )
+            inductor.aoti_load_package = self._wrap_load_package(inductor.aoti_load_package)
         if hasattr(inductor, "aot_compile"):
-            inductor.aot_compile = self._to_library(
+            inductor.aot_compile = self._wrap_library(
                 inductor.aot_compile, self._find_exported_module
             )
 
@@ -89,15 +93,15 @@ class Exports:
         first. Such a program is held against what the functions of today make of it.
         """
         if hasattr(export, "aot_load"):
-            export.aot_compile = self._to_library(export.aot_compile, _origin_of_library)
-            export.aot_load = self._load_library(export.aot_load)
+            export.aot_compile = self._wrap_library(export.aot_compile, _find_source_of_library)
+            export.aot_load = self._wrap_load_library(export.aot_load)
 
     def patch_onnx(self, onnx: Any) -> None:
         """Patches the module torch.onnx; its exporter by way of TorchScript is left alone."""
         if "dynamo" in inspect.signature(onnx.export).parameters:
-            onnx.export = self._to_onnx(onnx.export)
+            onnx.export = self._wrap_onnx_export(onnx.export)
 
-    def _exporting(self, original: _Function, steps: Sequence[ExportStep] = ()) -> _Function:
+    def _wrap_export(self, original: _Function, steps: Sequence[ExportStep] = ()) -> _Function:
         signature = inspect.signature(original)
 
         @functools.wraps(original)
@@ -112,70 +116,70 @@ class Exports:
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
             exported = ExportedModule(module, args, kwargs, options)
-            program = self._make(exported, lambda: original(*given, **named))
-            exported = exported._replace(changes_state=_changes_state(program))
+            program = self._watch_making(exported, lambda: original(*given, **named))
+            exported = exported._replace(changes_state=_may_change_state(program))
             self._programs[program] = exported
             return program
 
         return export
 
-    def _make(self, exported: ExportedModule, make: Callable[[], Any]) -> Any:
+    def _watch_making(self, exported: ExportedModule, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
         watched = WatchedCallable(exported.function, exported.options)
         watched.is_export = True
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), exported.args, exported.kwargs)
 
-    def _wrap_decomposing(self, original: _Function) -> _Function:
+    def _wrap_run_decompositions(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return original(program, *given, **named)
             after = exported.add_step("decompose")
-            made = self._make(after, lambda: original(program, *given, **named))
+            made = self._watch_making(after, lambda: original(program, *given, **named))
             self._programs[made] = after
             return made
 
         return run_decompositions
 
-    def _save(self, original: _Function) -> _Function:
+    def _wrap_save(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def save(program: Any, file: Any, *given: Any, **named: Any) -> Any:
-            exported = self._program(program)
+            exported = self._find_exported(program)
             if exported is None:
                 return original(program, file, *given, **named)
             after = exported.add_step("save")
-            done = self._make(after, lambda: original(program, file, *given, **named))
-            self._files[_location(file)] = after.with_own_buffers()
+            done = self._watch_making(after, lambda: original(program, file, *given, **named))
+            self._files[_identify_file(file)] = after.with_own_buffers()
             return done
 
         return save
 
-    def _load(self, original: _Function) -> _Function:
+    def _wrap_load(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
             program = original(file, *given, **named)
-            exported = self._files.get(_location(file))
+            exported = self._files.get(_identify_file(file))
             if exported is not None:
                 self._programs[program] = exported
             return program
 
         return load
 
-    def _unflatten(self, original: _Function) -> _Function:
+    def _wrap_unflatten(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def unflatten(program: Any, *given: Any, **named: Any) -> Any:
-            exported = self._program(program)
+            exported = self._find_exported(program)
             if exported is None:
                 return original(program, *given, **named)
             after = exported.add_step("unflatten")
-            made = self._make(after, lambda: original(program, *given, **named))
-            return self._watch_calls(made, _own_buffers_unless_shared(after, made))
+            made = self._watch_making(after, lambda: original(program, *given, **named))
+            return self._watch_calls(made, _note_own_buffers(after, made))
 
         return unflatten
 
-    def _module(self, original: _Function) -> _Function:
+    def _wrap_module(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def module(program: Any, *given: Any, **named: Any) -> Any:
             made = original(program, *given, **named)
@@ -183,34 +187,34 @@ class Exports:
             if exported is None or _is_called_by_torch():
                 return made
             exported = _note_shared_parameters(exported, made)
-            return self._watch_calls(made, _own_buffers_unless_shared(exported, made))
+            return self._watch_calls(made, _note_own_buffers(exported, made))
 
         return module
 
-    def _packaging(self, original: _Function) -> _Function:
+    def _wrap_package(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aoti_compile_and_package(program: Any, *given: Any, **named: Any) -> Any:
-            exported = self._program(program)
+            exported = self._find_exported(program)
             if exported is None:
                 return original(program, *given, **named)
             configs = named.get("inductor_configs")
             after = exported.add_step("package", compiler="aoti", inductor_configs=configs)
-            path = self._make(after, lambda: original(program, *given, **named))
-            self._files[_location(path)] = after.with_own_buffers()
+            path = self._watch_making(after, lambda: original(program, *given, **named))
+            self._files[_identify_file(path)] = after.with_own_buffers()
             return path
 
         return aoti_compile_and_package
 
-    def _loading(self, original: _Function) -> _Function:
+    def _wrap_load_package(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
             package = original(path, *given, **named)
-            exported = self._files.get(_location(path))
+            exported = self._files.get(_identify_file(path))
             return package if exported is None else self._watch_calls(package, exported)
 
         return aoti_load_package
 
-    def _to_library(
+    def _wrap_library(
         self, original: _Function, find: Callable[[Dict[str, Any]], Optional[ExportedModule]]
     ) -> _Function:
         signature = inspect.signature(original)
@@ -224,9 +228,9 @@ class Exports:
             can_repeat = hasattr(inductor, "aoti_compile_and_package")
             if exported is None or not can_repeat or _is_called_by_torch():
                 return original(*given, **named)
-            path = self._make(exported, lambda: original(*given, **named))
+            path = self._watch_making(exported, lambda: original(*given, **named))
             if isinstance(path, str):
-                self._files[_location(path)] = exported.with_own_buffers()
+                self._files[_identify_file(path)] = exported.with_own_buffers()
             return path
 
         return aot_compile
@@ -237,18 +241,18 @@ class Exports:
         if watched is None or watched.example is None:
             return None
         args, kwargs = watched.example
-        changes = _writes(values["gm"].graph)
+        changes = _has_writes(values["gm"].graph)
         exported = ExportedModule(watched.function, args, kwargs, dict(watched.options), changes)
         return exported.add_step("package", compiler="aoti", inductor_configs=values.get("options"))
 
-    def _load_library(self, original: _Function) -> _Function:
+    def _wrap_load_library(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aot_load(path: Any, *given: Any, **named: Any) -> Any:
             made = original(path, *given, **named)
-            exported = self._files.get(_location(path))
+            exported = self._files.get(_identify_file(path))
             if exported is None:
                 return made
-            watched, recorder = self._watched_calls(exported), self.recorder
+            watched, recorder = self._make_watched(exported), self.recorder
 
             @functools.wraps(made)
             def call(*args: Any, **kwargs: Any) -> Any:
@@ -258,7 +262,7 @@ class Exports:
 
         return aot_load
 
-    def _to_onnx(self, original: _Function) -> _Function:
+    def _wrap_onnx_export(self, original: _Function) -> _Function:
         signature = inspect.signature(original)
 
         @functools.wraps(original)
@@ -270,7 +274,7 @@ class Exports:
                 exported = self._find_exported_to_onnx(dict(bound.arguments))
             if exported is None or _is_called_by_torch():
                 return original(*given, **named)
-            made = self._make(exported, lambda: original(*given, **named))
+            made = self._watch_making(exported, lambda: original(*given, **named))
             return made if made is None else self._watch_calls(made, exported, is_export=True)
 
         return export
@@ -283,7 +287,7 @@ class Exports:
         model, args = values["model"], values["args"]
         kwargs = dict(values.get("kwargs") or {})
         options = {name: values[name] for name in ONNX_ARGUMENTS if values.get(name) is not None}
-        known = self._program(model)
+        known = self._find_exported(model)
         if known is not None:
             options.pop("dynamic_shapes", None)
             return known.add_step("onnx", compiler="onnx", **options)
@@ -295,13 +299,13 @@ class Exports:
         options = {"compiler": "onnx", "steps": ["onnx"], **options}
         return ExportedModule(model, args, kwargs, options)
 
-    def _program(self, program: Any) -> Optional[ExportedModule]:
+    def _find_exported(self, program: Any) -> Optional[ExportedModule]:
         try:
             return self._programs.get(program)
         except TypeError:  # not a program at all; torch says so
             return None
 
-    def _watched_calls(self, exported: ExportedModule) -> WatchedCallable:
+    def _make_watched(self, exported: ExportedModule) -> WatchedCallable:
         """What stands for the calls of one thing that was made of a module."""
         watched = WatchedCallable(exported.function, exported.options)
         watched.example = (exported.args, exported.kwargs)
@@ -313,7 +317,7 @@ class Exports:
 
         With `is_export` a call is judged by another one, of a program that is made anew.
         """
-        watched = self._watched_calls(exported)
+        watched = self._make_watched(exported)
         watched.is_export = is_export
         recorder, base = self.recorder, type(made)
 
@@ -331,7 +335,7 @@ class Exports:
         return made
 
 
-def _origin_of_library(values: Dict[str, Any]) -> Optional[ExportedModule]:
+def _find_source_of_library(values: Dict[str, Any]) -> Optional[ExportedModule]:
     """Where `torch._export.aot_compile` has its module from; None for what is no module, which
     torch.export does not take.
     """
@@ -352,15 +356,15 @@ def _is_called_by_torch() -> bool:
     return str(sys._getframe(2).f_globals.get("__name__", "")).split(".")[0] == "torch"
 
 
-def _changes_state(program: Any) -> bool:
+def _may_change_state(program: Any) -> bool:
     """Whether a call of an exported program may write to its buffers."""
     signature = getattr(program, "graph_signature", None)
     if getattr(signature, "buffers_to_mutate", None):
         return True
-    return bool(getattr(signature, "buffers", None)) and _writes(program.graph)
+    return bool(getattr(signature, "buffers", None)) and _has_writes(program.graph)
 
 
-def _writes(graph: Any) -> bool:
+def _has_writes(graph: Any) -> bool:
     """Whether a graph that is not made functional has an operator that writes to what it is given;
     the schema of `aten::batch_norm` does not say so.
     """
@@ -371,7 +375,7 @@ def _writes(graph: Any) -> bool:
     )
 
 
-def _own_buffers_unless_shared(exported: ExportedModule, made: Any) -> ExportedModule:
+def _note_own_buffers(exported: ExportedModule, made: Any) -> ExportedModule:
     """What a module that was made of a program is, whose buffers may be those of the original."""
     own = {id(buffer) for buffer in exported.function.buffers()}
     is_shared = any(id(buffer) in own for buffer in made.buffers())
@@ -389,7 +393,7 @@ def _note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModu
     return exported._replace(options={**exported.options, "shares_parameters": True})
 
 
-def _location(file: Any) -> Any:
+def _identify_file(file: Any) -> Any:
     """What a file is known by: its path, or the buffer itself."""
     if isinstance(file, (str, os.PathLike)):
         return os.path.abspath(os.fspath(file))

@@ -155,7 +155,7 @@ class _Gatherer:
             ready = self.records.take_mentioned()
             for name, value, into in ready:
                 into[name] = self.refer_to(value)
-            if not ready and not self._constructors():
+            if not ready and not self._take_constructor():
                 return
 
     def refer_to_arguments(self, args: Any, kwargs: Any) -> CallArguments:
@@ -165,7 +165,7 @@ class _Gatherer:
             "kwargs": {name: self.refer_to(value) for name, value in kwargs.items()},
         }
 
-    def _constructors(self) -> bool:
+    def _take_constructor(self) -> bool:
         """`__init__` of the classes that gathered code may call; of modules only if no live one
         shows the state.
         """
@@ -180,7 +180,7 @@ class _Gatherer:
                     self.records.constructed.add(self.records.known[id(base)])
             if record["shape"] == "dataclass":
                 record["fields"] = [
-                    (name, self._default(given, factory))
+                    (name, self._refer_to_default(given, factory))
                     for name, given, factory in kinds.list_fields(live)
                 ]
             for name in ("__init__", "__post_init__"):
@@ -190,7 +190,7 @@ class _Gatherer:
             return True
         return False
 
-    def _default(self, given: Any, factory: Any) -> Optional[Reference]:
+    def _refer_to_default(self, given: Any, factory: Any) -> Optional[Reference]:
         if factory is not None:
             return {"kind": "factory", "function": self.refer_to(factory)}
         return self.refer_to(given[0]) if given is not None else None
@@ -207,7 +207,7 @@ class _Gatherer:
             number = self.placeholders.setdefault(id(value), len(self.placeholders))
             return {"kind": "placeholder", "shape": list(value.shape), "number": number}
         if isinstance(value, _CONTAINERS) and not hasattr(type(value), "_fields"):
-            return self._container(value)
+            return self._refer_to_container(value)
         if isinstance(value, types.ModuleType):
             name = value.__name__
             return (
@@ -225,7 +225,7 @@ class _Gatherer:
                 "kwargs": {name: self.refer_to(each) for name, each in value.keywords.items()},
             }
         if isinstance(value, types.MethodType):
-            return self._method(value)
+            return self._refer_to_method(value)
         operator = custom_operators.find_definition(value)
         if operator is not None:
             found = custom_operators.build_operator_reference(operator, self.refer_to)
@@ -235,10 +235,10 @@ class _Gatherer:
         if isinstance(value, types.FunctionType):
             marked = kinds.find_region_function(value)
             if marked is not None:
-                return self._region(marked)
+                return self._refer_to_region(marked)
             inner = kinds.unwrap(value)
             if is_user_code(inner) is not False:
-                return self._function(inner)
+                return self._record_function(inner)
         public = find_public_reference(value)
         if public is not None:
             return public
@@ -246,7 +246,7 @@ class _Gatherer:
             return self.objects.refer_to_class(value)
         return self.objects.refer_to_instance(value)
 
-    def _container(self, value: Any) -> Reference:
+    def _refer_to_container(self, value: Any) -> Reference:
         if len(value) > _LARGE or self.depth > 20:
             return self.records.note_opaque("a large " + type(value).__name__)
         self.depth += 1
@@ -269,14 +269,14 @@ class _Gatherer:
         finally:
             self.depth -= 1
 
-    def _method(self, value: types.MethodType) -> Reference:
+    def _refer_to_method(self, value: types.MethodType) -> Reference:
         owner, name = self.refer_to(value.__self__), value.__func__.__name__
         self.records.wanted.add(name)
         if owner["kind"] in ("torch", "stdlib", "builtin"):
             return {"kind": owner["kind"], "name": owner["name"] + "." + name}
         return {"kind": "method", "owner": owner, "name": name}
 
-    def _function(self, value: types.FunctionType) -> Reference:
+    def _record_function(self, value: types.FunctionType) -> Reference:
         if id(value) in self.records.known:
             return {"kind": "function", "id": self.records.known[id(value)]}
         node = text.find_node(value)
@@ -304,10 +304,10 @@ class _Gatherer:
         record["kwdefaults"] = {
             name: self.refer_to(each) for name, each in (value.__kwdefaults__ or {}).items()
         }
-        self._names(record, value, node)
+        self._record_names(record, value, node)
         return {"kind": "function", "id": key}
 
-    def _region(self, marked: Any) -> Reference:
+    def _refer_to_region(self, marked: Any) -> Reference:
         """A function that is compiled as a region of its own: what marks it stands in its source as
         a decorator, or is called on it.
         """
@@ -319,7 +319,7 @@ class _Gatherer:
                 return inner
         return {"kind": "region", "function": inner}
 
-    def _names(self, record: FunctionRecord, value: types.FunctionType, node: Any) -> None:
+    def _record_names(self, record: FunctionRecord, value: types.FunctionType, node: Any) -> None:
         """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a
         module does).
         """
@@ -343,12 +343,12 @@ class _Gatherer:
         dotted = text.find_chains(node)
         for name, thing in sorted(live.items(), key=lambda pair: pair[0]):
             if isinstance(thing, types.ModuleType):
-                self._module_chains(record, name, thing, dotted)
+                self._record_chains(record, name, thing, dotted)
                 if not is_foreign(thing.__name__):
                     continue
-            record["refs"][name] = self._call(self.refer_to(thing))
+            record["refs"][name] = self._note_class(self.refer_to(thing))
 
-    def _module_chains(
+    def _record_chains(
         self, record: FunctionRecord, name: str, module: Any, dotted: Set[Tuple[str, ...]]
     ) -> None:
         for chain in sorted(chain for chain in dotted if chain[0] == name):
@@ -360,14 +360,14 @@ class _Gatherer:
                     break
                 if isinstance(thing, types.ModuleType):
                     continue
-                reference = self._call(self.refer_to(thing))
+                reference = self._note_class(self.refer_to(thing))
                 # an overload of an operator is the operator
                 deeper = reference["kind"] in ("torch", "operator") and length < len(chain)
                 record["chains"][".".join(chain[:length])] = reference
                 if not deeper:
                     break
 
-    def _call(self, reference: Reference) -> Reference:
+    def _note_class(self, reference: Reference) -> Reference:
         if reference["kind"] == "class":
             self.records.constructed.add(reference["id"])
         return reference

@@ -60,7 +60,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     referee = WaitingFork(lambda: torch.save(_run_exact(call, rng).save(), request["file"]))
     larger = None if request.get("stand_ins") else LargerBatch.from_call(call)
     more_rows = larger and WaitingFork(
-        lambda: torch.save(_outputs_of(larger.call, rng).save(), request["file"])
+        lambda: torch.save(_run_without_gradients(larger.call, rng).save(), request["file"])
     )
     if request["way"]["empty_caches"]:
         empty_caches()
@@ -94,12 +94,12 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         os.unlink(request["file"])
         found["batch"] = {
             "size": larger.size,
-            "how": _for_larger_batch(larger, known_results, request, tracer.writer, rng),
+            "how": _compare_larger_batch(larger, known_results, request, tracer.writer, rng),
         }
     return found
 
 
-def _for_larger_batch(
+def _compare_larger_batch(
     larger: LargerBatch,
     expected: List[torch.Tensor],
     request: EquivalenceRequest,
@@ -114,7 +114,7 @@ def _for_larger_batch(
     return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
 
 
-def _outputs_of(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
+def _run_without_gradients(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The call without gradients."""
     run = EquivalenceRun({})
     run.perform(
@@ -221,16 +221,16 @@ class EquivalenceRun:
         random.setstate(seed)
         torch._dynamo.config.disable = True
         counting = _Counting()
-        with context.apply_state(state), _layers_seen(self.layers), counting:
+        with context.apply_state(state), _watch_layers(self.layers), counting:
             result = body()
             self.results = [
                 leaf for _, leaf in outputs.flatten(result) if isinstance(leaf, torch.Tensor)
             ]
         with counting:
-            self._backward()
+            self._run_backward()
         self.counts = dict(counting.counts)
 
-    def _backward(self) -> None:
+    def _run_backward(self) -> None:
         generator = torch.Generator().manual_seed(_SEED)
         chosen, flows = [], []
         for leaf in self.results:
@@ -311,7 +311,9 @@ def _run_rewritten(
                 tensors[path].copy_(value)
     arguments = [
         grown.get(id(registry.given[label]), value)
-        for label, value in zip(request["arguments"], _arguments(request["arguments"], registry))
+        for label, value in zip(
+            request["arguments"], _copy_arguments(request["arguments"], registry)
+        )
     ]
     tensors.update(enumerate(arguments))
     labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
@@ -320,7 +322,7 @@ def _run_rewritten(
     return run, model
 
 
-def _arguments(labels: List[str], registry: Registry) -> List[torch.Tensor]:
+def _copy_arguments(labels: List[str], registry: Registry) -> List[torch.Tensor]:
     """Copies of the arguments, those that share memory sharing it again."""
     made: Dict[int, torch.Tensor] = {}
     found = []
@@ -380,14 +382,14 @@ class _RunComparison:
             "operators": compare_operators(self.private["counts"], self.public.counts),
         }
         if _differ(found):
-            found["layer"] = self._first_layer()
+            found["layer"] = self._find_first_layer()
         return found
 
-    def _first_layer(self) -> Optional[str]:
+    def _find_first_layer(self) -> Optional[str]:
         """The public path of the first layer whose results differ."""
         if not isinstance(self.model, torch.nn.Module):
             return None
-        numbers = {entry: number for number, entry in self._module_ids().items()}
+        numbers = {entry: number for number, entry in self._number_modules().items()}
         calls: Dict[int, List[List[float]]] = {}
         for key, sums in self.private["layers"]:
             if key in numbers:
@@ -398,11 +400,11 @@ class _RunComparison:
             number = self.request["layers"].get(path) if path is not None else None
             if number is None or not calls.get(number):
                 continue
-            if not _close_sums(calls[number].pop(0), sums):
+            if not _are_close(calls[number].pop(0), sums):
                 return str(path)
         return None
 
-    def _module_ids(self) -> Dict[int, int]:
+    def _number_modules(self) -> Dict[int, int]:
         return {int(entry["id"]): key for key, entry in self.registry.modules.items()}
 
 
@@ -449,7 +451,7 @@ def _hide_private_names(counts: Mapping[str, int]) -> Dict[str, int]:
     return found
 
 
-def _close_sums(one: List[float], other: List[float]) -> bool:
+def _are_close(one: List[float], other: List[float]) -> bool:
     return len(one) == len(other) and all(
         math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or a != a and b != b
         for a, b in zip(one, other)
@@ -469,13 +471,13 @@ class _Counting(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore
 
 
 @contextlib.contextmanager
-def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
+def _watch_layers(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
     """Notes two sums of what each module call returned."""
     original = torch.nn.Module.__call__
 
     def call_module(module: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(module, *args, **kwargs)
-        seen.append((id(module), _sums(result)))
+        seen.append((id(module), _sum_up(result)))
         return result
 
     torch.nn.Module.__call__ = call_module
@@ -485,14 +487,14 @@ def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
         torch.nn.Module.__call__ = original
 
 
-def _sums(result: Any) -> List[float]:
+def _sum_up(result: Any) -> List[float]:
     try:
-        return _sums_of(result)
+        return _sum_up_leaves(result)
     except RuntimeError:  # inside a function transform
         return []
 
 
-def _sums_of(result: Any) -> List[float]:
+def _sum_up_leaves(result: Any) -> List[float]:
     with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
         found = []
         for _, leaf in outputs.flatten(result):
