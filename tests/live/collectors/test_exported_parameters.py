@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +33,9 @@ def noted(model: nn.Module, x: torch.Tensor, made: Any) -> ExportedModule:
 def compute_gradients(exported: ExportedModule, how: str, folder: Path) -> dict[str, Any]:
     """By label, what a rung says of the gradients, where 1 flows into the loss."""
     torch.save({0: torch.ones(())}, folder / "flows.pt")
-    call = rungs.RecordedCall(
-        function=exported.function,
-        compiled=None,
-        args=exported.args,
-        kwargs={},
-        options=exported.options,
-        state={"grad": True, "inference": False, "autocast": {}, "rng": torch.get_rng_state()},
-        history=[],
-        settings={},
-        earlier=[],
-    )
-    call.random = random.getstate()
+    state = {"grad": True, "inference": False, "autocast": {}, "rng": torch.get_rng_state()}
+    conditions = rungs.CallConditions(exported.options, state)
+    call = rungs.RecordedCall(exported.function, None, exported.args, {}, conditions)
     path = str(folder / f"{how}.pt")
     answer = rungs.execute(call, {"how": how, "grads": str(folder / "flows.pt"), "snapshot": path})
     assert answer["outcome"] == "ok", answer
