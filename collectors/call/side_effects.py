@@ -110,29 +110,29 @@ class Walk:
             self._push(label + ".args", value.args)
             self._push(label + ".keywords", value.keywords)
         elif kind is types.FunctionType:
-            self._function(label, value)
+            self._visit_function(label, value)
         elif kind in (staticmethod, classmethod):
             self._push(label + "()", value.__func__)
         elif kind is property:
             for name in ("fget", "fset", "fdel"):
                 self._push(label + "." + name, getattr(value, name))
         elif issubclass(kind, type):
-            self._class(label, value)
+            self._visit_class(label, value)
         elif issubclass(kind, torch.nn.Module):
-            self._module(label, value)
+            self._visit_module(label, value)
         elif issubclass(kind, _CONTAINERS):
-            self._container(label, value)
+            self._visit_container(label, value)
             if is_own(kind):
-                self._object(label + ".", value)
+                self._visit_object(label + ".", value)
         elif issubclass(kind, (tuple, frozenset)):
             for index, item in enumerate(list(value)[:_MOST_ITEMS]):
                 self._push("{}[{}]".format(label, index), item)
         elif is_own(kind):
-            self._object(label, value)
+            self._visit_object(label, value)
         else:
-            self._wrapper(label, value)
+            self._visit_wrapper(label, value)
 
-    def _wrapper(self, label: str, value: Any) -> None:
+    def _visit_wrapper(self, label: str, value: Any) -> None:
         """A library's object around a function of the program's, such as `functools.lru_cache`,
         whose cache Dynamo says that it ignores.
         """
@@ -142,13 +142,13 @@ class Walk:
                 self._ignore(wrapped)
             self._push(label + "()", wrapped)
 
-    def _function(self, label: str, function: Any) -> None:
+    def _visit_function(self, label: str, function: Any) -> None:
         wrapped = vars(function).get("__wrapped__")
         self._push(label + ".wrapped", wrapped)
         names = function.__globals__
         if not _is_own_name(names.get("__name__")):
             return
-        found = set(_names(function.__code__))
+        found = set(_list_names(function.__code__))
         if _is_circumstantial(function):
             self._ignore(function)
         fields: Dict[str, Leaf] = {}
@@ -157,27 +157,27 @@ class Walk:
                 self._labels[id(cell)] = label + "/" + name
                 self.owners[label + "/" + name + " cell"] = cell
                 with contextlib.suppress(ValueError):  # it is empty
-                    self._field(fields, label, name, cell.cell_contents)
+                    self._note_field(fields, label, name, cell.cell_contents)
         for name in sorted(found):
             if name in names and (id(names), name) not in self._labels:
                 self._labels[(id(names), name)] = label + "/" + name
-                self._field(fields, label, name, names[name])
-                self._attributes_of_file(names[name], found)
+                self._note_field(fields, label, name, names[name])
+                self._note_attributes_of_file(names[name], found)
         for name, value in self._select_plain(vars(function)):
-            self._field(fields, label, "." + name, value)
+            self._note_field(fields, label, "." + name, value)
         self._push(label + ".defaults", function.__defaults__)
         self._push(label + ".kwdefaults", function.__kwdefaults__)
         self.state[label] = fields
 
-    def _attributes_of_file(self, value: Any, found: Set[str]) -> None:
+    def _note_attributes_of_file(self, value: Any, found: Set[str]) -> None:
         """Attributes of a file of the program's that a function may name: `settings.steps`."""
         if type(value) is types.ModuleType and _is_own_name(value.__name__):
             fields = self.state.setdefault("file " + value.__name__, {})
             for name in sorted(found):
                 if name in vars(value):
-                    self._field(fields, "file " + value.__name__, name, vars(value)[name])
+                    self._note_field(fields, "file " + value.__name__, name, vars(value)[name])
 
-    def _class(self, label: str, value: Any) -> None:
+    def _visit_class(self, label: str, value: Any) -> None:
         if not is_own(value) or not _is_ordinary(value):
             return
         fields: Dict[str, Leaf] = {}
@@ -189,41 +189,41 @@ class Walk:
             elif type(item) is functools._lru_cache_wrapper:
                 self._ignored.add(id(value))
         for name, item in self._select_plain(vars(value)):
-            self._field(fields, label, name, item)
+            self._note_field(fields, label, name, item)
         self.state[label] = fields
         for index, base in enumerate((*value.__bases__, type(value))):
             self._push("{}.base{}".format(label, index), base)
 
-    def _module(self, label: str, value: Any) -> None:
+    def _visit_module(self, label: str, value: Any) -> None:
         kind = type(value)
         if is_own(kind):
             fields: Dict[str, Leaf] = {}
             for name, item in self._select_plain(vars(value)):
                 if name not in _OF_MODULES:
-                    self._field(fields, label, name, item)
+                    self._note_field(fields, label, name, item)
             self.state[label] = fields
             self._push(label + ".class", kind)
         for name, child in value._modules.items():
             self._push(label + "." + name, child)
 
-    def _object(self, label: str, value: Any) -> None:
+    def _visit_object(self, label: str, value: Any) -> None:
         kind = type(value)
         if not _is_ordinary(kind):
             return
         fields: Dict[str, Leaf] = {}
         for name, item in self._select_plain(getattr(value, "__dict__", {})):
-            self._field(fields, label, name, item)
+            self._note_field(fields, label, name, item)
         for name in list_slots(kind):
             with contextlib.suppress(AttributeError):  # never set
-                self._field(fields, label, name, object.__getattribute__(value, name))
+                self._note_field(fields, label, name, object.__getattribute__(value, name))
         self.state[label] = fields
         self._push(label + ".class", kind)
 
-    def _container(self, label: str, value: Any) -> None:
+    def _visit_container(self, label: str, value: Any) -> None:
         """The length and the items at both ends."""
         fields: Dict[str, Leaf] = {}
         if issubclass(type(value), dict):
-            self._items(fields, label, value)
+            self._note_items(fields, label, value)
             length = dict.__len__(value)
         elif issubclass(type(value), set):
             items = list(set.__iter__(value))
@@ -237,22 +237,24 @@ class Walk:
             base = list if issubclass(type(value), list) else collections.deque
             items = list(base.__iter__(value))
             length = len(items)
-            for index in _ends(length):
-                self._field(fields, label, "[{}]".format(index), items[index])
+            for index in _choose_indices(length):
+                self._note_field(fields, label, "[{}]".format(index), items[index])
         fields["length"] = ("length", length)
         self.state[label] = fields
 
-    def _items(self, fields: Dict[str, Leaf], label: str, value: Any) -> None:
+    def _note_items(self, fields: Dict[str, Leaf], label: str, value: Any) -> None:
         # an OrderedDict keeps the order in a list of its own, which only its own iterator reads
         is_ordered = isinstance(value, collections.OrderedDict)
         keys = list((collections.OrderedDict if is_ordered else dict).__iter__(value))
         if len(keys) <= _MOST_ITEMS:
             fields["order"] = ("order", tuple(repr(note_leaf(key)) for key in keys))
-        for index in _ends(len(keys)):
+        for index in _choose_indices(len(keys)):
             key = note_leaf(keys[index])
             if key[0] in ("object", "large") or "ADDRESS" in repr(key):
                 continue
-            self._field(fields, label, "[{!r}]".format(key), dict.__getitem__(value, keys[index]))
+            self._note_field(
+                fields, label, "[{!r}]".format(key), dict.__getitem__(value, keys[index])
+            )
 
     @staticmethod
     def _select_plain(attributes: Any) -> List[Tuple[str, Any]]:
@@ -265,7 +267,7 @@ class Walk:
             and type(item) not in (types.FunctionType, types.MemberDescriptorType)
         ]
 
-    def _field(self, fields: Dict[str, Leaf], label: str, name: str, value: Any) -> None:
+    def _note_field(self, fields: Dict[str, Leaf], label: str, name: str, value: Any) -> None:
         fields[name] = note_leaf(value)
         self._push("{}/{}".format(label, name), value)
 
@@ -278,7 +280,7 @@ class Walk:
             with contextlib.suppress(ValueError):
                 self._ignored.add(id(cell.cell_contents))
         names = function.__globals__
-        for name in _names(function.__code__):
+        for name in _list_names(function.__code__):
             if name in names:
                 self._ignored.update((id(names[name]), (id(names), name)))
 
@@ -315,12 +317,12 @@ def note(
         nothing at all where the program cannot be looked at; it never raises.
     """
     try:
-        return {**Walk(function, args, kwargs, backend).state, "torch": _defaults()}
+        return {**Walk(function, args, kwargs, backend).state, "torch": _note_defaults()}
     except Exception:  # objects of the program may do anything when they are looked at
         return {}
 
 
-def _defaults() -> Dict[str, Leaf]:
+def _note_defaults() -> Dict[str, Leaf]:
     """What a program may set for all that torch does, in every thread and whatever the context."""
     fields: Dict[str, Leaf] = {}
     for name in (
@@ -387,19 +389,19 @@ def list_slots(kind: type) -> List[str]:
     return [name for name in found if name not in ("__dict__", "__weakref__")]
 
 
-def _ends(length: int) -> Iterable[int]:
+def _choose_indices(length: int) -> Iterable[int]:
     if length <= 2 * _MOST_ITEMS:
         return range(length)
     return [*range(_MOST_ITEMS), *range(length - _MOST_ITEMS, length)]
 
 
-def _names(code: Any) -> Iterator[str]:
+def _list_names(code: Any) -> Iterator[str]:
     """Names that a code object and those inside it use: of globals and of attributes."""
     for name in code.co_names:
         yield name
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            for name in _names(constant):
+            for name in _list_names(constant):
                 yield name
 
 
@@ -448,7 +450,9 @@ def _is_circumstantial(function: Any) -> bool:
     """Whether compiling may change how often a function runs, or what it sees around it: it depends
     on addresses or references, or Dynamo was told not to look into it.
     """
-    return bool(_CIRCUMSTANTIAL.intersection(_names(function.__code__))) or _is_opaque(function)
+    return bool(_CIRCUMSTANTIAL.intersection(_list_names(function.__code__))) or _is_opaque(
+        function
+    )
 
 
 def _is_opaque(function: Any) -> bool:
@@ -484,17 +488,17 @@ def build_undo_steps(
     for label, owner in list(walk.owners.items()):
         with contextlib.suppress(Exception):  # an object may refuse to be copied; the others do not
             if isinstance(owner, types.CellType):
-                steps.append(_cell(owner))
+                steps.append(_keep_cell(owner))
             elif isinstance(owner, _CONTAINERS):
                 steps.append(contents(owner))
             elif label in walk.state and isinstance(owner, types.FunctionType):
-                steps.append(_global_names(owner))
+                steps.append(_keep_global_names(owner))
             elif label in walk.state:
-                steps.append(_attributes(owner))
+                steps.append(_keep_attributes(owner))
     return steps
 
 
-def _cell(cell: Any) -> Callable[[], None]:
+def _keep_cell(cell: Any) -> Callable[[], None]:
     try:
         kept = cell.cell_contents
     except ValueError:
@@ -507,9 +511,9 @@ def _cell(cell: Any) -> Callable[[], None]:
     return restore
 
 
-def _global_names(function: Any) -> Callable[[], None]:
+def _keep_global_names(function: Any) -> Callable[[], None]:
     names = function.__globals__
-    kept = {name: names[name] for name in set(_names(function.__code__)) if name in names}
+    kept = {name: names[name] for name in set(_list_names(function.__code__)) if name in names}
 
     def restore() -> None:
         for name, value in kept.items():
@@ -519,12 +523,12 @@ def _global_names(function: Any) -> Callable[[], None]:
     return restore
 
 
-def _attributes(owner: Any) -> Callable[[], None]:
+def _keep_attributes(owner: Any) -> Callable[[], None]:
     """For a class, or an object with slots or attributes; a dictionary is left as it is where
     nothing has changed, since guards look at its version.
     """
     kept = dict(getattr(owner, "__dict__", {}))
-    held = {} if isinstance(owner, type) else _slot_values(owner)
+    held = {} if isinstance(owner, type) else _read_slots(owner)
 
     def restore() -> None:
         now = getattr(owner, "__dict__", {})
@@ -542,7 +546,7 @@ def _attributes(owner: Any) -> Callable[[], None]:
     return restore
 
 
-def _slot_values(owner: Any) -> Dict[str, Any]:
+def _read_slots(owner: Any) -> Dict[str, Any]:
     found = {}
     for name in list_slots(type(owner)):
         with contextlib.suppress(AttributeError):

@@ -166,6 +166,9 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
 
     Autocast and inference-mode regions that are open there are left again, and grad mode is put
     back.
+
+    Raises:
+        IndexError: the graph has fewer calls.
     """
     graph = torch.fx.Graph()
     copies: Dict[Any, Any] = {}

@@ -73,7 +73,7 @@ def find_tool() -> List[str]:
     """The command that starts the tool.
 
     Raises:
-        ToolMissing: there is none on PATH, and BUGREPORT_COMMAND names none.
+        ToolMissingError: there is none on PATH, and BUGREPORT_COMMAND names none.
     """
     named = os.environ.get("BUGREPORT_COMMAND")
     if named:

@@ -285,7 +285,11 @@ class RecordingSession:
         """The program has connected, and says who it is."""
 
     def reply(self, answer: HostReply) -> None:
-        """Answers the program, which waits, and tells it whether to watch on."""
+        """Answers the program, which waits, and tells it whether to watch on.
+
+        Raises:
+            ValueError: the program has sent an event before it said who it is.
+        """
         if self._script is None:
             raise ValueError("an event of a program that has not greeted")
         symptoms = [finding.symptom for finding in self.recording.findings]
