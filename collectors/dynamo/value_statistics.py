@@ -137,7 +137,7 @@ def _without_data(value: Any) -> Any:
 
 
 class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
-    """Runs a graph as it is and notes the `span` of every result under its node's name.
+    """Runs a graph as it is and notes the statistics of every result in `spans`, by its node.
 
     `results` are the results themselves without their data, for releases that forget them (torch
     2.0). `bodies` are the graphs that higher-order operators were given, with inputs of one run.
