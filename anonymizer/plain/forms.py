@@ -61,7 +61,7 @@ class PlainForm(enum.Flag):
     EXPORTED = enum.auto()
     #: The only output is taken out of the tuple that is returned.
     FIRST = enum.auto()
-    #: Parameters may have no gradient.
+    #: What gradients are asked for may have none; beside others that counts as zero.
     UNUSED = enum.auto()
     #: Both sides call one program; what each adds to a container is compared.
     COUNTED = enum.auto()
@@ -71,6 +71,8 @@ class PlainForm(enum.Flag):
 
 #: The seeds of a program that draws random numbers: those of `ReproCheck.seeds`.
 _SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
+#: Without and with random numbers of the program's own.
+_DRAWS = (PlainForm.PLAINEST, PlainForm.RESEED)
 
 
 def list_plain_forms(
@@ -121,6 +123,8 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_reseed())
         yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
         yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
+        if check.kind == Kind.WRONG_GRADIENT:
+            yield from (PlainForm.SEVERAL | PlainForm.UNUSED | more for more in _DRAWS)
         return
     yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_reseed(), PlainForm.APART)
     if check.compare_inputs:

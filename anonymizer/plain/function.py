@@ -28,11 +28,9 @@ _GENERATED = re.compile(r"(?:v|value|arg|local)\d+")
 #: An attribute that became a parameter keeps its name.
 _ATTRIBUTE = re.compile(r"attr\d*")
 _LETTERS = ("x", "y", "z", "w", "u", "v")
-#: How the grad mode is switched and switched back, and the context that does both.
-_GRAD_MODES = (
-    ("torch.set_grad_enabled(False)", "torch.set_grad_enabled(True)", "torch.no_grad()"),
-    ("torch.set_grad_enabled(True)", "torch.set_grad_enabled(False)", "torch.enable_grad()"),
-)
+#: A statement that switches the grad mode, and the context in which it is switched.
+_GRAD_SWITCH = re.compile(r"torch\.(?:_C\._)?set_grad_enabled\((True|False)\)")
+_GRAD_CONTEXTS = {"False": "torch.no_grad()", "True": "torch.enable_grad()"}
 #: Names of one function that letters can still tell apart.
 _FEW = 5
 #: Characters of a statement that is still read at one glance.
@@ -43,8 +41,8 @@ def tidy_functions(tree: ast.Module) -> None:
     """Rewrites every function of a program in place; what it computes, and in which order, stays.
 
     A value that is used once, by the next statement and before anything else is called there, is
-    written where it is used; `[0]` of a named result is its field; two switches of the grad mode
-    are a `with` statement; generated names become letters where they are few.
+    written where it is used; `[0]` of a named result is its field; what stands between switches of
+    the grad mode is in a `with` statement; generated names become letters where they are few.
     """
     keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
     for node in ast.walk(tree):
@@ -64,6 +62,18 @@ def _drop_empty_return(function: ast.FunctionDef) -> None:
     *others, last = function.body
     if others and isinstance(last, ast.Return) and ast.unparse(last) in ("return", "return None"):
         function.body = others
+
+
+def use_grad_contexts(definitions: str) -> str:
+    """The program with `with` statements for what stands between switches of the grad mode; as it
+    is where nothing is switched.
+    """
+    tree = ast.parse(definitions)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            _use_contexts(node)
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    return definitions if text == ast.unparse(ast.parse(definitions)) else text
 
 
 def return_one_field(definitions: str) -> Iterator[str]:
@@ -118,19 +128,33 @@ def _inline_one(function: ast.FunctionDef) -> bool:
 def _use_contexts(function: ast.FunctionDef) -> None:
     """What stands between switching the grad mode and switching it back is a `with` statement; so
     is the rest of a function that never does, since people leave no mode switched.
+
+    The first switch tells which mode the function begins in: the other one.
     """
-    texts = [ast.unparse(node) for node in function.body]
-    for switched, back, context in _GRAD_MODES:
-        if texts.count(switched) == 1 and texts.count(back) <= 1:
-            first = texts.index(switched)
-            last = texts.index(back) if back in texts else len(texts)
-            inside = function.body[first + 1 : last]
-            if inside:
-                with_ = ast.parse(f"with {context}:\n    pass").body[0]
-                assert isinstance(with_, ast.With)
-                with_.body = inside
-                function.body[first : last + 1] = [with_]
-                return
+    switches = [_GRAD_SWITCH.fullmatch(ast.unparse(node)) for node in function.body]
+    switched = next((switch[1] for switch in switches if switch is not None), None)
+    if switched is None:
+        return
+    body: list[ast.stmt] = []
+    region: list[ast.stmt] | None = None
+    for node, switch in zip(function.body, switches):
+        if switch is None and region is None:
+            body.append(node)
+        elif switch is None:
+            if not region:
+                body.append(_write_region(_GRAD_CONTEXTS[switched], region))
+            region.append(node)
+        else:
+            region = (region or []) if switch[1] == switched else None
+    function.body = body or [ast.Pass()]
+
+
+def _write_region(context: str, statements: list[ast.stmt]) -> ast.With:
+    """A `with` statement whose body is this list, which may still grow."""
+    with_ = ast.parse(f"with {context}:\n    pass").body[0]
+    assert isinstance(with_, ast.With)
+    with_.body = statements
+    return with_
 
 
 def _return_inside(function: ast.FunctionDef) -> None:

@@ -337,9 +337,9 @@ class _Writer:
             ]
             seed = self._write_own_seed()
             return [seed, *lines[:2], seed, *lines[2:]] if PlainForm.RESEED in form else lines
-        asked = self._list_leaves(of_model)
+        asked, more = self._list_leaves(of_model), self._materialize()
         grads = [
-            f"{name} = torch.autograd.grad({self._add(call)}, {asked})"
+            f"{name} = torch.autograd.grad({self._add(call)}, {asked}{more})"
             for name, call in (("expected", eager), ("actual", actual))
         ]
         if of_model:
@@ -354,6 +354,10 @@ class _Writer:
             return write_seed(second)
         return write_seed(third if PlainForm.SEED_2 in self.form else own)
 
+    def _materialize(self) -> str:
+        """What gives zeros for a gradient that there is none of."""
+        return ", materialize_grads=True" if PlainForm.UNUSED in self.form else ""
+
     def _list_leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
         if of_model:
@@ -362,7 +366,7 @@ class _Writer:
 
     def _compare_in_turn(self, compiled: str, leaves: str) -> list[str]:
         """Both sides in a loop, each with the same random gradients of its outputs."""
-        call = self._write_call("call")
+        call, more = self._write_call("call"), self._materialize()
         lines = ["grads = []", f"for call in ({self.script.called.expression}, {compiled}):"]
         if PlainForm.RESEED in self.form:
             lines.append(f"    {self._write_own_seed()}")
@@ -374,7 +378,7 @@ class _Writer:
                 f"    outs = [out for out in {call} if out.requires_grad]",
                 f"    {write_seed(self.check.list_seeds()[1])}",
                 "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
-                f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents))",
+                f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents{more}))",
             ]
         else:
             lines += [

@@ -136,6 +136,10 @@ class Verification:
             if plain != parts:
                 harness, parts = format_program(render_harness(*plain)), plain
         search = PlainSearch(self.pool, make_matcher(self.wanted), self.contrasts, self.as_whole)
+        if not (self.as_whole or self.contrasts):
+            restored = search.restore_modes(parts)
+            if restored != parts:
+                harness, parts = format_program(render_harness(*restored)), restored
         found = search.find(parts, reduced.candidate.draws)
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)

@@ -20,7 +20,7 @@ from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
 from anonymizer.plain.forms import PlainForm, list_plain_forms
-from anonymizer.plain.function import return_one_field
+from anonymizer.plain.function import return_one_field, use_grad_contexts
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 from reporter.core.answer import Answer
@@ -145,6 +145,17 @@ class PlainSearch:
         assert text is not None
         harness = format_program(render_harness(body, check))
         return PlainRepro(text, harness, (body, check), operations, form)
+
+    def restore_modes(self, parts: tuple[ReproBody, ReproCheck]) -> tuple[ReproBody, ReproCheck]:
+        """The program with the grad mode switched by `with` statements, which leave none behind,
+        where its harness shows the failure in that way too.
+        """
+        body, check = parts
+        other = replace(body, definitions=use_grad_contexts(body.definitions))
+        if other == body:
+            return parts
+        shown = self.pool.submit(format_program(render_harness(other, check))).result()
+        return (other, check) if self.shows(shown) else parts
 
     def _meets_draws(self, body: ReproBody, check: ReproCheck) -> bool:
         """Whether the eager run of a failing program draws random numbers."""

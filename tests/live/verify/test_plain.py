@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, ReproCheck
+from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, find_failure, make_matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
@@ -111,6 +112,39 @@ def test_gradients_are_compared_after_backward(pool: WorkerPool) -> None:
     made = candidate("def repro(x):\n    return x * x", "torch.ones(2).requires_grad_()", check)
     text = find(pool, made, Signature(Kind.WRONG_GRADIENT))
     assert text is not None and ".sum().backward()\nexpected, x.grad = x.grad, None\n" in text
+
+
+#: Its first output has a gradient, where eager mode gives none.
+LEAKY = """def custom_backend(gm, example_inputs):
+    def call(x, y):
+        with torch.enable_grad():
+            return [x * 3, gm(x, y)[1]]
+    return call"""
+
+
+def test_a_gradient_that_eager_has_not_is_held_against_zero(pool: WorkerPool) -> None:
+    check = ReproCheck("wrong_gradient", BACKEND, backward="randn", prelude=LEAKY)
+    definitions = (
+        "def repro(x, y):\n    torch.set_grad_enabled(False)\n    z = x.cos()\n"
+        "    torch.set_grad_enabled(True)\n    return (z, y * y)"
+    )
+    inputs = "torch.ones(2).requires_grad_(), torch.ones(2).requires_grad_()"
+    parts = candidate(definitions, inputs, check).build_parts()
+    search = PlainSearch(pool, make_matcher(Signature(Kind.WRONG_GRADIENT)))
+    restored = search.restore_modes(parts)
+    assert "with torch.no_grad():\n        z = x.cos()\n    return" in restored[0].definitions
+    assert "set_grad_enabled" not in format_program(render_harness(*restored))
+    found = search.find(restored, False)
+    assert found is not None and "(x, y), tangents, materialize_grads=True)" in found.text
+
+
+def test_a_mode_that_has_to_stay_switched_does(pool: WorkerPool) -> None:
+    raises = "def custom_backend(gm, example_inputs):\n    raise KeyError('cos')"
+    definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.cos()"
+    check = ReproCheck("crash", BACKEND, prelude=raises)
+    parts = candidate(definitions, "torch.ones(2)", check).build_parts()
+    search = PlainSearch(pool, lambda answer: False)
+    assert search.restore_modes(parts) == parts
 
 
 RAISES = "def custom_backend(gm, example_inputs):\n    raise KeyError('cos')"

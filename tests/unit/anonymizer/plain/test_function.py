@@ -6,7 +6,11 @@ import ast
 
 import pytest
 
-from anonymizer.plain.function import return_one_field, tidy_functions
+from anonymizer.plain.function import (
+    return_one_field,
+    tidy_functions,
+    use_grad_contexts,
+)
 
 
 def tidied(*lines: str, parameters: str = "x") -> list[str]:
@@ -67,6 +71,28 @@ def test_a_mode_that_is_switched_back_is_a_region(first: str, last: str, context
     assert lines[1:] == ["y = x.sin()", f"with {context}:", "return y.view(-1)"]
     alone = tidied("y = x.sin()", switch(first), "return (y, y)")
     assert alone[1:] == ["y = x.sin()", f"with {context}:", "return (y, y)"]
+
+
+@pytest.mark.parametrize("switch", ["torch.set_grad_enabled({})", "torch._C._set_grad_enabled({})"])
+def test_each_region_of_several_is_one_and_the_last_ends_with_the_function(switch: str) -> None:
+    off, on = switch.format(False), switch.format(True)
+    lines = [off, on, off, "y = -x", off, "z = -x", on, "w = -x", off, "u = -x", "return (y, z)"]
+    body = "".join(f"    {line}\n" for line in lines)
+    assert use_grad_contexts(f"def repro(x):\n{body}").splitlines() == [
+        "def repro(x):",
+        "    with torch.no_grad():",
+        "        y = -x",
+        "        z = -x",
+        "    w = -x",
+        "    with torch.no_grad():",
+        "        u = -x",
+        "        return (y, z)",
+    ]
+
+
+def test_a_program_that_switches_nothing_stays_word_for_word() -> None:
+    text = "def repro(x):\n    return ( -x )"
+    assert use_grad_contexts(text) == text
 
 
 def test_a_line_stays_readable() -> None:
