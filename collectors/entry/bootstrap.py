@@ -76,18 +76,23 @@ def main() -> None:
         recorder.finish(ending)
 
 
-def begin_child(path: str, number: int) -> None:
+def begin_child(path: str, number: int) -> messages.ProgramEnding:
     """What a process that the program spawns does first; `path` is the program's own spec, `number`
     counts its children.
+
+    Returns:
+        what is told when the process ends, for who knows how it does.
     """
+    ending: messages.ProgramEnding = {"exit": 0, "exception": None}
     try:
         with open(path) as source:
             spec: messages.WatchedProgramSpec = json.load(source)
         if PACKAGE not in sys.modules:
             load_package()
-        importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
+        ending = importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
     except (OSError, ValueError):  # the tool has gone: the program goes on unwatched
         pass
+    return ending
 
 
 def _recorder(spec: Union[messages.WatchedProgramSpec, messages.RerunProgramSpec]) -> Any:

@@ -31,7 +31,7 @@ def main() -> None:
     starting = importlib.import_module(bootstrap.PACKAGE + ".record.starting")
     path, number, *words = sys.argv[1:]
     children.end_with_parent()
-    bootstrap.begin_child(path, int(number))
+    ending = bootstrap.begin_child(path, int(number))
     is_module = words[0] == "-m"
     sys.argv = words[1:] if is_module else words
     try:
@@ -39,6 +39,8 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:  # a script may raise anything
+        describe = importlib.import_module(bootstrap.PACKAGE + ".record.ending").describe_exception
+        ending["exit"], ending["exception"] = 1, describe(error)
         bootstrap.show(error)
         sys.exit(1)
 

@@ -27,6 +27,7 @@ from ..protocol.starting import (
 )
 from . import hooks
 from .channel import Channel
+from .ending import describe_exception
 from .recorder import Recorder
 from .watched_callable import WatchedCallable
 from .watcher import CallWatcher
@@ -171,9 +172,9 @@ def _patch_fork(
         bootstrap = process._bootstrap
 
         def begin(*args: Any, **kwargs: Any) -> Any:
-            end = _begin_fork(spec, number, recorder)
-            code = bootstrap(*args, **kwargs)
-            end({"exit": code, "exception": None})
+            end, ending = _begin_fork(spec, number, recorder), follow_run(process)
+            ending["exit"] = code = bootstrap(*args, **kwargs)
+            end(ending)
             return code
 
         process._bootstrap = begin
@@ -239,9 +240,12 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
-def begin_child(spec: RecorderSpec, number: int) -> None:
+def begin_child(spec: RecorderSpec, number: int) -> ProgramEnding:
     """Watches this process, if it is the one that the spec names; else notes whether it compiles
     anything.
+
+    Returns:
+        what is told when the process ends, for who knows how it does.
     """
     recorder = _recorder_of(spec, number)
     hooks.install(recorder)
@@ -249,7 +253,9 @@ def begin_child(spec: RecorderSpec, number: int) -> None:
     hooks.call_when_imported(
         "multiprocessing.process", lambda process: _patch_bootstrap(process.BaseProcess, recorder)
     )
-    atexit.register(recorder.finish, {"exit": 0, "exception": None})
+    ending: ProgramEnding = {"exit": 0, "exception": None}
+    atexit.register(recorder.finish, ending)
+    return ending
 
 
 def _patch_bootstrap(base: Any, recorder: CallWatcher) -> None:
@@ -257,11 +263,36 @@ def _patch_bootstrap(base: Any, recorder: CallWatcher) -> None:
     bootstrap = base._bootstrap
 
     def bootstrap_and_finish(self: Any, *args: Any, **kwargs: Any) -> Any:
-        code = bootstrap(self, *args, **kwargs)
-        recorder.finish({"exit": code, "exception": None})
+        ending = follow_run(self)
+        ending["exit"] = code = bootstrap(self, *args, **kwargs)
+        recorder.finish(ending)
         return code
 
     base._bootstrap = bootstrap_and_finish
+
+
+def follow_run(process: Any) -> ProgramEnding:
+    """How the function that a process runs ends; its exception is known once that is over.
+
+    Who hands an exception on to the parent ends the process by `sys.exit` in its handler
+    (torch/multiprocessing/spawn.py).
+    """
+    run = process.run
+    ending: ProgramEnding = {"exit": 0, "exception": None}
+
+    def run_and_note() -> None:
+        try:
+            run()
+        except BaseException as error:  # a program may raise anything
+            raised: Optional[BaseException] = error
+            if isinstance(error, SystemExit):
+                raised = error.__context__ if error.code else None
+            if raised is not None:
+                ending["exception"] = describe_exception(raised)
+            raise
+
+    process.run = run_and_note
+    return ending
 
 
 def _begin_fork(

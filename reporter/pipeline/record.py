@@ -239,6 +239,7 @@ class _FurtherRuns:
             found = self._run_otherwise(child=number)
             if found.findings:
                 recording.close()
+                found.script.child = number
                 return found
             recording.counts.calls += found.counts.calls
             recording.counts.compiles += found.counts.compiles
@@ -304,7 +305,10 @@ class _FurtherRuns:
         self.script.audience.progress.note(
             "the script fails by no fault of a compiled call: once more, without the compiler"
         )
-        found = self.script.run_again(self.script.choose_watching(), **{DISABLING_VARIABLE: "1"})
+        watching, child = self.script.choose_watching(), recording.script.child
+        if child is not None:
+            watching = self._watch_otherwise(child=child)
+        found = self.script.run_again(watching, **{DISABLING_VARIABLE: "1"})
         found.close()
         if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None
@@ -315,7 +319,7 @@ class _FurtherRuns:
         compiled calls compute as eager mode does.
         """
         self.script.audience.progress.note("once more, with the graphs run by eager mode")
-        found = self._run_otherwise(backend=Backend.EAGER.value)
+        found = self._run_otherwise(child=recording.script.child, backend=Backend.EAGER.value)
         found.close()
         return have_same_ending(recording.script.exception, found.script.exception)
 
@@ -341,20 +345,26 @@ class _FurtherRuns:
         child: int | None = None,
         backend: str | None = None,
     ) -> Recording:
-        """A run in which operators or a child process are watched, or another backend is used. A
-        program that is run again up to one call counts the compiled calls of its own process
-        alone, so no such run is made.
+        """A run in which operators or a child process are watched, or another backend is used."""
+        return self.script.run_again(self._watch_otherwise(operators, child, backend))
+
+    def _watch_otherwise(
+        self,
+        operators: OperatorWatch | None = None,
+        child: int | None = None,
+        backend: str | None = None,
+    ) -> WatchOptions:
+        """How such a run is watched. A program that is run again up to one call counts the compiled
+        calls of its own process alone, so no such run is made.
         """
-        first = self.script.choose_watching()
-        otherwise = replace(
-            first,
+        return replace(
+            self.script.choose_watching(),
             reruns=0,
             isolation="fork",
             operators=operators,
             child=child,
             backend=backend,
         )
-        return self.script.run_again(otherwise)
 
 
 def watch_script(

@@ -80,7 +80,8 @@ class ScriptEnd:
     it did itself. `seconds` of wall time, of which the recorder took `overhead`. `unusable`: why
     what was asked for could not be started. `other_processes`: its work was done by other
     processes; `children`: those that it started by multiprocessing and that compiled something;
-    `waited_for`: seconds of processor time of all processes that it waited for.
+    `child`: the one of them that was watched, whose `exception` it is; `waited_for`: seconds of
+    processor time of all processes that it waited for.
     """
 
     exit: int | None = None
@@ -94,6 +95,7 @@ class ScriptEnd:
     unusable: str | None = None
     other_processes: bool = False
     children: tuple[int, ...] = ()
+    child: int | None = None
     waited_for: float = 0.0
 
 

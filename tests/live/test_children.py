@@ -63,6 +63,19 @@ def test_the_rank_of_torchrun_whose_call_fails_is_found(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("launch", [(), ("-m", "torch.distributed.run", "--nproc-per-node", "2")])
+def test_a_process_that_fails_uncompiled_too_is_not_excused_by_rounding(
+    launch: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    python, script = str(interpreter.COLD), str(scripts.script("children/own_check_fails"))
+    run(["diagnose", "--json", "--no-input", "--python", python, *launch, script])
+    found = json.loads(capsys.readouterr().out)["verdict"]
+    assert found["kind"] == "invalid_program", found["summary"]
+    assert "without the compiler: AssertionError in own_check_fails.py" in found["summary"]
+    assert "by rounding only" in found["summary"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "kind"), [("assertion", "crash"), ("signal", "process_death")])
 def test_the_operator_that_fails_in_one_process_is_found(
     how: str, kind: str, capsys: pytest.CaptureFixture[str]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from collectors.entry import bootstrap
 from collectors.protocol.starting import CHILD_ENDED
+from collectors.record.children import follow_run
 
 ROOT = Path(bootstrap.__file__).parents[2]
 PROGRAM = """\
@@ -93,3 +95,46 @@ def test_only_the_programs_own_children_have_numbers(tmp_path: Path, method: str
     )
     assert done.stdout == "5\n", done.stderr
     assert list(tmp_path.glob(f"{CHILD_ENDED}*")) == []
+
+
+class Process:
+    """Stands for one of multiprocessing, in the process itself."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self.run = run
+
+
+def raise_it() -> None:
+    raise KeyError("no")
+
+
+def hand_it_on() -> None:
+    try:
+        raise_it()
+    except KeyError:
+        sys.exit(1)
+
+
+@pytest.mark.parametrize("run", [raise_it, hand_it_on])
+def test_the_exception_of_a_process_is_its_own(run: Callable[[], None]) -> None:
+    process = Process(run)
+    ending = follow_run(process)
+    with pytest.raises((KeyError, SystemExit)):
+        process.run()
+    assert ending["exception"] is not None and ending["exception"]["class"] == "KeyError"
+
+
+def end_well() -> None:
+    try:
+        raise_it()
+    except KeyError:
+        sys.exit(0)
+
+
+@pytest.mark.parametrize("run", [sys.exit, end_well])
+def test_an_end_that_was_asked_for_is_no_exception(run: Callable[[], None]) -> None:
+    process = Process(run)
+    ending = follow_run(process)
+    with pytest.raises(SystemExit):
+        process.run()
+    assert ending["exception"] is None
