@@ -8,6 +8,25 @@ from dataclasses import replace
 from anonymizer.graph.repro import MODULE_CALL, ReproBody, ReproCheck
 from anonymizer.kinds import Compiler
 
+#: The step that writes an exported program to a file and reads it again, and the prelude that it
+#: needs.
+RELOAD = "reload"
+RELOADING = f"""import io
+
+
+def {RELOAD}(program):
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    return torch.export.load(file)"""
+
+
+def add_reloading(check: ReproCheck) -> ReproCheck:
+    """The check of a program that is saved as one that the repro saves and loads, too."""
+    steps = tuple(RELOAD if step == "save" else step for step in check.steps)
+    prelude = "\n\n\n".join(part for part in (check.prelude, RELOADING) if part)
+    return replace(check, steps=steps, prelude=prelude)
+
 
 def wrap_in_module(body: ReproBody) -> ReproBody:
     """The body with its function as the `forward` of a module; torch.export takes nothing else.
@@ -65,8 +84,11 @@ def write_export(check: ReproCheck, model: str, args: str) -> str:
         return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
     export = "draft_export" if "draft" in check.steps else "export"
     program = f"torch.export.{export}({model}, {args}{options})"
-    if "decompose" in check.steps:
-        program += ".run_decompositions()"
+    for step in check.steps:
+        if step == "decompose":
+            program += ".run_decompositions()"
+        elif step == RELOAD:
+            program = f"{RELOAD}({program})"
     if check.compiler == Compiler.ONNX:
         return f"torch.onnx.export({program}, dynamo=True)"
     if check.compiler == Compiler.AOTI:

@@ -81,7 +81,9 @@ class ReproCheck:
         """
         if self.compiler not in EXPORTERS:
             return True
-        return self.compiler == Compiler.EXPORT and not {"save", "unflatten"} & set(self.steps)
+        return self.compiler == Compiler.EXPORT and not {"save", "reload", "unflatten"} & set(
+            self.steps
+        )
 
     def without_argument(self, name: str) -> ReproCheck:
         """The check with one torch.compile argument left at its default."""

@@ -11,7 +11,7 @@ from .graphs import NumberedGraph
 from .variation import BisectCount, Overrides
 
 #: What is run before a repro of an exported program where Python is to do all of it: exporting
-#: hands back the module, packaging and loading the program. Needs torch 2.1.
+#: hands back the module, packaging, saving and loading the program. Needs torch 2.1.
 EXPORTS_AS_MODULES = """\
 import torch, torch._inductor
 class Program:
@@ -22,6 +22,9 @@ class Program:
     def module(self, *_, **__): return self.own
     def run_decompositions(self, *_, **__): return self
 torch.export.export = torch.export.draft_export = lambda module, *_, **__: Program(module)
+saved = {}
+torch.export.save = lambda program, file, *_, **__: saved.update({str(file): program})
+torch.export.load = lambda file, *_, **__: saved[str(file)]
 torch.onnx.export = lambda module, *_, **__: Program(module)
 torch.export.unflatten = torch._inductor.aoti_load_package = lambda program, *_, **__: program.own
 torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from anonymizer.graph import values
+from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
@@ -160,14 +161,20 @@ def _with_backward(check: ReproCheck) -> list[ReproCheck]:
 
 def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     """The checks of an exported program: through torch.compile where that is the faulty part, then
-    with sizes as they are, then with dynamic ones.
+    with sizes as they are, then with dynamic ones, then through the file that the program goes
+    through.
     """
     dynamic = (*check.arguments, ("dynamic_shapes", EVERY_DIMENSION))
     variants = [check, replace(check, arguments=dynamic)]
     if layer in INDUCTOR_LAYERS:
         compiled = replace(check, compiler=Compiler.COMPILE, steps=(), arguments=())
         variants = [compiled, check]
-    return variants
+    return [*variants, *_reloading(check)]
+
+
+def _reloading(check: ReproCheck) -> list[ReproCheck]:
+    """The check with the program saved and loaded; none where the script does not do that."""
+    return [add_reloading(check)] if "save" in check.steps else []
 
 
 def fix_constant_sizes(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
@@ -205,5 +212,5 @@ def build_source_candidates(
         checks.insert(0, cheaper)
     if check.double:
         checks += [replace(item, double=False) for item in checks]
-    for item in checks:
+    for item in (*checks, *_reloading(check)):
         yield Candidate(content, item)

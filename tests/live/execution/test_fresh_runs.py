@@ -70,6 +70,23 @@ def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
     assert fresh.run_again(finds, PATIENCE).outcome == "passes"
 
 
+def test_the_control_run_saves_and_loads_the_module_itself(fresh: FreshRuns) -> None:
+    program = """import io
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x + 1, "text"
+def reload(program):
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    return torch.export.load(file)
+made = Model()
+print(reload(torch.export.export(made, (torch.ones(2),))).module() is made)
+"""
+    assert fresh.run_control(program, PATIENCE).stdout == "True\n"
+
+
 def test_the_control_run_compiles_nothing(fresh: FreshRuns) -> None:
     program = text("fresh/is_compiled")
     assert fresh.run_control(program, PATIENCE).stdout == "False\n"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.repro import (
     FUNCTION_CALL,
     MODULE_CALL,
@@ -323,6 +324,15 @@ def test_an_operator_that_fails_in_eager_mode_is_called_in_line() -> None:
     assert call == "torch.cumsum(torch.ones(4), 0)"
 
 
+def test_a_program_is_saved_and_loaded_where_that_is_what_fails() -> None:
+    check = ReproCheck("crash", compiler="export", steps=("decompose", "save", "unflatten"))
+    exported = "torch.export.export(model, (x,)).run_decompositions()"
+    assert end(MODULE, check, PlainForm.EXPORTED)[-1] == f"torch.export.unflatten({exported})"
+    text = render_plain(MODULE, add_reloading(check), PlainForm.EXPORTED)
+    assert text.splitlines()[-1] == f"torch.export.unflatten(reload({exported}))"
+    assert "import io" in text and "    return torch.export.load(file)\n" in text
+
+
 def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
     (call,) = end(ONE, ReproCheck("crash", compiler="eager", backward="sum"))
     assert call == "fn(torch.ones(4)).sum().backward()"
@@ -334,6 +344,7 @@ def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
         ("inductor", (), True),
         ("export", ("decompose",), True),
         ("export", ("decompose", "save"), False),
+        ("export", ("reload",), False),
         ("export", ("unflatten",), False),
         ("aoti", ("package",), False),
     ],

@@ -12,6 +12,7 @@ from anonymizer.graph.repro import ReproCheck
 from collectors.protocol.graphs import CaptureWay
 from reporter.reduce.initial_candidates import (
     build_graph_candidates,
+    build_source_candidates,
     fix_constant_sizes,
     list_slices,
 )
@@ -47,6 +48,20 @@ def test_a_wrong_gradient_is_tried_with_weighted_sums_before_plain_ones() -> Non
     check = replace(CHECK, kind="wrong_gradient", backward="randn")
     first, second, *_ = build_graph_candidates(CAPTURED, ONCE, check, "inductor")
     assert (first.check.backward, second.check.backward) == ("randn", "sum")
+
+
+def test_a_program_that_was_saved_is_at_last_saved_and_loaded() -> None:
+    check = replace(CHECK, kind="crash", compiler="export", steps=("save",))
+    content = next(build_graph_candidates(CAPTURED, ONCE, check, "export")).content
+    for found in (
+        list(build_graph_candidates(CAPTURED, ONCE, check, "export")),
+        list(build_source_candidates(content, check, "export")),
+    ):
+        first, *_, last = found
+        assert "torch.export.load" not in first.render() and "torch.export.load" in last.render()
+    made = replace(check, steps=("decompose",))
+    for item in build_graph_candidates(CAPTURED, ONCE, made, "export"):
+        assert "torch.export.load" not in item.render()
 
 
 def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
