@@ -45,7 +45,8 @@ class ReproCheck:
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
     gradients are asked for (none, sum, randn, or a check of `DERIVATIVES`), `calls` the sizes of
-    successive calls where one compiled object is called several times. `compiler` is what makes the
+    successive calls where one compiled object is called several times; with `keeps_arguments` all
+    of them get the same objects. `compiler` is what makes the
     callable, with the `steps` that an exported program goes through before it is called;
     `arguments` are then those of torch.export.export. Random numbers are those of the `seed`.
     """
@@ -61,6 +62,7 @@ class ReproCheck:
     eager_raises: bool = False
     evaluation: bool = False
     calls: tuple[CallSizes, ...] = ()
+    keeps_arguments: bool = False
     prelude: str = ""
     compiler: Compiler = Compiler.COMPILE
     steps: tuple[str, ...] = ()

@@ -69,7 +69,16 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     called = "function" if check.calls else "compile(model)"
     call = check.wrap_in_contexts([f"out = {called}(*args)"])
     backward = _backward(body, check)
-    if check.calls:  # as a training loop does, gradients are asked for after each call
+    if check.calls and check.keeps_arguments:
+        steps = [
+            *if_double(wide_model),
+            "function = compile(model)",
+            "args = inputs()",
+            *if_double(wide_args),
+            "for _ in calls:",
+            *indent([*call, *backward]),
+        ]
+    elif check.calls:  # as a training loop does, gradients are asked for after each call
         steps = [
             *if_double(wide_model),
             "function = compile(model)",

@@ -68,10 +68,11 @@ def render_plain(
 
 
 def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
-    """The comparison of two values, or of two tuples of them."""
+    """The comparison of two values, or of two tuples of them; both may be in `actual`."""
+    expected = f", {expected}" if expected else ""
     more += ", equal_nan=True" if PlainForm.EQUAL_NAN in form else ""
     more += ", check_dtype=False" if PlainForm.UNTYPED in form else ""
-    return f"torch.testing.assert_close({actual}, {expected}{more})"
+    return f"torch.testing.assert_close({actual}{expected}{more})"
 
 
 class _Writer:
@@ -116,6 +117,8 @@ class _Writer:
         )
         if not check.calls:
             return self._add_inputs(lines, self._show(compiled))
+        if check.keeps_arguments:
+            return [*lines, *self._call_again(compiled)]
         # each side has one for all its calls
         if script.called.expression == f"{PROGRAM_FACTORY}()":
             lines.append(f"eager = {script.called.expression}")
@@ -129,6 +132,25 @@ class _Writer:
         if not script.loop.names:
             each = f"_ in range({len(check.calls)})"
         return [*lines, f"for {each}:", *indent(inner)]
+
+    def _call_again(self, compiled: str) -> list[str]:
+        """Several calls of each side, on arguments of its own that keep what a call does to them;
+        the last results are compared.
+        """
+        script, check = self.script, self.check
+        if check.kind not in WRONG_VALUES or check.backward != "none":
+            raise ValueError("only values are compared")
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
+        return self._add_inputs(
+            [],
+            [
+                "outs = []",
+                f"for call in ({script.called.expression}, {compiled}):",
+                f"    args = copy.deepcopy({listed})",
+                f"    outs.append([call(*args) for _ in range({len(check.calls)})][-1])",
+                self._write_close("*outs"),
+            ],
+        )
 
     def _write_eager(self, listed: str) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
@@ -238,7 +260,7 @@ class _Writer:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
         return call if self.is_number else f"{call}.sum()"
 
-    def _write_close(self, actual: str, expected: str, more: str = "") -> str:
+    def _write_close(self, actual: str, expected: str = "", more: str = "") -> str:
         return _write_close(self.form, actual, expected, more)
 
     def _compare_values(self, compiled: str, eager: str, actual: str) -> list[str]:

@@ -9,6 +9,7 @@ a compiled one.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,14 +25,45 @@ _DEEPEST = 4
 _DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
 
 
+def holds_objects(program: SourceProgram) -> bool:
+    """Whether a program is given anything that a call can change beside tensors."""
+    return any(is_container(given) or is_object(given) for given in program.list_arguments())
+
+
+def forget_stored(program: SourceProgram) -> SourceProgram | None:
+    """The program whose objects begin without the attributes that it stores itself: these may be
+    what an earlier call has left. None where there are none.
+    """
+    definitions = copy.deepcopy(program.definitions)
+    functions = [node for node in ast.walk(definitions) if isinstance(node, ast.FunctionDef)]
+    stored = {
+        node.attr
+        for function in functions
+        if function.name != "__init__"
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    for function in functions:
+        if function.name == "__init__":
+            kept = [node for node in function.body if not _sets_one_of(node, stored)]
+            function.body = kept or [ast.Pass()]
+    if ast.unparse(definitions) == ast.unparse(program.definitions):
+        return None
+    return replace(program, definitions=definitions)
+
+
+def _sets_one_of(node: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement does nothing but set an attribute of one of these names."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    return isinstance(target, ast.Attribute) and target.attr in names
+
+
 def observe(program: SourceProgram) -> Iterator[SourceProgram]:
     """The program with its state beside it: what its arguments hold, then lengths of containers, or
     their keys, before their contents, and one call before two. Nothing where it has no state to be
     seen.
     """
-    if program.backend is None and any(
-        is_container(given) or is_object(given) for given in program.list_arguments()
-    ):
+    if program.backend is None and holds_objects(program):
         yield from (
             replace(program, state_calls=calls, observes_arguments=True) for calls in (1, 2)
         )

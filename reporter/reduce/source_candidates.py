@@ -100,8 +100,8 @@ def make_judgeable(
     content: RewrittenProgram, check: ReproCheck
 ) -> Iterator[tuple[RewrittenProgram, ReproCheck]]:
     """The program, and the check that can judge it: where a side effect is lost, with its state;
-    where several calls are needed, first with those before it; where values are wrong, also with
-    state that each run makes anew.
+    where several calls are needed, first with those before it, and with objects that all of them
+    get; where values are wrong, also with state that each run makes anew.
     """
     program = content.program
     if check.property == Property.SIDE_EFFECT:
@@ -119,10 +119,27 @@ def make_judgeable(
     ]
     if check.kind in SEVERAL_CALLS:
         yield from several
+        yield from _keep_arguments(several)
     yield content, check
     yield from ((RewrittenProgram(made), check) for made in renewed)
     if check.kind not in SEVERAL_CALLS and check.compiler == Compiler.COMPILE:
         yield from several
+
+
+def _keep_arguments(
+    several: Sequence[tuple[RewrittenProgram, ReproCheck]],
+) -> Iterator[tuple[RewrittenProgram, ReproCheck]]:
+    """Several calls of a program that all get the same objects, where it is given some, and nothing
+    differs from call to call: as they are at the last call, or as they may have been at the first.
+    """
+    for made, check in several:
+        is_same = not any(check.calls) and state.holds_objects(made.program)
+        if is_same and check.backward == "none":
+            kept = replace(check, keeps_arguments=True)
+            yield made, kept
+            begun = state.forget_stored(made.program)
+            if begun is not None:
+                yield RewrittenProgram(begun), kept
 
 
 def rewrite_backend(captured: CapturedCall) -> SourceProgram | None:

@@ -11,10 +11,11 @@ from anonymizer.graph.repro import CallingConvention, ReproBody, ReproCheck
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
-from anonymizer.source.program import SourceProgram
-from anonymizer.source.state import observe, renew, wrap
+from anonymizer.source.program import CallSequence, SourceProgram
+from anonymizer.source.state import forget_stored, observe, renew, wrap
 from collectors.captured import Property
 from reporter.core.operators import list_python_words
+from reporter.reduce.source_candidates import RewrittenProgram, make_judgeable
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
 CHECK = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
@@ -123,6 +124,46 @@ def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made
         exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
         with pytest.raises(AssertionError, match="eager"):
             exec(changed, {"__name__": "__main__"})
+
+
+STORING = """
+class Thing1:
+    def __init__(self):
+        self.attr1 = 4
+        self.attr2 = 2
+def repro(x, arg2):
+    arg2.attr1 = getattr(arg2, 'attr1', 1) + arg2.attr2
+    return x * arg2.attr1
+"""
+
+
+def test_objects_that_several_calls_get_are_made_once_on_each_side() -> None:
+    one = program(STORING, given="(x, Thing1())")
+    check = ReproCheck("stale_graph", calls=((), ()))
+    made = replace(one, sequences=(CallSequence(one.inputs, check.calls),))
+    found = list(make_judgeable(RewrittenProgram(made), replace(check, calls=())))
+    kept = [content.program for content, asked in found if asked.keeps_arguments]
+    assert [item.write_definitions().count("self.attr1") for item in kept] == [1, 0]
+    assert all("self.attr2 = 2" in item.write_definitions() for item in kept)
+    asked = replace(check, keeps_arguments=True)
+    body = body_of(kept[1])
+    harness = render_harness(body, asked)
+    plain = render_plain(body, asked, PlainForm.PLAINEST)
+    for text in (harness, plain):
+        stale = text.replace("lambda model: torch.compile(model)", "lambda model: stale(model)")
+        stale = stale.replace("torch.compile(fn)", "stale(fn)")
+        known = {"stale": lambda function: lambda x, thing: x * 3, "__name__": "__main__"}
+        exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
+        with pytest.raises(AssertionError):
+            exec(stale, known)
+
+
+def test_tensors_alone_are_made_for_each_call() -> None:
+    one = program("def repro(x):\n    return x")
+    made = replace(one, sequences=(CallSequence(one.inputs, ((), ())),))
+    found = make_judgeable(RewrittenProgram(made), ReproCheck("stale_graph"))
+    assert not any(asked.keeps_arguments for _, asked in found)
+    assert forget_stored(one) is None
 
 
 def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lines() -> None:
