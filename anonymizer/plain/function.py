@@ -136,16 +136,19 @@ def _use_contexts(function: ast.FunctionDef) -> None:
     if switched is None:
         return
     body: list[ast.stmt] = []
-    region: list[ast.stmt] | None = None
+    region: list[ast.stmt] = []
+    is_inside = False
     for node, switch in zip(function.body, switches):
-        if switch is None and region is None:
+        if switch is not None:
+            if is_inside and switch[1] != switched:
+                region = []
+            is_inside = switch[1] == switched
+        elif not is_inside:
             body.append(node)
-        elif switch is None:
+        else:
             if not region:
                 body.append(_write_region(_GRAD_CONTEXTS[switched], region))
             region.append(node)
-        else:
-            region = (region or []) if switch[1] == switched else None
     function.body = body or [ast.Pass()]
 
 
