@@ -60,9 +60,8 @@ def _read_statements(body: ReproBody) -> list[ast.stmt]:
     factory = ast.parse(body.definitions).body[-1]
     assert isinstance(factory, ast.FunctionDef)
     *statements, last = factory.body
-    result = last.value.elts[0] if isinstance(last, ast.Return) else None  # type: ignore
-    assert result is not None
-    call = statements[-1]
+    assert isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)
+    call, result = statements[-1], last.value.elts[0]
     if isinstance(call, ast.Assign) and ast.unparse(call.targets[0]) == ast.unparse(result):
         return [*statements[:-1], ast.Return(call.value)]
     return [*statements, ast.Return(result)]
