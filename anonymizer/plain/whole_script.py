@@ -72,10 +72,12 @@ def _take_functions(
 ) -> tuple[list[ast.FunctionDef], list[ast.stmt]]:
     """The functions that need nothing of the script but each other, and the other statements."""
     own = {node.id for node in walk_scope(statements) if isinstance(node, ast.Name)}
+    own |= {each.name for each in statements if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
     own -= {*dir(builtins), "torch", "nn", "F"}
     functions: list[ast.FunctionDef] = []
     for each in statements:
-        if isinstance(each, ast.FunctionDef) and not each.decorator_list:
+        declares = any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(each))
+        if isinstance(each, ast.FunctionDef) and not each.decorator_list and not declares:
             known = {function.name for function in functions} | {each.name}
             if not (_list_free_names(each) & own) - known:
                 functions.append(each)
@@ -102,9 +104,9 @@ def _take_callee(
         if isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE
     ]
     callee = ast.unparse(calls[0].args[0]) if len(calls) == 1 else ""
-    text = "\n".join(map(ast.unparse, statements))
-    read = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
-    if callee not in names or sum(node.id == callee for node in read) != 1 or _CALL in text:
+    nodes = (node for each in statements for node in ast.walk(each))
+    read = [node.id for node in nodes if isinstance(node, ast.Name)]
+    if callee not in names or read.count(callee) != 1 or _CALL in read:
         return "", statements
     made, names_of_call = [], {}
     for each in statements:

@@ -546,3 +546,30 @@ def test_only_a_script_whose_values_are_compared_is_run_by_each_side() -> None:
     check = ReproCheck(Kind.WRONG_GRADIENT, backward="sum")
     body = Candidate(rebuild(DRAWS), check).build_body()
     assert write_plain_program(body, check, PlainForm.WHOLE) is None
+
+
+def test_a_function_that_needs_the_scripts_classes_or_variables_stays_in_the_run() -> None:
+    text = DRAWS.replace("def draw", "class Rate:\n        grad = 2\n\n    def draw").replace(
+        "return amount +", "return Rate.grad * amount +"
+    )
+    found = plain(text, CHECK, PlainForm.WHOLE)
+    assert "\ndef fn" not in found and "    def fn(x, y):\n" in found
+    counted = """
+        import torch
+
+        def main():
+            count = 0
+
+            def draw(amount):
+                nonlocal count
+                count = 2
+                return amount + count
+
+            fast = torch.compile(draw)
+            got = fast(torch.ones(2))  # fails
+
+        main()  # main
+        """
+    body = Candidate(rebuild(counted, inside=["main"]), CHECK).build_body()
+    found = write_plain_program(body, CHECK, PlainForm.WHOLE) or ""
+    assert "\ndef fn" not in found and "        nonlocal " in found
