@@ -214,7 +214,7 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
     )
     if check.backward == "sum":
         return [outs, "sum(o.sum() for o in outs).backward()"]
-    tangents = "[torch.randn(o.shape).to(o.dtype) for o in outs]"
+    tangents = "[torch.randn(o.shape).to(o) for o in outs]"
     return [outs, write_seed(check.list_seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
 
 

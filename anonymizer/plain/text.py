@@ -399,7 +399,7 @@ class _Writer:
             lines += [
                 f"    outs = [out for out in {call} if out.requires_grad]",
                 f"    {write_seed(self.check.list_seeds()[1])}",
-                "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
+                "    tangents = [torch.randn(out.shape).to(out) for out in outs]",
                 f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents{more}))",
             ]
         else:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import types
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
+import torch.overrides
 
 from ..protocol.events import ContextState
 
@@ -43,7 +44,18 @@ def capture() -> ContextState:
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "matmul_precision": torch.get_float32_matmul_precision(),
+        "default_device": _read_default_device(),
     }
+
+
+def _read_default_device() -> Optional[str]:
+    """The device of `torch.set_default_device` or `with torch.device(…)`: both are a mode of the
+    calling thread (`torch/utils/_device.py: DeviceContext`, 2.0 to 2.15).
+    """
+    for mode in reversed(torch.overrides._get_current_function_mode_stack()):
+        if type(mode).__name__ == "DeviceContext":
+            return str(mode.device)
+    return None
 
 
 @contextlib.contextmanager
@@ -56,11 +68,14 @@ def apply_state(state: ContextState) -> Iterator[None]:
         if state["inference"]:
             stack.enter_context(torch.inference_mode())
         stack.enter_context(torch.set_grad_enabled(state["grad"]))
-        for device, (enabled, dtype) in state["autocast"].items():
+        device = state.get("default_device")
+        if device is not None and device != _read_default_device():
+            stack.enter_context(torch.device(device))
+        for kind, (enabled, dtype) in state["autocast"].items():
             if enabled:
                 stack.enter_context(
                     torch.autocast(
-                        device,
+                        kind,
                         dtype=getattr(torch, dtype.split(".")[-1]),
                         cache_enabled=state["autocast_cache"],
                     )

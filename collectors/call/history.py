@@ -40,7 +40,7 @@ class Placeholder:
         if not self.dtype.is_floating_point:
             return torch.zeros(self.shape, dtype=self.dtype, device=self.device)
         count = math.prod(self.shape)
-        ramp = torch.linspace(0.1, 1.0, max(1, count))[:count]
+        ramp = torch.linspace(0.1, 1.0, max(1, count), device="cpu")[:count]
         made = ramp.reshape(self.shape).to(device=self.device, dtype=self.dtype)
         # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
         return made.clone().requires_grad_(self.requires_grad)

@@ -140,7 +140,7 @@ def copy_for_saving(tensor: torch.Tensor) -> torch.Tensor:
     """
     with torch.inference_mode(False), torch.no_grad():
         if has_no_values(tensor):
-            return torch.empty(0, dtype=tensor.dtype)
+            return torch.empty(0, dtype=tensor.dtype, device="cpu")
         copy = tensor.detach()
         if copy.layout not in (torch.strided, torch.jagged if hasattr(torch, "jagged") else None):
             copy = copy.to_dense()

@@ -300,7 +300,9 @@ class PrefixRun:
         if self.flows is None:
             generator = torch.Generator().manual_seed(0)
             self.flows = [
-                torch.randn(leaf.shape, generator=generator).to(leaf.device, leaf.dtype)
+                torch.randn(leaf.shape, generator=generator, device="cpu").to(
+                    leaf.device, leaf.dtype
+                )
                 for leaf in leaves
             ]
         pairs = [

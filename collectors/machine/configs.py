@@ -69,14 +69,17 @@ def find_changed_choices() -> List[str]:
 def find_changed_settings() -> Dict[str, object]:
     """The same with the values themselves.
 
-    They are those of the calling thread: since 2.13 each thread has its own.
+    They are those of the calling thread: since 2.13 each thread has its own. The number of
+    compiling processes is left out: it changes no result, and what is watched compiles alone.
     """
     found = {}
     for module_name in _CONFIGS:
         module = sys.modules.get(module_name)
         with contextlib.suppress(Exception):  # each release keeps its settings in another way
             for name, value, default in _settings(module):
-                if not name.startswith("_") and not _are_equal(value, default):
+                if name.startswith("_") or name == "compile_threads":
+                    continue
+                if not _are_equal(value, default):
                     found[module_name + "." + name] = value
     return found
 

@@ -9,7 +9,14 @@ from .starting import ProgramEnding
 from .words import UnsupportedReason
 
 
-class ContextState(TypedDict):
+class _LaterContext(TypedDict, total=False):
+    """What recordings of earlier versions lack."""
+
+    #: Where tensors are made that name no device, such as `cuda:0`; None: torch's own choice.
+    default_device: Optional[str]
+
+
+class ContextState(_LaterContext):
     """The switches of torch that a call runs under (`call.context.capture`)."""
 
     #: Whether gradients are recorded.

@@ -10,6 +10,8 @@ asked, since nothing that it answered would be about the recorded call.
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import os
 import signal
 import threading
@@ -19,6 +21,7 @@ from typing import Any, Callable
 from ..protocol.starting import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
 from ..worker import candidate
 from .channel import Channel
+from .hooks import call_when_imported
 from .watched_callable import CompiledCall
 from .watcher import CallWatcher
 
@@ -35,6 +38,7 @@ class Rerun(CallWatcher):
         super().__init__()
         self.channel = Channel.adopt(int(spec["descriptor"]))
         self.spec = spec
+        call_when_imported("torch.distributed.rendezvous", _give_own_store)
 
     def watch(self, call: CompiledCall) -> Any:
         """Makes a call on the way to the one that is asked about, or serves that one."""
@@ -91,3 +95,23 @@ class Rerun(CallWatcher):
 
     def finish(self, ending: ProgramEnding) -> None:
         """The program ended without making the call; the host sees that it is gone."""
+
+
+def _give_own_store(rendezvous: Any) -> None:
+    """A process group of one process meets at a store of its own: the recorded program, which
+    waits meanwhile, listens at the address that both are given (`_create_c10d_store` in
+    `torch/distributed/rendezvous.py`, 2.0 to 2.15).
+    """
+    original = rendezvous._create_c10d_store
+    parameters = inspect.signature(original)
+
+    @functools.wraps(original)
+    def create(*args: object, **kwargs: object) -> object:
+        given = parameters.bind(*args, **kwargs).arguments
+        if given["world_size"] != 1:
+            return original(*args, **kwargs)
+        import torch
+
+        return torch.distributed.HashStore()
+
+    rendezvous._create_c10d_store = create

@@ -97,14 +97,14 @@ def _pattern(wide: torch.Tensor) -> Optional[str]:
     flat = wide.reshape(-1)
     if bool((flat == flat[0]).all()):
         return "constant"
-    if bool((flat == torch.arange(flat.numel(), dtype=flat.dtype)).all()):
+    if bool((flat == torch.arange(flat.numel(), dtype=flat.dtype, device=flat.device)).all()):
         return "arange"
     if wide.dim() == 2:
         ones = torch.ones_like(wide)
         for name in ("tril", "triu"):
             if bool((wide == getattr(torch, name)(ones)).all()):
                 return name
-        if bool((wide == torch.eye(*wide.shape, dtype=wide.dtype)).all()):
+        if bool((wide == torch.eye(*wide.shape, dtype=wide.dtype, device=wide.device)).all()):
             return "eye"
     return None
 

@@ -236,7 +236,9 @@ class EquivalenceRun:
         for leaf in self.results:
             if leaf.requires_grad and leaf.dtype.is_floating_point:
                 with pause_watching():  # the referee, too, has to get just these numbers
-                    flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                    flow = torch.randn(
+                        leaf.shape, generator=generator, dtype=torch.float32, device="cpu"
+                    )
                     flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
                 chosen.append(leaf)
         wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}

@@ -204,7 +204,7 @@ class _Record:
             for leaf in self.leaves:
                 made = torch.zeros(leaf.shape, dtype=leaf.dtype, device=leaf.device)
                 if leaf.dtype.is_floating_point:
-                    made += torch.rand(leaf.shape, generator=generator).to(made) + 0.5
+                    made += torch.rand(leaf.shape, generator=generator, device="cpu").to(made) + 0.5
                 grads.append(made)
         named = [(grad, writer.take_name()) for grad in grads]
         self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)

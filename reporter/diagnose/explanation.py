@@ -162,6 +162,11 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         "Torch refuses what it does not support, and says so; that is a limit and no fault. What"
         " needs it, such as a second derivative, can call the function without the compiler."
     ),
+    (Kind.UNSUPPORTED, Layer.INDUCTOR): (
+        "A CUDA graph writes its outputs to the same memory in each run, and torch says so. Clone"
+        " what is needed after the next run, or call torch.compiler.cudagraph_mark_step_begin()"
+        " before each one."
+    ),
     (Kind.UNSUPPORTED, Layer.EXPORT): (
         "Torch refuses what it does not support, and says so; that is a limit and no fault."
         " torch.export.draft_export lists all such places of a module at once."

@@ -155,6 +155,11 @@ def _judge_symptom(runner: LadderRunner) -> Diagnosis:
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
         return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
+    if _is_out_of_memory(finding) and eager.outcome == RungOutcome.ERROR:
+        raise CannotJudgeError(
+            "the compiled call needs more memory than its device has, and so does a repetition of"
+            " it in eager mode, beside the program; give it smaller inputs"
+        )
     ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
     if eager.outcome == RungOutcome.RAISES and ended_badly:
         return _judge_rejected_call(runner)
@@ -170,6 +175,10 @@ def _judge_symptom(runner: LadderRunner) -> Diagnosis:
         case Symptom.DIFFERS | Symptom.GRADIENT | Symptom.SUSPICIOUS:
             return judge_difference(runner)
     assert_never(finding.symptom)
+
+
+def _is_out_of_memory(finding: Finding) -> bool:
+    return finding.failure is not None and finding.failure["exception"] == "OutOfMemoryError"
 
 
 def _judge_rejected_call(runner: LadderRunner) -> Diagnosis:

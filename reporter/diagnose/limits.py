@@ -30,6 +30,9 @@ _STATED = re.compile(
     r"|are supported in FlexAttention for"
     r"|(?:double backward|higher.order gradients?)[^.\n]{0,40} not (?:currently |yet )?supported"
 )
+#: What a tensor says whose memory a later run of its CUDA graph has used again, and what to write
+#: instead (`torch/_inductor/cudagraph_trees.py`, 2.1 and later).
+_OVERWRITTEN = re.compile(r"accessing tensor output of CUDAGraphs that has been overwritten")
 #: What compiled code says of a result that is laid out otherwise than the operator's fake kernel
 #: promised (`torch/csrc/dynamo/guards.cpp: assert_size_stride`).
 _WRONG_FAKE = re.compile(
@@ -49,7 +52,13 @@ def states_limit(failure: Failure) -> bool:
     message = failure["message"]
     if _FAULTS.search(message):
         return False
-    return failure["exception"] in REFUSALS or _STATED.search(message) is not None
+    stated = _STATED.search(message) is not None or is_overwritten(failure)
+    return failure["exception"] in REFUSALS or stated
+
+
+def is_overwritten(failure: Failure) -> bool:
+    """Whether the program used an output of a CUDA graph after the graph had run again."""
+    return _OVERWRITTEN.search(failure["message"]) is not None
 
 
 def find_wrong_fake(failure: Failure) -> str | None:

@@ -117,10 +117,11 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
     internal = judge_script(recording) if may_be_torch(recording) else None
     if internal is not None:
         return internal
-    if may_be_torch(recording) and calls == 0 and raised is None:
+    if may_be_torch(recording) and raised is None:
         raise CannotJudgeError(
             f"the script is ended by {name_signal(-(script.exit or 0))}, in no call of a"
-            " torch function that can be watched; `python -X faulthandler` tells where that is"
+            " torch function or of a compiled one that can be watched;"
+            " `python -X faulthandler` tells where that is"
         )
     explained = explain_check(recording)
     if explained is not None:
@@ -233,6 +234,8 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
         return None
     is_traced = any(file.startswith("torch/_dynamo/") for file in _list_torch_files(raised))
     layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
+    if limits.is_overwritten(raised["failure"]):
+        layer = Layer.INDUCTOR
     said = raised["failure"]["first_line"].rstrip(".")
     return Diagnosis(Kind.UNSUPPORTED, layer, STATED_LIMIT.format(said))
 
@@ -298,6 +301,7 @@ def _describe_agreement(recording: Recording) -> str:
             " Of Python's state, the program's own attributes, containers, globals and closures"
             " that these calls can reach were compared; what is printed was not."
             + (_NOT_ALONE if recording.further_runs.fails_uncompiled is False else "")
+            + _describe_obstacles(recording)
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
@@ -308,3 +312,11 @@ def _describe_agreement(recording: Recording) -> str:
 def _locate(raised: ScriptException | None) -> str:
     """Where the script's own exception was raised, to be put behind its class."""
     return f" in {raised['location']}" if raised is not None and raised["location"] else ""
+
+
+def _describe_obstacles(recording: Recording) -> str:
+    """Why the other calls were not compared, as far as that is known."""
+    counts = recording.counts
+    if not counts.unchecked or not counts.obstacles:
+        return ""
+    return f" Not compared: {counts.unchecked} ({', '.join(sorted(counts.obstacles))})."

@@ -33,7 +33,7 @@ class OptionalMeasurements:
         clock: Callable[[], float] = time.monotonic,
         at_once: int = 1,
     ) -> None:
-        self.left_out: list[str] = []
+        self._left_out: list[str] = []
         self._progress = progress
         self._wanted = wanted
         self._end = end
@@ -47,7 +47,7 @@ class OptionalMeasurements:
             name: of the stage, as a report names what it left out.
         """
         if not self.may_begin():
-            self.left_out.append(name)
+            self._left_out.append(name)
             return otherwise
         self.enter_stage(name, detail)
         return self.wait(name, ask, otherwise)
@@ -70,12 +70,17 @@ class OptionalMeasurements:
                 return lambda: self.wait(name, begun.result, otherwise)
             except KeyboardInterrupt:
                 self._stop()
-        self.left_out.append(name)
+        self._left_out.append(name)
         return lambda: otherwise
 
     def close(self) -> None:
         """Nothing more is begun; what runs ends with the workers that it asks."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What was not measured, each part once: one may be measured in several steps."""
+        return list(dict.fromkeys(self._left_out))
 
     def may_begin(self) -> bool:
         """Whether there is time for one more measurement."""
@@ -88,7 +93,7 @@ class OptionalMeasurements:
                 return ask()
             except KeyboardInterrupt:
                 self._stop()
-        self.left_out.append(name)
+        self._left_out.append(name)
         return otherwise
 
     def _stop(self) -> None:

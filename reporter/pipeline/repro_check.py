@@ -109,9 +109,12 @@ def _contexts(context: ContextState) -> Iterator[str]:
         yield "torch.inference_mode()"
     elif not context["grad"]:
         yield "torch.no_grad()"
-    for device, (enabled, dtype) in context["autocast"].items():
+    for kind, (enabled, dtype) in context["autocast"].items():
         if enabled:
-            yield f'torch.autocast("{device}", dtype={dtype})'
+            yield f'torch.autocast("{kind}", dtype={dtype})'
+    device = context.get("default_device")
+    if device:
+        yield f'torch.device("{device.partition(":")[0]}")'
 
 
 def write_settings(context: ContextState, environment: EnvironmentFacts | None) -> str:

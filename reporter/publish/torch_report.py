@@ -140,7 +140,7 @@ def _build_report(
         ladder=built.details.ablation,
         torch=info.torch,
         python=info.version,
-        device=captured.device,
+        device=find_device(captured.device, built.program.text),
         requires=_build_requirements(built),
         repro=_build_repro_info(captured, built, to.used.seconds),
         labels=form.allow(_choose_labels(captured, built, info.torch)),
@@ -180,6 +180,13 @@ def _build_repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float)
         control=tuple(control.build_control_command(text) or ()) or None,
         eager_error=built.details.eager_error,
     )
+
+
+def find_device(recorded: str, text: str) -> str:
+    """The device that a repro computes on: the recorded call's where its text names that, as a
+    failure that does not need it is shown on the CPU.
+    """
+    return recorded if recorded in text else "cpu"
 
 
 def _build_fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:

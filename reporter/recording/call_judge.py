@@ -94,9 +94,12 @@ class CallJudge:
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        return self.fork_servers.call_session(call).request(
+        answer = self.fork_servers.call_session(call).request(
             questions.run(rung), self.watching.timeout / 2
         )
+        if answer["outcome"] == CallOutcome.ERROR:
+            self.recording.counts.obstacles.add(_summarize(answer.get("detail", "")))
+        return answer
 
     def _leave_unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
@@ -271,3 +274,12 @@ class CallJudge:
 def _limit_of_forks(failure: Failure) -> bool:
     """Whether a run failed because it was a fork, which says nothing about the program."""
     return "combination with fork" in failure["message"]
+
+
+def _summarize(detail: str) -> str:
+    """What an answer says first, and what the program that it is about said last."""
+    lines = [line.strip() for line in detail.splitlines() if line.strip()] or ["no answer"]
+    if len(lines) == 1:
+        return lines[0]
+    is_traceback = lines[0].startswith("Traceback")
+    return lines[-1][:200] if is_traceback else f"{lines[0]}: {lines[-1][:200]}"

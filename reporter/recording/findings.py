@@ -104,8 +104,8 @@ class CallCounts:
     """How many compiled calls the script made.
 
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be, for
-    `obstacles`, the classes of the exceptions as far as they are known; later calls of a known kind
-    are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether something that was
+    `obstacles`, as far as they are known, which are classes of exceptions or sentences; later calls
+    of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether something that was
     exported is called.
     """
 

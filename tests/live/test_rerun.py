@@ -113,6 +113,27 @@ def test_a_program_that_makes_another_call_is_not_asked(record: Record) -> None:
     assert not recording.findings and recording.counts.unchecked == 1
 
 
+def test_why_a_program_did_not_make_the_call_again_is_told(record: Record) -> None:
+    recording = record("stops_the_second_time")
+    assert recording.counts.unchecked == 1
+    assert recording.counts.obstacles == {
+        "the program did not make the call again: ValueError: there is a lock"
+    }
+
+
+def test_a_process_group_of_one_is_made_again_beside_the_program_that_has_its_address(
+    record: Record,
+) -> None:
+    recording = record("one_rank")
+    assert [f.symptom for f in recording.findings] == ["differs"]
+    assert ask(recording, "again", how="compiled")["outcome"] == "ok"
+
+
+def test_tensors_are_made_on_the_device_that_the_program_has_chosen(record: Record) -> None:
+    recording = record("default_device")
+    assert not recording.findings and recording.counts.compared == 1
+
+
 def test_gradients_that_flowed_into_the_call_are_given_to_its_repetitions(record: Record) -> None:
     recording = record("gradients")
     assert [f.symptom for f in recording.findings] == ["gradient"]

@@ -248,5 +248,5 @@ def _widen_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def _nudge(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    signs = torch.randint(0, 2, values.shape, generator=generator) * 2 - 1
+    signs = torch.randint(0, 2, values.shape, generator=generator, device="cpu") * 2 - 1
     return values * (1 + signs.to(values.device) * torch.finfo(dtype).eps)

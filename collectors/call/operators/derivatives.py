@@ -345,7 +345,9 @@ def _move(given: Any, seed: int, step: float) -> Any:
         if not isinstance(value, torch.Tensor) or not value.requires_grad:
             return value
         plain = value.detach()
-        noise = step * (0.5 + torch.rand(plain.shape, generator=generator, dtype=torch.float64))
+        noise = step * (
+            0.5 + torch.rand(plain.shape, generator=generator, dtype=torch.float64, device="cpu")
+        )
         beside = plain + noise * plain.abs().clamp_min(1.0)
         return torch.where(torch.isfinite(plain), beside, plain).requires_grad_()
 

@@ -53,13 +53,13 @@ def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tenso
 
 def make_alternating_signs(first: int) -> Callable[[int], torch.Tensor]:
     """Up and down (`first` 1) or down and up (-1)."""
-    return lambda count: first * (1 - 2 * (torch.arange(count) % 2))
+    return lambda count: first * (1 - 2 * (torch.arange(count, device="cpu") % 2))
 
 
 def make_random_signs(seed: int) -> Callable[[int], torch.Tensor]:
     """A direction of its own for each element; torch's own generators are left alone."""
     generator = torch.Generator().manual_seed(seed)
-    return lambda count: 1 - 2 * torch.randint(0, 2, (count,), generator=generator)
+    return lambda count: 1 - 2 * torch.randint(0, 2, (count,), generator=generator, device="cpu")
 
 
 @contextlib.contextmanager

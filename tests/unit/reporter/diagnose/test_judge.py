@@ -81,6 +81,13 @@ def test_an_answer_that_the_machine_lost_says_nothing_of_the_program(
         verdict({**both(raises()), EAGER: answer}, "raised")
 
 
+def test_a_call_for_which_the_device_has_no_room_twice_cannot_be_judged() -> None:
+    full = {"outcome": "error", "detail": "the device has not enough memory for another run"}
+    answers, given = {**both(raises()), EAGER: full}, raises("OutOfMemoryError")["failure"]
+    with pytest.raises(CannotJudgeError, match="in eager mode, beside the program"):
+        verdict(answers, "raised", failure=given)
+
+
 def test_what_a_running_kernel_raises_is_no_failure_to_compile() -> None:
     frames = [
         {"file": file, "function": "call", "line": 1, "torch": True}

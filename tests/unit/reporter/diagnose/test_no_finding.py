@@ -146,9 +146,27 @@ def test_work_of_other_processes_is_said_to_be_unseen() -> None:
     assert "other processes" not in idle.summary and "was not looked at" in busy.summary
 
 
-def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -> None:
+@pytest.mark.parametrize("calls", [0, 2])
+def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged(calls: int) -> None:
     with pytest.raises(CannotJudgeError, match="SIGSEGV, in no call of a torch function"):
-        judge_without_finding(recording(calls=0, compared=0, exit=-signal.SIGSEGV))
+        judge_without_finding(recording(calls=calls, compared=calls, exit=-signal.SIGSEGV))
+
+
+def test_an_output_of_a_cuda_graph_that_was_overwritten_is_a_limit_of_such_graphs() -> None:
+    line = (
+        "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent"
+        " run. To prevent overwriting, clone the tensor outside of torch.compile()"
+    )
+    found = judge_without_finding(failed(exception=ended_by("RuntimeError", line)))
+    assert (found.kind, found.layer, found.is_bug) == ("unsupported", "inductor", False)
+
+
+def test_calls_that_could_not_be_repeated_are_told_beside_those_that_agree() -> None:
+    seen = failed(calls=3, compared=1, unchecked=2)
+    assert "Not compared" not in judge_without_finding(seen).summary
+    seen.counts.obstacles.add("the program did not make the call again")
+    told = judge_without_finding(seen).summary
+    assert told.endswith("Not compared: 2 (the program did not make the call again).")
 
 
 def test_inputs_that_onnx_runtime_refuses_are_the_scripts_own_error() -> None:

@@ -55,3 +55,10 @@ def test_a_quick_run_measures_nothing_and_says_what() -> None:
     extras = OptionalMeasurements(PlainProgress(io.StringIO()), wanted=False)
     assert extras.measure("culprit", "", _interrupted, None) is None
     assert extras.left_out == ["culprit"]
+
+
+def test_what_is_measured_in_two_steps_is_left_out_once() -> None:
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()), wanted=False)
+    for _ in range(2):
+        extras.measure("evidence", "", _interrupted, None)
+    assert extras.left_out == ["evidence"]
