@@ -17,7 +17,8 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
 
-from . import side_effects
+from .python_state import own_code
+from .python_state.walk import Walk
 
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 #: Seconds that pass between two looks at a clock: long enough for whatever is done now and then.
@@ -59,7 +60,7 @@ def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Ite
         setter(name, value)
         undo.append(lambda: setter(name, old))
 
-    walk = side_effects.Walk(function, args, kwargs)
+    walk = Walk(function, args, kwargs)
     for owner in list(walk.owners.values()):
         with contextlib.suppress(Exception):  # an empty cell, or a class that refuses
             if isinstance(owner, types.CellType) and _is_cached(owner.cell_contents):
@@ -147,7 +148,7 @@ def _replace(pairs: List[Tuple[Any, Any]]) -> List[Callable[[], None]]:
         names[name] = value
         undo.append(lambda: names.__setitem__(name, old))
 
-    for module in [sys.modules["time"], sys.modules["datetime"], *side_effects.list_own_modules()]:
+    for module in [sys.modules["time"], sys.modules["datetime"], *own_code.list_own_modules()]:
         names = vars(module)
         for name, value in list(names.items()):
             if id(value) in others:

@@ -13,7 +13,8 @@ from typing import Any, Dict, List, Optional, Sequence
 from ..captured import Property
 from ..protocol.comparison import MetadataDifference
 from .outputs import SavedEffects, Snapshot
-from .side_effects import Leaf, PythonState
+from .python_state.leaves import Leaf
+from .python_state.walk import PythonState
 
 _MOST = 20
 #: Numbers that the program took out of tensors carry their rounding, in half precision as well.

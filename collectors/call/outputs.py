@@ -13,7 +13,8 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict
 import torch
 
 from ..machine.tensors import read_version_counter
-from . import context, side_effects
+from . import context
+from .python_state.walk import PythonState
 
 _VALUES = (type(None), bool, int, float, complex, str, tuple, list)
 #: What may hold the sizes or strides of a tensor.
@@ -64,8 +65,8 @@ class SavedLeaf(_SavedLeaf, total=False):
 class SavedEffects(TypedDict):
     """Python's state around a call."""
 
-    before: side_effects.PythonState
-    after: side_effects.PythonState
+    before: PythonState
+    after: PythonState
 
 
 class _Snapshot(TypedDict):

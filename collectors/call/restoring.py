@@ -15,7 +15,8 @@ from typing import Any, Callable, Dict, Iterator, List, Set
 
 import torch
 
-from . import context, outputs, side_effects
+from . import context, outputs
+from .python_state.undo import build_undo_steps
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, collections.deque)
@@ -32,7 +33,7 @@ def keep_state(call: Any) -> Iterator[None]:
         with contextlib.suppress(Exception):  # an object may refuse to be looked at
             undo += _objects(value, 4, seen)
     undo += _globals(call.function)
-    undo += side_effects.build_undo_steps(call.function, call.args, call.kwargs, _contents)
+    undo += build_undo_steps(call.function, call.args, call.kwargs, _contents)
     try:
         yield
     finally:

@@ -32,9 +32,9 @@ from . import (
     outputs,
     probe,
     restoring,
-    side_effects,
     undefined_writes,
 )
+from .python_state import walk
 from .variations import kept_draws, precision, summation
 
 
@@ -284,11 +284,11 @@ def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.T
 
 def note_state(
     options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
-) -> side_effects.PythonState:
+) -> walk.PythonState:
     """Python's state that is compared; torch.export keeps none of it."""
     if exporting.is_exported(options):
         return {}
-    return side_effects.note(function, args, kwargs, options.get("backend"))
+    return walk.note(function, args, kwargs, options.get("backend"))
 
 
 class _Stage:

@@ -11,8 +11,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..call import context, exporting, history, outputs, process_groups, rungs, side_effects
+from ..call import context, exporting, history, outputs, process_groups, rungs
 from ..call.forks import fork_from_fresh_thread
+from ..call.python_state.walk import PythonState
 from ..machine import environment
 from ..protocol.events import OwnFrame
 from ..protocol.starting import RecorderSpec
@@ -79,7 +80,7 @@ class WatchedCall:
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}
         self._stamps: Dict[str, outputs.Stamp] = {}
-        self._noted: side_effects.PythonState = {}
+        self._noted: PythonState = {}
 
     def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[UnsupportedReason]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
@@ -211,7 +212,7 @@ class WatchedCall:
         effects: outputs.SavedEffects = {"before": self._noted, "after": self._note()}
         torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
 
-    def _note(self) -> side_effects.PythonState:
+    def _note(self) -> PythonState:
         return rungs.note_state(self.call.watched.options, *self._parts())
 
     def _find_reachable(self) -> Dict[str, torch.Tensor]:

@@ -2,9 +2,9 @@
 reach, noted before and after.
 
 Only what the program itself defines is looked into: its functions, classes, modules and their
-instances, and plain containers. A note holds plain values, lengths and types, never an object; the
-labels are private and stay on this machine. Tensors that the call is given are for `outputs`; of
-one that it may put into an attribute or a container the dtype, the shape and two sums count.
+instances, and plain containers. A note holds leaves alone; the labels are private and stay on this
+machine. Tensors that the call is given are for `outputs`; of one that it may put into an attribute
+or a container the dtype, the shape and two sums count.
 """
 
 from __future__ import annotations
@@ -12,49 +12,27 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-import os
-import re
-import sys
-import sysconfig
 import types
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Set, Tuple
+from typing import Any, Dict, Iterable, List, Set, Tuple
 
 import torch
 
-from .. import FOLDER
-from ..machine.distributions import is_installed
+from .function_names import is_circumstantial, list_names
+from .leaves import MOST_ITEMS, Leaf, note_leaf
+from .own_code import is_ordinary, is_own, is_own_name
 
-#: The value of one field, in a form that can be compared and saved: its kind, then what counts.
-Leaf = Tuple[Any, ...]
 #: By the label of an object, and by field: attribute, key, index, `length`.
 PythonState = Dict[str, Dict[str, Leaf]]
 
 #: Objects that are looked into; a walk that ends here leaves the same ones out each time, since it
 #: goes by distance.
 _MOST_OBJECTS = 4000
-#: Items of one container: the first and the last ones.
-_MOST_ITEMS = 32
-_DEEP_TUPLE = 3
-#: Of a tensor whose elements are looked at.
-_MOST_ELEMENTS = 1 << 16
-#: Larger integers are addresses, hashes or clocks.
-_LARGE = 1 << 40
-_CONTAINERS = (list, dict, set, collections.deque)
+CONTAINERS = (list, dict, set, collections.deque)
 #: Nothing is inside of these that counts here.
 _LEAVES = (torch.Tensor, str, bytes, int, float, complex, type(None))
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_DIGITS = re.compile(r"\d+")
 #: What every module has; torch's own book-keeping.
 _OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training"}
 _INTERNAL = ("__", "_torchdynamo", "_dynamo", "_abc_", "_generation", "_is_fsdp")
-#: What a function that names one of these does depends on addresses, references or its callers,
-#: which compiling may change.
-_CIRCUMSTANTIAL = frozenset(
-    "id data_ptr _cdata getrefcount getsizeof weakref ref WeakKeyDictionary WeakValueDictionary"
-    " WeakSet finalize _getframe currentframe extract_stack get_ident current_thread gc".split()
-)
-_TOPS = frozenset(("torch", "functorch", "numpy", "builtins"))
-_STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
 
 
 class Walk:
@@ -120,12 +98,12 @@ class Walk:
             self._visit_class(label, value)
         elif issubclass(kind, torch.nn.Module):
             self._visit_module(label, value)
-        elif issubclass(kind, _CONTAINERS):
+        elif issubclass(kind, CONTAINERS):
             self._visit_container(label, value)
             if is_own(kind):
                 self._visit_object(label + ".", value)
         elif issubclass(kind, (tuple, frozenset)):
-            for index, item in enumerate(list(value)[:_MOST_ITEMS]):
+            for index, item in enumerate(list(value)[:MOST_ITEMS]):
                 self._push("{}[{}]".format(label, index), item)
         elif is_own(kind):
             self._visit_object(label, value)
@@ -146,10 +124,10 @@ class Walk:
         wrapped = vars(function).get("__wrapped__")
         self._push(label + ".wrapped", wrapped)
         names = function.__globals__
-        if not _is_own_name(names.get("__name__")):
+        if not is_own_name(names.get("__name__")):
             return
-        found = set(_list_names(function.__code__))
-        if _is_circumstantial(function):
+        found = set(list_names(function.__code__))
+        if is_circumstantial(function):
             self._ignore(function)
         fields: Dict[str, Leaf] = {}
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -171,20 +149,20 @@ class Walk:
 
     def _note_attributes_of_file(self, value: Any, found: Set[str]) -> None:
         """Attributes of a file of the program's that a function may name: `settings.steps`."""
-        if type(value) is types.ModuleType and _is_own_name(value.__name__):
+        if type(value) is types.ModuleType and is_own_name(value.__name__):
             fields = self.state.setdefault("file " + value.__name__, {})
             for name in sorted(found):
                 if name in vars(value):
                     self._note_field(fields, "file " + value.__name__, name, vars(value)[name])
 
     def _visit_class(self, label: str, value: Any) -> None:
-        if not is_own(value) or not _is_ordinary(value):
+        if not is_own(value) or not is_ordinary(value):
             return
         fields: Dict[str, Leaf] = {}
         for name, item in list(vars(value).items()):
             if type(item) is types.FunctionType:
                 self._push(label + "." + name, item)
-                if name == "__del__" or _is_circumstantial(item):
+                if name == "__del__" or is_circumstantial(item):
                     self._ignored.add(id(value))
             elif type(item) is functools._lru_cache_wrapper:
                 self._ignored.add(id(value))
@@ -208,7 +186,7 @@ class Walk:
 
     def _visit_object(self, label: str, value: Any) -> None:
         kind = type(value)
-        if not _is_ordinary(kind):
+        if not is_ordinary(kind):
             return
         fields: Dict[str, Leaf] = {}
         for name, item in self._select_plain(getattr(value, "__dict__", {})):
@@ -228,7 +206,7 @@ class Walk:
         elif issubclass(type(value), set):
             items = list(set.__iter__(value))
             length = len(items)
-            if length <= _MOST_ITEMS:
+            if length <= MOST_ITEMS:
                 fields["elements"] = (
                     "elements",
                     tuple(sorted(repr(note_leaf(item)) for item in items)),
@@ -246,7 +224,7 @@ class Walk:
         # an OrderedDict keeps the order in a list of its own, which only its own iterator reads
         is_ordered = isinstance(value, collections.OrderedDict)
         keys = list((collections.OrderedDict if is_ordered else dict).__iter__(value))
-        if len(keys) <= _MOST_ITEMS:
+        if len(keys) <= MOST_ITEMS:
             fields["order"] = ("order", tuple(repr(note_leaf(key)) for key in keys))
         for index in _choose_indices(len(keys)):
             key = note_leaf(keys[index])
@@ -280,7 +258,7 @@ class Walk:
             with contextlib.suppress(ValueError):
                 self._ignored.add(id(cell.cell_contents))
         names = function.__globals__
-        for name in _list_names(function.__code__):
+        for name in list_names(function.__code__):
             if name in names:
                 self._ignored.update((id(names[name]), (id(names), name)))
 
@@ -335,49 +313,6 @@ def _note_defaults() -> Dict[str, Leaf]:
     return fields
 
 
-def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
-    """What counts of a value."""
-    kind = type(value)
-    if value is None or kind in (bool, float, complex):
-        return (kind.__name__, value)
-    if kind is int:
-        return ("int", value) if abs(value) < _LARGE else ("large",)
-    if kind is str:
-        return ("str", _DIGITS.sub("N", _ADDRESS.sub("ADDRESS", value))[:200])
-    if issubclass(kind, torch.Tensor):
-        shape = tuple(int(size) for size in value.shape)
-        return ("tensor", str(value.dtype), shape, *_summarize(value))
-    if issubclass(kind, tuple):
-        if depth <= 0 or len(value) > _MOST_ITEMS:
-            return ("tuple", len(value))
-        return ("tuple", tuple(note_leaf(item, depth - 1) for item in tuple.__iter__(value)))
-    if kind.__module__ == "numpy":
-        return ("number",) if hasattr(value, "__array_interface__") else ("object", kind.__name__)
-    if kind in (types.FunctionType, types.MethodType, functools.partial):
-        return ("object", "function")
-    return ("object", kind.__name__)
-
-
-def _summarize(tensor: torch.Tensor) -> Tuple[float, ...]:
-    """The root mean square of a tensor and its mean as a share of that, which tell whether another
-    one has taken its place; nothing of large ones, of those that are not in memory, and of
-    subclasses, whose operators are the program's.
-    """
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.device.type != "cpu":
-        return ()
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_complex():
-        return ()
-    if not 0 < tensor.numel() <= _MOST_ELEMENTS:
-        return ()
-    try:
-        with torch.no_grad():
-            values = tensor.detach().double()
-            size = float(values.square().mean().sqrt())
-            return (size, float(values.mean()) / size if size else 0.0)
-    except RuntimeError:  # inside a transform of torch.func a tensor has no values of its own
-        return ()
-
-
 def list_slots(kind: type) -> List[str]:
     """The slots of a class and its bases, by the names that attributes have."""
     found: List[str] = []
@@ -390,165 +325,6 @@ def list_slots(kind: type) -> List[str]:
 
 
 def _choose_indices(length: int) -> Iterable[int]:
-    if length <= 2 * _MOST_ITEMS:
+    if length <= 2 * MOST_ITEMS:
         return range(length)
-    return [*range(_MOST_ITEMS), *range(length - _MOST_ITEMS, length)]
-
-
-def _list_names(code: Any) -> Iterator[str]:
-    """Names that a code object and those inside it use: of globals and of attributes."""
-    for name in code.co_names:
-        yield name
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            for name in _list_names(constant):
-                yield name
-
-
-def is_own(kind: type) -> bool:
-    """Whether a class is the program's own, and not a library's."""
-    return _is_own_name(getattr(kind, "__module__", None))
-
-
-def list_own_modules() -> List[Any]:
-    """The loaded modules of the program's own."""
-    return [module for name, module in list(sys.modules.items()) if _is_own_name(name) and module]
-
-
-@functools.cache
-def _is_own_name(module: Any) -> bool:
-    """Whether a module is the program's own: neither Python's, nor torch's, nor installed."""
-    if not isinstance(module, str):
-        return False
-    if module == "__main__":
-        return True
-    top = module.split(".")[0]
-    if top in _TOPS or top in getattr(sys, "stdlib_module_names", sys.builtin_module_names):
-        return False
-    path = getattr(sys.modules.get(module), "__file__", None)
-    if not isinstance(path, str):
-        return False
-    real = os.path.realpath(path)
-    return not (is_installed(real) or real.startswith((FOLDER, _STDLIB)))
-
-
-def _is_ordinary(kind: type) -> bool:
-    """Whether a class has state of its own that a compiled call has to keep.
-
-    Classes made from torch's other than modules (autograd functions, modes that watch operators)
-    run in other places when compiled; members of an enumeration have no state.
-    """
-    return not any(
-        base.__module__.split(".")[0] in ("torch", "enum", "threading", "logging")
-        and base not in (torch.nn.Module,)
-        and not issubclass(base, torch.nn.Module)
-        for base in kind.__mro__
-    )
-
-
-def _is_circumstantial(function: Any) -> bool:
-    """Whether compiling may change how often a function runs, or what it sees around it: it depends
-    on addresses or references, or Dynamo was told not to look into it.
-    """
-    return bool(_CIRCUMSTANTIAL.intersection(_list_names(function.__code__))) or _is_opaque(
-        function
-    )
-
-
-def _is_opaque(function: Any) -> bool:
-    """Whether Dynamo was told not to look into a function: it may run once, when compiling."""
-    if getattr(function, "_dynamo_marked_constant", False):
-        return True
-    rules = sys.modules.get("torch._dynamo.trace_rules")
-    for name in ("_allowed_callable_ids", "_nonstrict_trace_callable_ids", "_leaf_function_ids"):
-        with contextlib.suppress(Exception):  # tables of torch's own, which every release changes
-            if id(function) in getattr(rules, name)():
-                return True
-            if id(function) in getattr(rules, name).function_ids:
-                return True
-    return False
-
-
-# -- putting it back -------------------------------------------------------------------------------
-
-
-def build_undo_steps(
-    function: Any,
-    args: Tuple[Any, ...],
-    kwargs: Dict[str, Any],
-    contents: Callable[[Any], Callable[[], None]],
-) -> List[Callable[[], None]]:
-    """Steps that put back what a call can reach, as it is now.
-
-    Args:
-        contents: makes the step for one container.
-    """
-    steps: List[Callable[[], None]] = []
-    walk = Walk(function, args, kwargs)
-    for label, owner in list(walk.owners.items()):
-        with contextlib.suppress(Exception):  # an object may refuse to be copied; the others do not
-            if isinstance(owner, types.CellType):
-                steps.append(_keep_cell(owner))
-            elif isinstance(owner, _CONTAINERS):
-                steps.append(contents(owner))
-            elif label in walk.state and isinstance(owner, types.FunctionType):
-                steps.append(_keep_global_names(owner))
-            elif label in walk.state:
-                steps.append(_keep_attributes(owner))
-    return steps
-
-
-def _keep_cell(cell: Any) -> Callable[[], None]:
-    try:
-        kept = cell.cell_contents
-    except ValueError:
-        return lambda: None
-
-    def restore() -> None:
-        if cell.cell_contents is not kept:
-            cell.cell_contents = kept
-
-    return restore
-
-
-def _keep_global_names(function: Any) -> Callable[[], None]:
-    names = function.__globals__
-    kept = {name: names[name] for name in set(_list_names(function.__code__)) if name in names}
-
-    def restore() -> None:
-        for name, value in kept.items():
-            if names.get(name) is not value:
-                names[name] = value
-
-    return restore
-
-
-def _keep_attributes(owner: Any) -> Callable[[], None]:
-    """For a class, or an object with slots or attributes; a dictionary is left as it is where
-    nothing has changed, since guards look at its version.
-    """
-    kept = dict(getattr(owner, "__dict__", {}))
-    held = {} if isinstance(owner, type) else _read_slots(owner)
-
-    def restore() -> None:
-        now = getattr(owner, "__dict__", {})
-        for name in [name for name in now if name not in kept and not name.startswith("__")]:
-            type.__delattr__(owner, name) if isinstance(owner, type) else now.pop(name)
-        for name, value in kept.items():
-            if name not in now or now[name] is not value:
-                if isinstance(owner, type):
-                    type.__setattr__(owner, name, value)
-                else:
-                    now[name] = value
-        for name, value in held.items():
-            object.__setattr__(owner, name, value)
-
-    return restore
-
-
-def _read_slots(owner: Any) -> Dict[str, Any]:
-    found = {}
-    for name in list_slots(type(owner)):
-        with contextlib.suppress(AttributeError):
-            found[name] = object.__getattribute__(owner, name)
-    return found
+    return [*range(MOST_ITEMS), *range(length - MOST_ITEMS, length)]

@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call import circumstances, effect_comparison, outputs, restoring, side_effects
+from collectors.call import circumstances, effect_comparison, outputs, restoring
 from collectors.call.outputs import Snapshot
+from collectors.call.python_state import leaves, undo, walk
 
 X = torch.ones(2)
 
 
 def ran(function: Callable[..., Any], *args: Any) -> outputs.SavedEffects:
-    before = side_effects.note(function, args, {})
+    before = walk.note(function, args, {})
     function(*args)
-    return {"before": before, "after": side_effects.note(function, args, {})}
+    return {"before": before, "after": walk.note(function, args, {})}
 
 
 def snapshot(effects: outputs.SavedEffects) -> Snapshot:
@@ -191,11 +192,11 @@ def test_tensors_that_both_sides_store_may_round(other: torch.Tensor, told: bool
 def test_a_stored_tensor_that_is_large_or_not_in_memory_has_no_values() -> None:
     noted: list[Any] = []
     for tensor in (torch.ones(1 << 17), torch.ones(2, device="meta"), torch.ones(0)):
-        assert len(side_effects.note_leaf(tensor)) == 3
-    torch.func.vmap(lambda x: noted.append(side_effects.note_leaf(x)) or x)(torch.ones(3, 2))
+        assert len(leaves.note_leaf(tensor)) == 3
+    torch.func.vmap(lambda x: noted.append(leaves.note_leaf(x)) or x)(torch.ones(3, 2))
     assert noted == [("tensor", "torch.float32", (2,))]
-    assert side_effects.note_leaf(torch.zeros(2))[3:] == (0.0, 0.0)
-    assert len(side_effects.note_leaf(torch.ones(2, dtype=torch.bool))) == 5
+    assert leaves.note_leaf(torch.zeros(2))[3:] == (0.0, 0.0)
+    assert len(leaves.note_leaf(torch.ones(2, dtype=torch.bool))) == 5
 
 
 def test_what_another_eager_run_does_not_share_is_left_out() -> None:
@@ -263,7 +264,7 @@ def test_what_is_cached_finalised_or_hangs_on_addresses_is_left_out() -> None:
 def test_a_note_ends_with_cycles_and_with_large_containers() -> None:
     loop: list[Any] = list(range(100_000))
     loop.append(loop)
-    state = side_effects.note(lambda: loop, (), {})
+    state = walk.note(lambda: loop, (), {})
     assert sum(len(fields) for fields in state.values()) < 300
 
 
@@ -273,7 +274,7 @@ def test_objects_that_refuse_to_be_looked_at_do_no_harm() -> None:
             raise RuntimeError(name)
 
     held = [Refusing()]
-    assert side_effects.note(lambda: held, (), {})
+    assert walk.note(lambda: held, (), {})
 
 
 def test_state_is_put_back() -> None:
@@ -290,7 +291,7 @@ def test_state_is_put_back() -> None:
         Local.new = 1
         return x
 
-    steps = side_effects.build_undo_steps(program, (X,), {}, restoring._contents)
+    steps = undo.build_undo_steps(program, (X,), {}, restoring._contents)
     first = items
     program(X)
     for step in steps:
