@@ -20,7 +20,7 @@ from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.leak_check import check_outgoing
 from reporter.publish.torch_report import summarize_failure
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from templates import forms
 from templates.issue import render_issue
 from templates.page import render_page

@@ -34,8 +34,9 @@ from reporter.core.settings import list_settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explanation import EXPLANATIONS
 from reporter.diagnose.rungs import RUNGS
-from reporter.report import sections
 from reporter.report.environment import FACTS
+from reporter.report.sections.check_document import CheckDocument
+from reporter.report.sections.report import Report
 
 #: The tables of `collectors.machine.variables`.
 _TABLES = ("_ISA", "_ALLOCATOR", "_AFFINITY", "WORDS")
@@ -130,12 +131,12 @@ def outcomes() -> str:
 
 def report_schema() -> str:
     """The sections of `report.json`."""
-    return _sections(sections.Report)
+    return _sections(Report)
 
 
 def check_schema() -> str:
     """The sections of the document of `check --json`."""
-    return _sections(sections.CheckDocument)
+    return _sections(CheckDocument)
 
 
 def what_leaves() -> str:

@@ -24,7 +24,7 @@ from reporter.check.work import CheckResult, Task, build_result, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import ProcessOptions
-from reporter.report.sections import build_section
+from reporter.report.sections.base import build_section
 
 #: Seconds for a scheduler to come, or to come back.
 PATIENCE = 60.0

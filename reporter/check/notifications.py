@@ -23,7 +23,7 @@ from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.version import VERSION
-from reporter.report.sections import CommentRow
+from reporter.report.sections.check_document import CommentRow
 from reporter.store.database import format_now, open_transaction
 from reporter.store.filings import list_filings
 from templates import render

@@ -18,7 +18,7 @@ from reporter.environments.release import strip_local_part
 from reporter.environments.selection import Selection
 from reporter.publish.rerendering import update_checks
 from reporter.publish.result import RunResult
-from reporter.report.sections import load_report
+from reporter.report.reading import load_report
 
 #: The word of `--releases` that asks for none.
 NOWHERE = "none"

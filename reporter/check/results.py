@@ -16,11 +16,7 @@ from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
 from reporter.core.json_values import Json
 from reporter.core.kinds import CheckOutcome
-from reporter.report.sections import (
-    CHECK_VERSION,
-    ChangeRow,
-    CheckDocument,
-)
+from reporter.report.sections.check_document import CHECK_VERSION, ChangeRow, CheckDocument
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 

@@ -22,7 +22,8 @@ from filelock import FileLock, Timeout
 from reporter.check.work import CheckResult
 from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
-from reporter.report.sections import FailureSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.verdict import FailureSection
 from reporter.store.database import format_now, open_transaction
 
 Cell = tuple[str, str]

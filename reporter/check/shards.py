@@ -15,7 +15,7 @@ from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome
-from reporter.report.sections import build_section
+from reporter.report.sections.base import build_section
 
 
 def merge(files: Sequence[Path]) -> CheckSummary:

@@ -33,7 +33,9 @@ from reporter.environments.release import Release, strip_local_part
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.control import describe_control, needs_control, run_control
 from reporter.execution.fresh_process import run_cold, stop_all
-from reporter.report.sections import CheckRow, FailureSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.check_document import CheckRow
+from reporter.report.sections.verdict import FailureSection
 from reporter.sandbox import run as sandbox
 from reporter.store.database import format_now
 from reporter.triage.attempt import RunLimits

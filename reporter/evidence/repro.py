@@ -25,8 +25,9 @@ from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kerne
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
 from reporter.evidence.trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
-from reporter.report.kernel_sections import GeneratedKernelsSection
-from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.evidence import CollectorRow, EvidenceSection, PublicBreak
+from reporter.report.sections.kernels import GeneratedKernelsSection
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reporter.core.progress import Progress
-from reporter.report.sections import StageRow
+from reporter.report.sections.stages import StageRow
 
 
 @dataclass(frozen=True)

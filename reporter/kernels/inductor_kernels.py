@@ -17,12 +17,12 @@ from collectors.protocol.words import KernelOutcome
 from reporter.core.formatting import format_program
 from reporter.kernels.questions import ask, has_gpu
 from reporter.report.folder import write_private
-from reporter.report.kernel_sections import (
+from reporter.report.sections.base import build_section
+from reporter.report.sections.kernels import (
     GeneratedKernelRow,
     GeneratedKernelsSection,
     InterpretedSection,
 )
-from reporter.report.sections import build_section
 from templates.kernel import render_repro
 
 _BROKEN = (KernelOutcome.RAISES, KernelOutcome.DIED)

@@ -27,8 +27,11 @@ from reporter.publish.report_files import Destination, Draft, Outgoing, build_ou
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.report.fingerprint import Fingerprint
-from reporter.report.kernel_sections import TritonSection
-from reporter.report.sections import Report, RungRow, Verdict, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.kernels import TritonSection
+from reporter.report.sections.measurements import RungRow
+from reporter.report.sections.report import Report
+from reporter.report.sections.verdict import Verdict
 
 _EXPLANATIONS = {
     Kind.CRASH: (

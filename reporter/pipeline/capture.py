@@ -39,7 +39,8 @@ from reporter.report.captured_call import (
     WholeModel,
 )
 from reporter.report.environment import build_public_environment, list_withheld
-from reporter.report.sections import RungRow, StageRow
+from reporter.report.sections.measurements import RungRow
+from reporter.report.sections.stages import StageRow
 from reporter.whole_model import source_model, traced_model
 
 _MAX_SOURCE = 2_000_000

@@ -24,7 +24,9 @@ from reporter.publish.result import Measurements
 from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
-from reporter.report.sections import PictureSection, TestSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.finished_repro import TestSection
+from reporter.report.sections.pictures import PictureSection
 from reporter.verify.plain import PlainRepro
 from templates.regression import ReproducedFailure, render_tests, write_failing_program
 

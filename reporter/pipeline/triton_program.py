@@ -39,8 +39,11 @@ from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.report.folder import MAPPING, REPRO, TEST
-from reporter.report.kernel_sections import LaunchSection, TritonSection
-from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.finished_repro import ReproInfo, TestSection
+from reporter.report.sections.kernels import LaunchSection, TritonSection
+from reporter.report.sections.measurements import RungRow
+from reporter.report.sections.report import Report
 from templates.kernel import render_kernel_test, render_repro
 
 

@@ -21,7 +21,7 @@ from reporter.pipeline.run import FRESH_PROCESSES
 from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
-from reporter.report.sections import ContrastSection
+from reporter.report.sections.finished_repro import ContrastSection
 from reporter.verify.cold_runs import ColdRuns
 from reporter.verify.numbers import collect_private_numbers, replace_private_numbers
 from reporter.verify.plain import PlainRepro, PlainSearch

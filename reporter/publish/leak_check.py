@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from msgspec import Struct
-
 from anonymizer.leakcheck.audit import (
     Audit,
     Identity,
@@ -30,7 +28,6 @@ from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.rule import Weight
 from reporter.lint.run import RULES
-from reporter.report import sections
 from reporter.report.folder import (
     ISSUE,
     PAGE,
@@ -41,6 +38,20 @@ from reporter.report.folder import (
     TRACE,
     write_private,
 )
+from reporter.report.sections import (
+    check_document,
+    diagnosis,
+    evidence,
+    finished_repro,
+    issue,
+    measurements,
+    pictures,
+    report,
+    stages,
+    verdict,
+    whole_model,
+)
+from reporter.report.sections.base import Section
 from templates import collect_own_text
 from templates.wording import ALL_SUMMARIES
 
@@ -49,6 +60,21 @@ LEAKS = "leaks.json"
 #: What begins the name of a kind of terms that are looked for in code alone.
 _IN_CODE = "code_"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
+#: The sections whose keys are ours. Of the machine and of kernels only those are that the templates
+#: spell out.
+_OWN_SECTIONS = (
+    check_document,
+    diagnosis,
+    evidence,
+    finished_repro,
+    issue,
+    measurements,
+    pictures,
+    report,
+    stages,
+    verdict,
+    whole_model,
+)
 #: Words of each picture.
 _DRAWN = ("viewBox", "clipPath")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
@@ -128,11 +154,11 @@ def check_outgoing(
 @functools.lru_cache(maxsize=1)
 def _words_of_report() -> frozenset[str]:
     """The keys of report.json, what a violation of the lint weighs, and what the pictures are drawn
-    with. Of the machine and of kernels only those that the templates spell out are ours.
+    with.
     """
-    kinds = [kind for kind in vars(sections).values() if isinstance(kind, type)]
-    own = [kind for kind in kinds if kind.__module__ == sections.__name__]
-    keys = (name for kind in own if issubclass(kind, Struct) for name in kind.__struct_fields__)
+    modules = {module.__name__ for module in _OWN_SECTIONS}
+    own = (kind for kind in Section.__subclasses__() if kind.__module__ in modules)
+    keys = (name for kind in own for name in kind.__struct_fields__)
     return frozenset((*keys, *get_args(Weight), *_DRAWN))
 
 

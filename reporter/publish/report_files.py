@@ -36,15 +36,11 @@ from reporter.report.folder import (
     TEST,
     write_report,
 )
-from reporter.report.machine_sections import EnvironmentSection
-from reporter.report.sections import (
-    IssueSection,
-    LeakCheckSection,
-    LintSection,
-    Report,
-    StageRow,
-    build_section,
-)
+from reporter.report.sections.base import build_section
+from reporter.report.sections.issue import IssueSection, LeakCheckSection, LintSection
+from reporter.report.sections.machine import EnvironmentSection
+from reporter.report.sections.report import Report
+from reporter.report.sections.stages import StageRow
 from reporter.store.reports import build_stored_report, compute_key, save_report
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue

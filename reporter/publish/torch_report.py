@@ -31,19 +31,13 @@ from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
 from reporter.report.labels import choose_labels
-from reporter.report.machine_sections import EnvironmentSection
-from reporter.report.sections import (
-    FailureSection,
-    IssueSection,
-    NeighbourRow,
-    OtherFinding,
-    Report,
-    ReproInfo,
-    Requires,
-    StockDifference,
-    Verdict,
-    build_section,
-)
+from reporter.report.sections.base import build_section
+from reporter.report.sections.finished_repro import NeighbourRow, ReproInfo, Requires
+from reporter.report.sections.issue import IssueSection
+from reporter.report.sections.machine import EnvironmentSection
+from reporter.report.sections.report import Report
+from reporter.report.sections.verdict import FailureSection, OtherFinding, Verdict
+from reporter.report.sections.whole_model import StockDifference
 from reporter.whole_model.source_model import map_classes
 from reporter.whole_model.traced_model import describe_equivalence, map_names
 from templates.forms import IssueForm

@@ -10,8 +10,8 @@ from pathlib import Path
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
 from reporter.report.environment import build_public_environment, list_withheld
-from reporter.report.machine_sections import EnvironmentSection
-from reporter.report.sections import build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.machine import EnvironmentSection
 from templates.versions import render_versions
 
 # Runs in the target: the collectors load themselves by location, under a private name.

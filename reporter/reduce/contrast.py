@@ -20,7 +20,7 @@ from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.scheduler import InterpreterTest
-from reporter.report.sections import ContrastSection
+from reporter.report.sections.finished_repro import ContrastSection
 
 
 @dataclass(frozen=True)

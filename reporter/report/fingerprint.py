@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from collectors.protocol.failure import Failure
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise, read_torch_frames
-from reporter.report.sections import FingerprintSection
+from reporter.report.sections.verdict import FingerprintSection
 
 VERSION = 1
 _FRAMES = 3

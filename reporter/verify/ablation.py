@@ -33,7 +33,7 @@ from reporter.core.kinds import (
 )
 from reporter.core.signature import Signature, read_float64_errors
 from reporter.execution.worker_pool import WorkerPool
-from reporter.report.sections import RungRow
+from reporter.report.sections.measurements import RungRow
 
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)

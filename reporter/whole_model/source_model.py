@@ -26,7 +26,8 @@ from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting
-from reporter.report.sections import EquivalenceSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.whole_model import EquivalenceSection
 
 #: What is compared, beside the operators.
 PARTS: tuple[Literal["outputs", "gradients", "buffers"], ...] = ("outputs", "gradients", "buffers")

@@ -34,7 +34,8 @@ from reporter.reduce.initial_candidates import choose_cheaper_backend
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
-from reporter.report.sections import EquivalenceSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.whole_model import EquivalenceSection
 from reporter.whole_model import source_model
 from reporter.whole_model.source_model import PARTS, Difference, select_parts, write_model
 

@@ -22,7 +22,7 @@ from reporter.core.errors import BugreportError
 from reporter.environments.index import _wheel
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, WatchOptions
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.submission import read_submission

@@ -12,17 +12,13 @@ from typing import Any
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.publish.torch_report import summarize_failure
 from reporter.report.labels import choose_labels
-from reporter.report.machine_sections import EnvironmentSection
-from reporter.report.sections import (
-    IssueSection,
-    LeakCheckSection,
-    Report,
-    ReproInfo,
-    Requires,
-    RungRow,
-    Verdict,
-    build_section,
-)
+from reporter.report.sections.base import build_section
+from reporter.report.sections.finished_repro import ReproInfo, Requires
+from reporter.report.sections.issue import IssueSection, LeakCheckSection
+from reporter.report.sections.machine import EnvironmentSection
+from reporter.report.sections.measurements import RungRow
+from reporter.report.sections.report import Report
+from reporter.report.sections.verdict import Verdict
 from templates.issue import render_issue
 from templates.page import render_page
 from templates.regression import render_test

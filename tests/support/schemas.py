@@ -9,9 +9,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reporter.report.sections import DOCUMENTS
+from reporter.report.sections.base import Section
+from reporter.report.sections.check_document import CheckDocument
+from reporter.report.sections.report import Report
 from tests.support.places import ROOT
 
+#: Each kind of document by the name of its schema.
+DOCUMENTS: Mapping[str, type[Section]] = {"report": Report, "check": CheckDocument}
 FOLDER = ROOT / "reporter" / "report" / "schema"
 
 

@@ -25,18 +25,16 @@ from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import describe_reference
 from reporter.diagnose.rungs import FALLBACK_RANDOM
 from reporter.recording.findings import Recording
-from reporter.report.sections import (
+from reporter.report.sections.base import build_section
+from reporter.report.sections.diagnosis import (
     CulpritSection,
     DiagnosisSections,
     DivergenceSection,
     GraphBreakSection,
     GuardSection,
-    MeasurementSection,
-    MetadataRow,
     StackSection,
-    ValueRow,
-    build_section,
 )
+from reporter.report.sections.measurements import MeasurementSection, MetadataRow, ValueRow
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis, at most.
 _MOST_OF_CULPRIT, _MOST_OF_DIVERGENCE = 90.0, 60.0

@@ -13,7 +13,8 @@ from collectors.protocol.compilation import ArgumentChange, GuardsAnswer
 from collectors.protocol.words import CallOutcome
 from reporter.recording import questions
 from reporter.recording.findings import Finding
-from reporter.report.sections import ChangedSize, GuardSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.diagnosis import ChangedSize, GuardSection
 
 _MAX_EXPERIMENTS = 4
 

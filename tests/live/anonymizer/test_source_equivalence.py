@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reporter.core.errors import CannotJudgeError
-from reporter.report.sections import ListComparisonSection
+from reporter.report.sections.whole_model import ListComparisonSection
 from reporter.whole_model.source_model import describe_equivalence
 from tests.support.pretenders import CANARY, CASES
 from tests.support.scripts import script

@@ -14,7 +14,7 @@ import pytest
 
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from templates import forms
 from templates.page import render_page
 from templates.text import list_headings

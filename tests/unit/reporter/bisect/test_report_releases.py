@@ -14,7 +14,7 @@ from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from reporter.publish.rerendering import build_rerender_files
 from reporter.publish.result import RunResult
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from templates import forms
 from tests.support.checking import result
 from tests.support.golden import HOME, issue

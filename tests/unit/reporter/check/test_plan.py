@@ -7,7 +7,7 @@ from dataclasses import replace
 from reporter.check.plan import compare
 from reporter.check.subject import CheckSubject
 from reporter.core.kinds import Kind
-from reporter.report.sections import FailureSection
+from reporter.report.sections.verdict import FailureSection
 from tests.support.checking import checked
 
 

@@ -9,7 +9,7 @@ from reporter.check.check import belongs
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.shards import merge
 from reporter.core.kinds import Kind
-from reporter.report.sections import FailureSection
+from reporter.report.sections.verdict import FailureSection
 from tests.support.checking import checked
 
 

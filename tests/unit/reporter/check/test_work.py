@@ -15,7 +15,8 @@ from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import parse
-from reporter.report.sections import FailureSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.verdict import FailureSection
 from tests.support.checking import checked
 
 TWINS = [

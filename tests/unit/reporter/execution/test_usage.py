@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reporter.core.progress import PlainProgress
 from reporter.execution.usage import Meter, MeteredProgress, StageUsage, render_usage
-from reporter.report.sections import StageRow
+from reporter.report.sections.stages import StageRow
 
 
 def _readings(*readings: StageUsage) -> Iterator[StageUsage]:

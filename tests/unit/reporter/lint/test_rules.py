@@ -10,7 +10,7 @@ from msgspec import structs
 
 from reporter.lint.run import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from templates import forms
 from templates.issue import render_issue
 from tests.support import outgoing_data as data

@@ -5,13 +5,16 @@ programs.
 from __future__ import annotations
 
 import json
+import pkgutil
 from pathlib import Path
 
 import pytest
 
 from anonymizer.leakcheck.audit import Identity, collect_private_terms
 from reporter.core.errors import LeakError
+from reporter.publish import leak_check
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
+from reporter.report import sections
 from templates import charts
 from tests.support import outgoing_data as data
 from tests.support.leaks import SOMEBODY, run, terms_of
@@ -52,6 +55,12 @@ def test_the_private_program_itself_is_refused(private: str) -> None:
     assert {"name", "string", "phrase", "rare word", "URL"} <= {
         finding.kind for finding in result.findings
     }
+
+
+def test_keys_of_all_sections_are_ours_but_those_of_the_machine_and_of_kernels() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(sections.__path__)}
+    own = {module.__name__.rpartition(".")[2] for module in leak_check._OWN_SECTIONS}
+    assert modules - own == {"base", "kernels", "machine"} and own < modules
 
 
 def test_everyday_names_are_no_evidence() -> None:

@@ -15,7 +15,7 @@ from reporter.publish.rerendering import (
     render_in_form,
     update_checks,
 )
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
 from templates import forms

@@ -22,7 +22,8 @@ from reporter.report.captured_call import (
     ProgramMaterial,
     Surroundings,
 )
-from reporter.report.sections import ContrastSection, build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.finished_repro import ContrastSection
 from templates.wording import describe_difference
 from tests.support import outgoing_data as data
 

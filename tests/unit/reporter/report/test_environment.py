@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from reporter.report.environment import FACTS, build_public_environment, list_withheld
-from reporter.report.machine_sections import EnvironmentSection
 from reporter.report.public_values import (
     read_public_compiler,
     read_public_device,
@@ -19,7 +18,8 @@ from reporter.report.public_values import (
     read_public_system,
     read_public_version,
 )
-from reporter.report.sections import build_section
+from reporter.report.sections.base import build_section
+from reporter.report.sections.machine import EnvironmentSection
 from templates.versions import render_versions
 from tests.support.places import ROOT
 from tests.support.surroundings import CANARY, HONEST, canaries

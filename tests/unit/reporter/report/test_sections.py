@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.report import sections
-from reporter.report.sections import RungRow
+from reporter.report import reading
+from reporter.report.sections.measurements import RungRow
+from reporter.report.sections.stages import StageRow
 from tests.support import outgoing_data as data
 from tests.support import schemas
 from tests.support.places import ROOT
@@ -24,15 +25,15 @@ from tests.support.places import ROOT
 GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
 
 
-@pytest.mark.parametrize("name", sections.DOCUMENTS)
+@pytest.mark.parametrize("name", schemas.DOCUMENTS)
 def test_the_schema_in_the_package_is_that_of_the_types(name: str) -> None:
     assert schemas.shipped_schema(name) == schemas.schema(name)
 
 
-@pytest.mark.parametrize("name", sections.DOCUMENTS)
+@pytest.mark.parametrize("name", schemas.DOCUMENTS)
 def test_no_section_has_a_field_that_may_hold_anything(name: str) -> None:
     """A schema without a type, or an object without keys, would allow any JSON."""
-    document = msgspec.json.schema(sections.DOCUMENTS[name])
+    document = msgspec.json.schema(schemas.DOCUMENTS[name])
     assert list(find_open_schemas(document["$defs"])) == []
     assert list(find_open_schemas({"config": {"type": "object"}, "old": {}})) == ["config", "old"]
 
@@ -69,14 +70,14 @@ def test_a_key_that_no_reader_knows_of_is_refused_where_it_is_written() -> None:
 
 def test_a_key_of_a_later_release_is_passed_over_where_it_is_read() -> None:
     written = json.loads(GOLDEN[0].read_text(encoding="utf-8"))
-    read = sections.read_report({**written, "colours": [1]}, "here")
-    assert read == sections.read_report(written, "here")
+    read = reading.read_report({**written, "colours": [1]}, "here")
+    assert read == reading.read_report(written, "here")
     assert read.verdict.is_bug == written["verdict"]["is_bug"]
 
 
 def test_a_report_of_the_first_version_needs_no_more_than_a_verdict() -> None:
     verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
-    read = sections.read_report({"schema_version": 1, "verdict": verdict}, "here")
+    read = reading.read_report({"schema_version": 1, "verdict": verdict}, "here")
     assert (read.verdict.kind, read.verdict.layer) == (Kind.CRASH, Layer.INDUCTOR)
     assert read.repro is None and read.ladder == ()
 
@@ -90,8 +91,8 @@ def test_the_first_version_had_wall_seconds_alone_and_other_names_for_some_keys(
         "exhibit": {"graphs": 2},
         "differs_from_stock": {"ingredients": ["a bias"], "skeleton": "passes", "tried": 3},
     }
-    read = sections.read_report(old, "here")
-    assert read.timing == {"script": sections.StageRow(wall=1.5)}
+    read = reading.read_report(old, "here")
+    assert read.timing == {"script": StageRow(wall=1.5)}
     assert read.pictures is not None and read.pictures.graphs == 2
     assert read.differs_from_stock is not None and read.differs_from_stock.needs == ("a bias",)
     assert read.to_json()["schema_version"] == 2
@@ -109,7 +110,7 @@ def test_facts_of_the_machine_that_an_earlier_release_wrote_are_read_as_this_one
     verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
     for version in (1, 2):
         document = {"schema_version": version, "verdict": verdict, "issue": issue}
-        read = sections.read_report(document, "here").issue
+        read = reading.read_report(document, "here").issue
         assert read is not None and read.environment.to_json() == {
             "torch": "2.6.0",
             "packages": {"numpy": "2.0.0"},
@@ -121,7 +122,7 @@ def test_facts_of_the_machine_that_an_earlier_release_wrote_are_read_as_this_one
 @pytest.mark.parametrize("odd", [{}, [], {"schema_version": 3, "verdict": {}}, "text"])
 def test_what_is_no_report_is_refused_with_its_place(odd: object) -> None:
     with pytest.raises(UsageError, match="/somewhere was not written by this version"):
-        sections.read_report(odd, "/somewhere")
+        reading.read_report(odd, "/somewhere")
 
 
 def test_report_json_has_the_agreed_shape() -> None:

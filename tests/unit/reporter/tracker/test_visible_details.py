@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.report.sections import read_report
+from reporter.report.reading import read_report
 from reporter.tracker.public_models import COMMON, find_chain
 from reporter.tracker.visible_details import find_visible_details
 from tests.support.places import DATA

@@ -12,7 +12,7 @@ from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
 from reporter.diagnose.rungs import UNBOUND
-from reporter.report.sections import RungRow
+from reporter.report.sections.measurements import RungRow
 from reporter.verify.ablation import find_lower_layer, list_variants, read_errors
 
 BELOW = ("eager", "aot_eager", "aot_eager_decomp_partition")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from collectors.protocol.words import PlainValue
-from reporter.report.base_section import Section
+from reporter.report.sections.base import Section
 
 
 class ProcessorSection(Section, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType, field
 
 from collectors.protocol.words import KernelOutcome, PlainValue
-from reporter.report.base_section import Section
+from reporter.report.sections.base import Section
 
 
 class DtypeSection(Section, frozen=True, kw_only=True):
