@@ -13,7 +13,9 @@ from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import ReproBody, ReproCheck, indent
 from anonymizer.plain.function import tidy_functions
-from anonymizer.plain.script import Script, read_script, rename_program
+from anonymizer.plain.renaming import rename_program
+from anonymizer.plain.script import Script
+from anonymizer.plain.statements import read_script
 
 _SIDES = ("expected", "actual")
 #: Longest expression that is written twice on one line.

@@ -28,7 +28,8 @@ from anonymizer.plain.creation_calls import CREATION_FUNCTIONS
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.forms import OF_EACH, PlainForm
 from anonymizer.plain.names import shorten_names
-from anonymizer.plain.script import Script, read_script
+from anonymizer.plain.script import Script
+from anonymizer.plain.statements import read_script
 from anonymizer.plain.whole_script import render_whole_script
 from collectors.captured import Property
 

@@ -14,7 +14,7 @@ from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import COMPILE, ReproBody, ReproCheck, indent
-from anonymizer.plain.script import name_by_hand
+from anonymizer.plain.renaming import name_by_hand
 
 #: The parameter of a script that compiles one function of its own.
 _CALL = "call"

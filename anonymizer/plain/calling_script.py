@@ -1,0 +1,86 @@
+"""The statements of a script that compiles and calls by itself, up to its failing call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+
+from anonymizer.graph.compilation import write_compilation
+from anonymizer.graph.identifiers import find_names
+from anonymizer.graph.program_factory import unwrap_script
+from anonymizer.graph.repro import COMPILE, ReproBody, ReproCheck
+from anonymizer.plain.arguments import choose_names
+from anonymizer.plain.renaming import name_by_hand
+from anonymizer.plain.script import Callee, Script
+
+
+def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:
+    """The statements of a script up to its failing call, which is the last one.
+
+    Raises:
+        ValueError: what that call compiles, or is given, cannot be told.
+    """
+    statements, _ = unwrap_script(body.definitions)
+    *made, last = statements if keeps_names else name_by_hand(statements)
+    call = last.value if isinstance(last, ast.Assign) else None
+    if not isinstance(call, ast.Call) or call.keywords:
+        raise ValueError("the last statement is no call of arguments alone")
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        raise ValueError("the number of inputs is not known")
+    compiled = call.func.id if isinstance(call.func, ast.Name) else ""
+    function = _find_compiled(made, compiled) if compiled else call.func
+    if not _is_compile(function):
+        raise ValueError("the last call is none of something compiled")
+    callee = function.args[0]  # type: ignore[attr-defined]
+    names = choose_names(len(call.args), ())
+    taken = find_names(*made)
+    arguments = [
+        (
+            (given.id, "")
+            if isinstance(given, ast.Name)
+            else (_choose_free_name(name, taken), ast.unparse(given))
+        )
+        for name, given in zip(names, call.args)
+    ]
+    compilation = _Compilation(check)
+    return Script(
+        definitions="",
+        called=Callee(ast.unparse(callee), compiled=compiled),
+        statements=tuple(ast.unparse(compilation.visit(each)) for each in made),
+        arguments=tuple(arguments),
+        imports=body.imports,
+    )
+
+
+def _find_compiled(statements: Sequence[ast.stmt], name: str) -> ast.expr:
+    """What a name is assigned, if that is done once."""
+    values = [
+        each.value
+        for each in statements
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name
+    ]
+    if len(values) != 1:
+        raise ValueError("what is compiled has no name of its own")
+    return values[0]
+
+
+def _is_compile(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == COMPILE and bool(node.args)
+
+
+def _choose_free_name(name: str, taken: Collection[str]) -> str:
+    return f"{name}_" if name in taken else name
+
+
+class _Compilation(ast.NodeTransformer):
+    """What compiles, as torch calls it."""
+
+    def __init__(self, check: ReproCheck) -> None:
+        self.check = check
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not _is_compile(node):
+            return node
+        text = write_compilation(self.check, ast.unparse(node.args[0]), "")
+        return ast.parse(text, mode="eval").body
