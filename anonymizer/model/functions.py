@@ -38,42 +38,48 @@ def write_function_class(
     Raises:
         NotPublicError: it holds what may not leave.
     """
-    ctx = found.context
+    ctx, back = found.context, found.backward
     wanted = (*found.results, *ctx.kept)
     context = _context(found.forward, found.parameters, wanted, program, model)
     forward = BodyWriter(context)
     _begin(forward, context, {})
     kept = {name: forward.read(name) for name in ctx.kept}
-    parameters = ", ".join(("ctx", *map(forward.read, found.parameters)))
-    made = [f"class {name}(torch.autograd.Function):", "    @staticmethod"]
-    made += [f"    def forward({parameters}):", *("        " + line for line in forward.lines)]
+    extra = {name: f"ctx.{_identifier(kept[name], at)}" for at, name in enumerate(ctx.extra)}
+    made = [f"class {name}(torch.autograd.Function):", *_forward(found, forward, kept, extra)]
+    if back is None:
+        return made
+    returned = tuple(name for name in back.returned if name)
+    context = _context(back.call, (*ctx.kept, *back.grads), returned, program, model)
+    # no name of the forward stands for something else here
+    backward = BodyWriter(context, forward.variables.counts)
+    several = len(back.grads) > 1
+    text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(back.grads)}
+    text.update((name, _identifier(kept[name], at)) for at, name in enumerate(ctx.saved))
+    _begin(backward, context, {**text, **extra})
+    return [*made, "", *_backward(back, ctx.saved, backward, text)]
+
+
+def _forward(
+    found: Function, body: BodyWriter, kept: Mapping[str, str], extra: Mapping[str, str]
+) -> list[str]:
+    """The static method; `kept` is what values for the backward are called in it, `extra` the
+    attributes of `ctx` that some of them become.
+    """
+    ctx = found.context
+    parameters = ", ".join(("ctx", *map(body.read, found.parameters)))
+    made = ["    @staticmethod", f"    def forward({parameters}):"]
+    made += ["        " + line for line in body.lines]
     if ctx.dirty:
-        made.append(f"        ctx.mark_dirty({', '.join(map(forward.read, ctx.dirty))})")
+        made.append(f"        ctx.mark_dirty({', '.join(map(body.read, ctx.dirty))})")
     if ctx.constant:
-        shown = ", ".join(map(forward.read, ctx.constant))
+        shown = ", ".join(map(body.read, ctx.constant))
         made.append(f"        ctx.mark_non_differentiable({shown})")
     if not ctx.materialize:
         made.append("        ctx.set_materialize_grads(False)")
     if ctx.saved and found.backward is not None:
         made.append(f"        ctx.save_for_backward({', '.join(kept[n] for n in ctx.saved)})")
-    attributes: dict[str, str] = {}
-    for value in ctx.extra:
-        attributes[value] = f"ctx.{_identifier(kept[value], len(attributes))}"
-        made.append(f"        {attributes[value]} = {kept[value]}")
-    made.append(f"        return {', '.join(map(forward.read, found.results))}")
-    if found.backward is not None:
-        grads = found.backward.grads
-        given = (*ctx.kept, *grads)
-        returned = tuple(name for name in found.backward.returned if name)
-        context = _context(found.backward.call, given, returned, program, model)
-        # no name of the forward stands for something else here
-        backward = BodyWriter(context, forward.variables.counts)
-        several = len(grads) > 1
-        text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(grads)}
-        text.update((name, _identifier(kept[name], at)) for at, name in enumerate(ctx.saved))
-        _begin(backward, context, {**text, **attributes})
-        made += ["", *_backward(found.backward, ctx.saved, backward, text)]
-    return made
+    made += [f"        {attribute} = {kept[name]}" for name, attribute in extra.items()]
+    return [*made, f"        return {', '.join(map(body.read, found.results))}"]
 
 
 def _backward(

@@ -16,6 +16,7 @@ from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import indent
 
 _NAMES = ("x", "y", "z", "w")
+_TENSOR = "torch.Tensor"
 
 
 def write_stand_in(
@@ -53,27 +54,33 @@ def write_stand_in(
     values = [_value(meta, read) for meta in made]
     shown = f"return {', '.join(values)}{',' if several and len(values) == 1 else ''}"
     body += [shown] if values else []
-    parameters = ", ".join(names[: len(given)])
+    parameters = names[: len(given)]
     if not registered:
-        return [f"def {name}({parameters}):", *indent(body)]
+        return [f"def {name}({', '.join(parameters)}):", *indent(body)]
     if any(meta.requires_grad for meta in made):
         raise NotPublicError("an operator with a gradient of its own")
-    tensor = "torch.Tensor"
-    kind = f"tuple[{', '.join([tensor] * len(made))}]" if several else tensor if made else "None"
-    typed = ", ".join(f"{n}: {tensor}" for n in names[: len(given)])
-    changed = ", ".join(f'"{names[i]}"' for i in mutates)
+    tensors = ", ".join([_TENSOR] * len(made))
+    kind = f"tuple[{tensors}]" if several else tensors or "None"
     return [
-        (
-            f'@torch.library.custom_op("repro::{name}",'
-            f' mutates_args=({changed}{"," if len(mutates) == 1 else ""}))'
-        ),
-        f"def {name}({typed}) -> {kind}:",
+        *_write_operator_head(name, parameters, [names[i] for i in mutates], kind),
         *indent(body),
         "",
         "",
         f"@{name}.register_fake",
-        f"def _({parameters}):",
+        f"def _({', '.join(parameters)}):",
         f"    {shown if values else 'return None'}",
+    ]
+
+
+def _write_operator_head(
+    name: str, parameters: Sequence[str], changed: Sequence[str], kind: str
+) -> list[str]:
+    """The lines above the body of an operator of torch.library, which returns a `kind`."""
+    typed = ", ".join(f"{each}: {_TENSOR}" for each in parameters)
+    quoted = ", ".join(f'"{each}"' for each in changed) + ("," if len(changed) == 1 else "")
+    return [
+        f'@torch.library.custom_op("repro::{name}", mutates_args=({quoted}))',
+        f"def {name}({typed}) -> {kind}:",
     ]
 
 

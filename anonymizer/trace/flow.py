@@ -78,51 +78,64 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
     Args:
         outputs: names of the values that the whole program returns.
     """
-    homes: dict[str, tuple[int, ...]] = {}
-    takes: dict[tuple[int, ...], dict[str, None]] = {}
-    leaves: dict[tuple[int, ...], dict[str, None]] = {}
+    crossings = _Crossings()
+    crossings.define(root, ())
+    crossings.follow(root, ())
+    for name in outputs:
+        crossings.use(name, ())
+    return crossings.rebuild(root, ())
 
-    def define(call: ModuleCall, path: tuple[int, ...]) -> None:
+
+#: Where a call stands: the places of the calls around it, and its own, each in the one before.
+_Path = tuple[int, ...]
+
+
+class _Crossings:
+    """Which values go into each call, and which come out of it."""
+
+    def __init__(self) -> None:
+        self._homes: dict[str, _Path] = {}
+        self._takes: dict[_Path, dict[str, None]] = {}
+        self._leaves: dict[_Path, dict[str, None]] = {}
+
+    def define(self, call: ModuleCall, path: _Path) -> None:
+        """Notes which call makes each value."""
         for index, item in enumerate(call.items):
             if isinstance(item, ModuleCall):
-                define(item, (*path, index))
+                self.define(item, (*path, index))
             else:
                 for name in flatten_names(item.outs):
-                    homes[name] = path
+                    self._homes[name] = path
 
-    def use(name: str, path: tuple[int, ...]) -> None:
-        home = homes.get(name)
+    def follow(self, call: ModuleCall, path: _Path) -> None:
+        """Brings each value to the operations that read it."""
+        for index, item in enumerate(call.items):
+            if isinstance(item, ModuleCall):
+                self.follow(item, (*path, index))
+            else:
+                for name in item.list_refs():
+                    self.use(name, path)
+
+    def use(self, name: str, path: _Path) -> None:
+        """Brings a value to the call at `path`."""
+        home = self._homes.get(name)
         common = 0
         if home is not None:
             while common < min(len(home), len(path)) and home[common] == path[common]:
                 common += 1
             for length in range(common + 1, len(home) + 1):
-                leaves.setdefault(home[:length], {})[name] = None
-        for length in range(common + 1 if home is not None else 1, len(path) + 1):
-            takes.setdefault(path[:length], {})[name] = None
+                self._leaves.setdefault(home[:length], {})[name] = None
+        for length in range(common + 1, len(path) + 1):
+            self._takes.setdefault(path[:length], {})[name] = None
 
-    def visit(call: ModuleCall, path: tuple[int, ...]) -> None:
-        for index, item in enumerate(call.items):
-            if isinstance(item, ModuleCall):
-                visit(item, (*path, index))
-            else:
-                for name in item.list_refs():
-                    use(name, path)
-
-    def rebuild(call: ModuleCall, path: tuple[int, ...]) -> ModuleCall:
+    def rebuild(self, call: ModuleCall, path: _Path) -> ModuleCall:
+        """The call with what goes into it and comes out of it."""
         items = tuple(
-            rebuild(item, (*path, index)) if isinstance(item, ModuleCall) else item
+            self.rebuild(item, (*path, index)) if isinstance(item, ModuleCall) else item
             for index, item in enumerate(call.items)
         )
-        return replace(
-            call, items=items, takes=tuple(takes.get(path, ())), leaves=tuple(leaves.get(path, ()))
-        )
-
-    define(root, ())
-    visit(root, ())
-    for name in outputs:
-        use(name, ())
-    return rebuild(root, ())
+        takes, leaves = self._takes.get(path, ()), self._leaves.get(path, ())
+        return replace(call, items=items, takes=tuple(takes), leaves=tuple(leaves))
 
 
 def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:

@@ -13,7 +13,7 @@ from typing import Any
 from anonymizer.graph.ir import Ref
 from anonymizer.trace.flow import find_readers, flatten_names, prune, unpack
 from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
-from collectors.captured import TracedFunction, TracedItem
+from collectors.captured import TracedBackward, TracedFunction, TracedItem
 
 
 def read_function(
@@ -36,23 +36,12 @@ def read_function(
     """
     parameters = tuple(data["parameters"])
     table = {arg.name: name for arg, name in zip(args, parameters)}
-    back = data["backward"]
     forward = _rename(read(data["forward"]["items"], data["forward"]["state"]), table)
-    backward = _rename(read(back["items"], back["state"]), table) if back else None
-    returned = tuple(item and table.get(item, item) for item in back["returned"]) if back else ()
+    backward = _read_backward(data["backward"], table, read, metas) if data["backward"] else None
     results = tuple(table.get(name, name) for name in data["results"])
     saved = tuple(dict.fromkeys(table.get(name, name) for name in data["saved"]))
-    grads = tuple(back["grads"]) if back else ()
-    if backward is not None:
-        backward = _tidy(backward, metas, tuple(name for name in returned if name))
-    wanted = _list_outside_values(backward, grads) if backward is not None else ()
-    wanted = tuple(dict.fromkeys((*wanted, *(n for n in returned if n and n not in grads))))
-    made = (
-        {name for step in backward.list_steps() for name in flatten_names(step.outs)}
-        if backward
-        else set()
-    )
-    extra = tuple(name for name in wanted if name not in saved and name not in made)
+    wanted = _list_wanted_values(backward) if backward else ()
+    extra = tuple(name for name in wanted if name not in saved)
     forward = _tidy(forward, metas, (*results, *saved, *extra))
     captured = tuple(
         dict.fromkeys(
@@ -62,10 +51,12 @@ def read_function(
             )
         )
     )
+    if backward is not None:
+        backward = replace(backward, returned=(*backward.returned, *([None] * len(captured))))
     found = Function(
         data["number"],
         forward,
-        Backward(backward, grads, (*returned, *([None] * len(captured)))) if backward else None,
+        backward,
         (*parameters, *captured),
         results,
         FunctionContext(
@@ -77,6 +68,30 @@ def read_function(
         ),
     )
     return found, tuple(map(Ref, captured))
+
+
+def _read_backward(
+    data: TracedBackward,
+    table: Mapping[str, str],
+    read: Callable[[list[TracedItem], int], ModuleCall],
+    metas: Mapping[str, Any],
+) -> Backward:
+    """The backward, which returns something for each parameter; `table` has the names that
+    arguments have inside.
+    """
+    returned = tuple(item and table.get(item, item) for item in data["returned"])
+    call = _rename(read(data["items"], data["state"]), table)
+    call = _tidy(call, metas, tuple(name for name in returned if name))
+    return Backward(call, tuple(data["grads"]), returned)
+
+
+def _list_wanted_values(backward: Backward) -> tuple[str, ...]:
+    """What a backward reads or returns, and neither makes nor is given: values of the forward."""
+    call, grads = backward.call, backward.grads
+    returned = (name for name in backward.returned if name and name not in grads)
+    wanted = dict.fromkeys((*_list_outside_values(call, grads), *returned))
+    made = {name for step in call.list_steps() for name in flatten_names(step.outs)}
+    return tuple(name for name in wanted if name not in made)
 
 
 def _rename(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
