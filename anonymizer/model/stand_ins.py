@@ -40,7 +40,7 @@ def write_stand_in(
     Raises:
         NotPublicError: it returns something besides tensors, or is registered with a gradient.
     """
-    names = _NAMES if len(given) <= len(_NAMES) else [f"x{i}" for i in range(len(given))]
+    names = _choose_names(len(given))
     read = [(n, m) for i, (n, m) in enumerate(zip(names, given)) if i not in mutates]
     read = read or list(zip(names, given))
     body = [
@@ -54,22 +54,25 @@ def write_stand_in(
     values = [_value(meta, read) for meta in made]
     shown = f"return {', '.join(values)}{',' if several and len(values) == 1 else ''}"
     body += [shown] if values else []
-    parameters = names[: len(given)]
     if not registered:
-        return [f"def {name}({', '.join(parameters)}):", *indent(body)]
+        return [f"def {name}({', '.join(names)}):", *indent(body)]
     if any(meta.requires_grad for meta in made):
         raise NotPublicError("an operator with a gradient of its own")
     tensors = ", ".join([_TENSOR] * len(made))
     kind = f"tuple[{tensors}]" if several else tensors or "None"
     return [
-        *_write_operator_head(name, parameters, [names[i] for i in mutates], kind),
+        *_write_operator_head(name, names, [names[i] for i in mutates], kind),
         *indent(body),
         "",
         "",
         f"@{name}.register_fake",
-        f"def _({', '.join(parameters)}):",
+        f"def _({', '.join(names)}):",
         f"    {shown if values else 'return None'}",
     ]
+
+
+def _choose_names(count: int) -> list[str]:
+    return [*_NAMES[:count]] if count <= len(_NAMES) else [f"x{index}" for index in range(count)]
 
 
 def _write_operator_head(

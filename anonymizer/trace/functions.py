@@ -43,14 +43,9 @@ def read_function(
     wanted = _list_wanted_values(backward) if backward else ()
     extra = tuple(name for name in wanted if name not in saved)
     forward = _tidy(forward, metas, (*results, *saved, *extra))
-    captured = tuple(
-        dict.fromkeys(
-            (
-                *_list_outside_values(forward, parameters),
-                *_select_not_made(forward, parameters, (*saved, *extra)),
-            )
-        )
-    )
+    outside = _list_outside_values(forward, parameters)
+    kept = _select_not_made(forward, parameters, (*saved, *extra))
+    captured = tuple(dict.fromkeys((*outside, *kept)))
     if backward is not None:
         backward = replace(backward, returned=(*backward.returned, *([None] * len(captured))))
     found = Function(

@@ -227,6 +227,30 @@ def take(
     `after` is what can be reached after it: a buffer or an attribute may be another tensor by then.
     `effects` is Python's state before and after.
     """
+    leaves = _save_leaves(outputs, state)
+    changed = {
+        label: build_saved_tensor(tensor)
+        for label, tensor in add_gradients(state).items()
+        if _stamp(tensor) != before.get(label)
+    }
+    held = {id(tensor) for tensor in state.values()}
+    for label, tensor in (after or {}).items():
+        if id(tensor) not in held and label not in changed:
+            changed[label] = build_saved_tensor(tensor)
+    grads = {
+        label: None if grad is None else copy_for_saving(grad)
+        for label, grad in (gradients or {}).items()
+    }
+    snapshot: Snapshot = {"leaves": leaves, "changed": changed, "grads": grads}
+    if effects is not None:
+        snapshot["effects"] = effects
+    return snapshot
+
+
+def _save_leaves(outputs: Any, state: Dict[str, torch.Tensor]) -> List[SavedLeaf]:
+    """What a call returned, leaf by leaf; a tensor says whose memory it is in, of `state` or of an
+    output before it.
+    """
     owners: Dict[int, str] = {}
     for label, tensor in state.items():
         if tensor.layout == torch.strided and tensor.numel():
@@ -250,23 +274,7 @@ def take(
             )
         else:
             leaves.append({"path": path, "kind": "opaque", "type": type(leaf).__name__})
-    changed = {
-        label: build_saved_tensor(tensor)
-        for label, tensor in add_gradients(state).items()
-        if _stamp(tensor) != before.get(label)
-    }
-    held = {id(tensor) for tensor in state.values()}
-    for label, tensor in (after or {}).items():
-        if id(tensor) not in held and label not in changed:
-            changed[label] = build_saved_tensor(tensor)
-    grads = {
-        label: None if grad is None else copy_for_saving(grad)
-        for label, grad in (gradients or {}).items()
-    }
-    snapshot: Snapshot = {"leaves": leaves, "changed": changed, "grads": grads}
-    if effects is not None:
-        snapshot["effects"] = effects
-    return snapshot
+    return leaves
 
 
 def build_saved_tensor(tensor: torch.Tensor) -> SavedTensor:

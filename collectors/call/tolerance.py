@@ -171,22 +171,15 @@ def judge_values(
         "mismatched": int((~equal).sum().item()),
         "elements": reference.numel(),
     }
-    usable = exact is not None and exact.shape == reference.shape
-    if usable and random and exact is not None:
-        usable = _is_inexact(reference) and _is_near(reference, exact)
-    if usable and exact is not None:
+    if exact is not None and exact.shape != reference.shape:
+        exact = None
+    if exact is not None and random:
+        exact = exact if _is_inexact(reference) and _is_near(reference, exact) else None
+    if exact is not None:
         found["eager_exact"] = _is_exact(reference[~equal], actual[~equal], exact[~equal])
-    if not _is_inexact(reference):
-        if usable and exact is not None:
-            found["error_vs_fp64"] = float((actual != exact).double().mean().item())
-            found["eager_error_vs_fp64"] = float((reference != exact).double().mean().item())
-            nearer = found["error_vs_fp64"] <= found["eager_error_vs_fp64"]
-            nearer = nearer and _max_abs(actual, exact) <= _max_abs(reference, exact)
-            found["same"] = nearer and found["eager_error_vs_fp64"] > 0
-        if tie is not None and is_tied(reference, actual, tie):
-            found["same"] = found["tied"] = True
-        return found
-    return _judge_floats(reference, actual, exact if usable else None, computed_in, found)
+    if _is_inexact(reference):
+        return _judge_floats(reference, actual, exact, computed_in, found)
+    return _judge_integers(reference, actual, exact, tie, found)
 
 
 def _is_exact(reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor) -> bool:
@@ -237,6 +230,25 @@ def _find_overflowed(
     near = max(1e-3, 10 * eps)
     over = ~torch.isfinite(reference) & torch.isfinite(actual) & torch.isfinite(exact)
     return over & torch.isclose(widen_values(actual), widen_values(exact), rtol=near, atol=near)
+
+
+def _judge_integers(
+    reference: torch.Tensor,
+    actual: torch.Tensor,
+    exact: Optional[torch.Tensor],
+    tie: Optional[IndexedValues],
+    found: TensorJudgement,
+) -> TensorJudgement:
+    """Of booleans, too."""
+    if exact is not None:
+        found["error_vs_fp64"] = float((actual != exact).double().mean().item())
+        found["eager_error_vs_fp64"] = float((reference != exact).double().mean().item())
+        nearer = found["error_vs_fp64"] <= found["eager_error_vs_fp64"]
+        nearer = nearer and _max_abs(actual, exact) <= _max_abs(reference, exact)
+        found["same"] = nearer and found["eager_error_vs_fp64"] > 0
+    if tie is not None and is_tied(reference, actual, tie):
+        found["same"] = found["tied"] = True
+    return found
 
 
 def _judge_floats(

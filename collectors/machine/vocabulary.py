@@ -34,6 +34,25 @@ def collect_vocabulary() -> List[str]:
     words: Set[str] = set()
     for module in _public_modules():
         words.update(dir(module))
+    words.update(_layer_names())
+    words.update(_parameter_names())
+    words.update(_graph_names())
+    words.update(_SIGNATURES.split())
+    words.update(_GRAPHS.split())
+    words.update(_operator_names())
+    words.update(_documented_options())
+    words.update(_config_names())
+    words.update(_exception_names())
+    words.update(_backend_names())
+    words.update(_onnx_names())
+    return sorted(word for word in words if word.isidentifier())
+
+
+def _layer_names() -> Set[str]:
+    """What layers and optimizers have, and the parameters of them and of the functions beside
+    them.
+    """
+    words: Set[str] = set()
     for module in (
         torch.nn,
         torch.nn.functional,
@@ -45,6 +64,12 @@ def collect_vocabulary() -> List[str]:
             if inspect.isclass(value):
                 words.update(dir(value))
             _add_parameters(value, words)
+    return words
+
+
+def _parameter_names() -> Set[str]:
+    """The parameters of functions that work on other functions, and of those that set a mode."""
+    words: Set[str] = set()
     for module in (
         *("library", "func", "autograd", "amp", "utils.checkpoint", "export"),
         *("_higher_order_ops", "nn.attention.flex_attention"),
@@ -61,6 +86,12 @@ def collect_vocabulary() -> List[str]:
         "Generator",
     ):
         _add_parameters(getattr(torch, name, None), words)
+    return words
+
+
+def _graph_names() -> Set[str]:
+    """What results with named fields have, and the objects of a graph."""
+    words: Set[str] = set()
     for value in vars(torch.return_types).values():  # such as `solution` of `linalg.lstsq`
         if inspect.isclass(value):
             words.update(dir(value))
@@ -72,15 +103,7 @@ def collect_vocabulary() -> List[str]:
         torch.SymInt,
     ):
         words.update(dir(value))
-    words.update(_SIGNATURES.split())
-    words.update(_GRAPHS.split())
-    words.update(_operator_names())
-    words.update(_documented_options())
-    words.update(_config_names())
-    words.update(_exception_names())
-    words.update(_backend_names())
-    words.update(_onnx_names())
-    return sorted(word for word in words if word.isidentifier())
+    return words
 
 
 def _operator_names() -> Set[str]:

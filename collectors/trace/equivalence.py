@@ -68,8 +68,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     with context.apply_state(call.conditions.state):
         random.setstate(call.conditions.random)
         tracer.run()
-    private: SavedRun = outputs.load(request["file"])
-    os.unlink(request["file"])
+    private: SavedRun = _take_file(request)
     tracer.leave()
     registry = tracer.registry
     try:
@@ -86,17 +85,19 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
 
     found = compare(None)
     if _differ(found) and referee.run():
-        exact = outputs.load(request["file"])
-        os.unlink(request["file"])
-        found = compare(exact)
+        found = compare(_take_file(request))
     if larger and more_rows and not _differ(found) and more_rows.run():
-        known_results = outputs.load(request["file"])["results"]
-        os.unlink(request["file"])
-        found["batch"] = {
-            "size": larger.size,
-            "how": _compare_larger_batch(larger, known_results, request, tracer.writer, rng),
-        }
+        expected = _take_file(request)["results"]
+        how = _compare_larger_batch(larger, expected, request, tracer.writer, rng)
+        found["batch"] = {"size": larger.size, "how": how}
     return found
+
+
+def _take_file(request: EquivalenceRequest) -> SavedRun:
+    """The run that another process has saved; its file is free for the next one."""
+    saved: SavedRun = outputs.load(request["file"])
+    os.unlink(request["file"])
+    return saved
 
 
 def _compare_larger_batch(

@@ -14,7 +14,7 @@ import contextlib
 import json
 import os
 import re
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..protocol.kernels import KernelLaunch
 from .launches import OPTIONS, describe_launch
@@ -103,13 +103,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
         KeyError: the text lacks what it usually has.
     """
     tree = ast.parse(source)
-    found = [
-        (node, item)
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-        for item in node.decorator_list
-        if isinstance(item, ast.Call)
-    ]
+    found = _find_kernels(tree)
     if not found:
         return None
     kernel, launcher = found[-1]  # what stands before it are its helpers
@@ -147,6 +141,17 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
             else list(hints)
         ),
     }
+
+
+def _find_kernels(tree: ast.Module) -> List[Tuple[ast.FunctionDef, ast.Call]]:
+    """The functions that a call decorates, each with that call: inductor's launcher."""
+    return [
+        (node, item)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        for item in node.decorator_list
+        if isinstance(item, ast.Call)
+    ]
 
 
 def _list_kinds(kernel: ast.FunctionDef, signature: Dict[str, str]) -> Dict[str, str]:
