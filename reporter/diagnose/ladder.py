@@ -299,15 +299,14 @@ class LadderRunner:
             return rung
 
         def ask(again: Sequence[str]) -> Comparison | None:
-            question = questions.compare(
-                reference.run.snapshot,
-                rung.run.snapshot,
+            basis = questions.ComparisonBasis(
                 exact=self._exact,
                 coarse=bool(self.ladder.facts.get("coarse")),
                 ties=self._ties,
                 random=self.ladder.draws,
                 again=again,
             )
+            question = questions.compare(reference.run.snapshot, rung.run.snapshot, basis)
             return self.finding.call_session.request(question, self.timeout).get("comparison")
 
         comparison = side_effects.settle(ask(()), self._run_others, ask)
@@ -327,7 +326,8 @@ class LadderRunner:
         reference, subject = exact.run.snapshot, eager.run.snapshot
         if not (eager.agrees and exact.agrees and reference and subject):
             return None
-        question = questions.compare(reference, subject, exact=reference)
+        basis = questions.ComparisonBasis(exact=reference)
+        question = questions.compare(reference, subject, basis)
         found = self.finding.call_session.request(question, self.timeout).get("comparison")
         values = drop_metadata(found) if found is not None else None
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))

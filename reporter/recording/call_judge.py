@@ -113,7 +113,8 @@ class CallJudge:
         self, call: int, reference: str, actual: str, exact: str | None = None
     ) -> Comparison | None:
         def ask(again: Sequence[str]) -> Comparison | None:
-            question = questions.compare(reference, actual, exact=exact, again=again)
+            basis = questions.ComparisonBasis(exact=exact, again=again)
+            question = questions.compare(reference, actual, basis)
             return self.fork_servers.call_session(call).request(question, 120).get("comparison")
 
         return side_effects.settle(ask(()), lambda: self._others(call), ask)

@@ -59,33 +59,38 @@ def run(rung: Rung) -> CallQuestion[RunAnswer]:
     return CallQuestion({"op": "run", "rung": rung})
 
 
-def compare(
-    reference: str | None,
-    actual: str | None,
-    *,
-    exact: str | None = None,
-    coarse: bool = False,
-    ties: str | None = None,
-    random: bool = False,
-    again: Sequence[str] = (),
-) -> CallQuestion[CompareAnswer]:
-    """Two snapshots of the call held against each other, given as paths of their files.
+@dataclass(frozen=True)
+class ComparisonBasis:
+    """What is known of a call beside the two snapshots that are compared.
 
     `exact` is the snapshot of float64, `ties` what index outputs index; `coarse` says that the
     program computes in half precision somewhere, `random` that it draws random numbers. `again` are
     snapshots of other eager runs: side effects that they do not share are left out.
     """
+
+    exact: str | None = None
+    coarse: bool = False
+    ties: str | None = None
+    random: bool = False
+    again: Sequence[str] = ()
+
+
+def compare(
+    reference: str | None, actual: str | None, basis: ComparisonBasis | None = None
+) -> CallQuestion[CompareAnswer]:
+    """Two snapshots of the call held against each other, given as paths of their files."""
+    basis = basis or ComparisonBasis()
     message: CompareRequest = {
         "op": "compare",
         "reference": reference,
         "actual": actual,
-        "exact": exact,
-        "origin": "torch.bfloat16" if coarse else None,
-        "ties": ties,
-        "random": random,
+        "exact": basis.exact,
+        "origin": "torch.bfloat16" if basis.coarse else None,
+        "ties": basis.ties,
+        "random": basis.random,
     }
-    if again:
-        message["again"] = list(again)
+    if basis.again:
+        message["again"] = list(basis.again)
     return CallQuestion(message)
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import cast
 
 from anonymizer.harness.text import let_through
@@ -129,42 +130,39 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
     Args:
         timed: how many further calls are timed, at most.
     """
-    assert diagnosis.basis.finding is not None and diagnosis.basis.ladder is not None
-    finding, ladder, numbers = diagnosis.basis.finding, diagnosis.basis.ladder, itertools.count()
-    wanted = diagnosis.signature or Signature(diagnosis.kind)
-    eager = ladder[EAGER]
-    forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
+    return _CallExperiment(diagnosis, timeout, timed).run
 
-    runs = [ladder[name].run for name in OTHER_RUNS]
-    snapshots = [run.snapshot for run in runs if run.snapshot]
-    others = snapshots if len(snapshots) == len(runs) else []  # else no side effect was seen
 
-    def experiment(variation: Variation) -> Future[Trial]:
-        path = finding.call_session.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
-        rung: Rung = {
-            "how": "compiled",
-            "replay": finding.original.replay,
-            "grads": finding.grads,
-            "snapshot": str(path),
-            "timed": timed,
-            **cast(Rung, variation.to_message()),
-        }
-        if forced:  # the bug was seen with eager's random numbers on both sides
-            rung["config"] = {_RANDOM: True, **rung.get("config", {})}
-        comparison = questions.compare(
-            eager.run.snapshot,
-            str(path),
-            exact=ladder[EXACT].run.snapshot if ladder[EXACT].agrees else None,
-            coarse=bool(ladder.facts.get("coarse")),
-            random=ladder.draws,
-            again=others,
-        )
+class _CallExperiment:
+    """The recorded call of a diagnosis, which is run under variations."""
+
+    def __init__(self, diagnosis: Diagnosis, timeout: float, timed: int) -> None:
+        assert diagnosis.basis.finding is not None and diagnosis.basis.ladder is not None
+        self.finding, self.ladder = diagnosis.basis.finding, diagnosis.basis.ladder
+        self.wanted = diagnosis.signature or Signature(diagnosis.kind)
+        self.eager = self.ladder[EAGER]
+        self.timeout, self.timed = timeout, timed
+        self._numbers = itertools.count()
+        # whether the bug was seen with eager's random numbers on both sides
+        self._forced = self.ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
+        runs = [self.ladder[name].run for name in OTHER_RUNS]
+        snapshots = [run.snapshot for run in runs if run.snapshot]
+        # else no side effect was seen
+        self._others = snapshots if len(snapshots) == len(runs) else []
+
+    def run(self, variation: Variation) -> Future[Trial]:
+        """The call under a variation, and what it returned compared with what eager did."""
+        session, eager = self.finding.call_session, self.eager
+        number = f"{self.finding.call}-{next(self._numbers)}"
+        path = session.folder / f"vary-{number}-{id(self.ladder)}.pt"
+        rung = self._build_rung(variation, path)
+        comparison = questions.compare(eager.run.snapshot, str(path), self._build_basis())
         trial: Future[Trial] = Future()
         started = time.monotonic()
 
         def conclude(run: RunAnswer, compared: Comparison | None) -> None:
             path.unlink(missing_ok=True)
-            bug, detail = judge_run(wanted, run, compared, eager.failure)
+            bug, detail = judge_run(self.wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
             outcome, per_call = RungOutcome(run["outcome"]), run.get("call_seconds")
             _resolve(trial, Trial(bug, seconds, detail, run.get("bisect"), outcome, per_call))
@@ -174,13 +172,34 @@ def make_call_experiment(diagnosis: Diagnosis, timeout: float, timed: int = 0) -
             if answer["outcome"] != CallOutcome.OK or not eager.agrees:
                 conclude(answer, None)
                 return
-            second = finding.call_session.submit(comparison, timeout)
+            second = session.submit(comparison, self.timeout)
             second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
 
-        finding.call_session.submit(questions.run(rung), timeout).add_done_callback(ran)
+        session.submit(questions.run(rung), self.timeout).add_done_callback(ran)
         return trial
 
-    return experiment
+    def _build_rung(self, variation: Variation, path: Path) -> Rung:
+        """The variation as a rung that saves its snapshot at `path`."""
+        rung: Rung = {
+            "how": "compiled",
+            "replay": self.finding.original.replay,
+            "grads": self.finding.grads,
+            "snapshot": str(path),
+            "timed": self.timed,
+            **cast(Rung, variation.to_message()),
+        }
+        if self._forced:
+            rung["config"] = {_RANDOM: True, **rung.get("config", {})}
+        return rung
+
+    def _build_basis(self) -> questions.ComparisonBasis:
+        exact = self.ladder[EXACT]
+        return questions.ComparisonBasis(
+            exact=exact.run.snapshot if exact.agrees else None,
+            coarse=bool(self.ladder.facts.get("coarse")),
+            random=self.ladder.draws,
+            again=self._others,
+        )
 
 
 def judge_run(
