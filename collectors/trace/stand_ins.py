@@ -18,7 +18,7 @@ import torch
 from ..captured import Encoded
 from ..machine.public_names import NotInGraphError
 from .torch_functions import pause_watching
-from .writer import TraceWriter
+from .writer import OperatorCall, TraceWriter
 
 
 def call(
@@ -46,7 +46,7 @@ def call(
         mutates = [i for i, t in enumerate(tensors) if not _are_same(before[i], t)]
     items = writer.stack[-1]["items"]
     at = len(items)
-    writer.note_result(result, "stand_in", "stand_in", named, {}, state)
+    writer.note_result(result, OperatorCall("stand_in", "stand_in", named), state)
     if len(items) == at:
         writer.registry.note("an operation that returns no tensors")
         return result

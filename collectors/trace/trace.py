@@ -45,7 +45,7 @@ from .torch_functions import (
     find_replaced,
     is_custom,
 )
-from .writer import TraceWriter
+from .writer import OperatorCall, TraceWriter
 
 REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
@@ -230,7 +230,7 @@ class Tracer:
             return func(*args, **kwargs)
         state = self.writer.find_state()
         result = func(*args, **kwargs)
-        return self.writer.note_result(result, op, target, encoded, named, state)
+        return self.writer.note_result(result, OperatorCall(op, target, encoded, named), state)
 
     def trace_as_subclass(self, tensor: Any, cls: Any) -> Any:
         """`Tensor.as_subclass`: the plain tensor stands for it."""
@@ -248,12 +248,12 @@ class Tracer:
         with contextlib.suppress(NotInGraphError):
             encoded = [self.writer.encode(args[0])]
             if short == "tolist":
-                self.writer.write_node("method", short, encoded, {}, None)
+                self.writer.write_node(OperatorCall("method", short, encoded), None)
             elif short == "numpy":
                 self.registry.note("NumPy")
             else:
                 name = {"__index__": "int"}.get(short, short.strip("_"))
-                self.writer.write_node("function", name, encoded, {}, None)
+                self.writer.write_node(OperatorCall("function", name, encoded), None)
         return func(*args, **kwargs)
 
     def _target(self, func: Any, short: str) -> Tuple[OperationKind, str]:
@@ -275,9 +275,8 @@ class Tracer:
             return self._shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
             encoded: List[Encoded] = [{"ref": self.registry.resolve_name(args[0])}, name]
-            return self.writer.note_result(
-                result, "function", "getattr", encoded, {}, self.writer.find_state()
-            )
+            call = OperatorCall("function", "getattr", encoded)
+            return self.writer.note_result(result, call, self.writer.find_state())
         return result
 
     def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:

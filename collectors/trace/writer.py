@@ -5,6 +5,7 @@ What a size was computed from is written where the size is first wanted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
@@ -25,6 +26,16 @@ from ..machine.public_names import NotInGraphError, is_torch_owned
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import build_size_key, read_metas
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """What is called, and with what, as the graph IR has it."""
+
+    op: OperationKind
+    target: str
+    args: List[Encoded]
+    kwargs: Dict[str, Encoded] = field(default_factory=dict)
 
 
 class TraceWriter:
@@ -100,12 +111,13 @@ class TraceWriter:
             args = [self._size(item) if type(item) is Size else int(item) for item in operands[1]]
             if not any(isinstance(item, dict) for item in args):
                 return int(size)
+        call = OperatorCall(op, target, args)
         if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
             self.stack.append(self.function.forward)  # which hands it to the backward
-            name = self.write_node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
+            name = self.write_node(call, {"scalar": "int"}, self.stack[-1]["state"])
             self._sizes_read[key] = (name, id(self.stack.pop()))
             return {"ref": name}
-        name = self.write_node(op, target, args, {}, {"scalar": "int"})
+        name = self.write_node(call, {"scalar": "int"})
         self._sizes_read[key] = (name, id(self.stack[-1]))
         return {"ref": name}
 
@@ -113,44 +125,34 @@ class TraceWriter:
         """The blocks whose values the present one can read."""
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
-    def note_result(
-        self,
-        result: Any,
-        op: OperationKind,
-        target: str,
-        args: List[Encoded],
-        kwargs: Dict[str, Encoded],
-        state: int,
-    ) -> Any:
+    def note_result(self, result: Any, call: OperatorCall, state: int) -> Any:
         """Notes an operation that has run, and returns its result, a number read as a `Size`."""
         if isinstance(result, torch.Tensor):
             same = self.registry.find_name(result) or ""
-            name = self.write_node(op, target, args, kwargs, read_tensor_meta(result), state, same)
+            name = self.write_node(call, read_tensor_meta(result), state, same)
             self.registry.bind(result, same or name)
             return result
         if isinstance(result, (tuple, list)):
-            name = self.write_node(op, target, args, kwargs, read_metas(result), state)
+            name = self.write_node(call, read_metas(result), state)
             self._items(result, name)
             return result
-        if type(result) in (int, float) and target == "item":
+        if type(result) in (int, float) and call.target == "item":
             meta: ResultLayout = {"scalar": type(result).__name__}
-            name = self.write_node(op, target, args, kwargs, meta, state)
+            name = self.write_node(call, meta, state)
             return Size(result, ("item", name)) if type(result) is int else result
         if result is None:
-            self.write_node(op, target, args, kwargs, None, state)
+            self.write_node(call, None, state)
         return result
 
     def _items(self, result: Any, name: str) -> None:
         for index, item in enumerate(result):
-            place: List[Encoded] = [{"ref": name}, index]
+            call = OperatorCall("function", "operator.getitem", [{"ref": name}, index])
             if isinstance(item, torch.Tensor):
                 if self.registry.find_name(item) is None:
-                    inner = self.write_node(
-                        "function", "operator.getitem", place, {}, read_tensor_meta(item)
-                    )
+                    inner = self.write_node(call, read_tensor_meta(item))
                     self.registry.bind(item, inner)
             elif isinstance(item, (tuple, list)):
-                inner = self.write_node("function", "operator.getitem", place, {}, read_metas(item))
+                inner = self.write_node(call, read_metas(item))
                 self._items(item, inner)
 
     def take_name(self) -> str:
@@ -160,10 +162,7 @@ class TraceWriter:
 
     def write_node(
         self,
-        op: OperationKind,
-        target: str,
-        args: List[Encoded],
-        kwargs: Dict[str, Encoded],
+        call: OperatorCall,
         meta: ResultLayout,
         state: Optional[int] = None,
         same: str = "",
@@ -174,10 +173,10 @@ class TraceWriter:
         name = self.take_name()
         node: TracedOperation = {
             "name": name,
-            "op": op,
-            "target": target,
-            "args": args,
-            "kwargs": kwargs,
+            "op": call.op,
+            "target": call.target,
+            "args": call.args,
+            "kwargs": call.kwargs,
             "meta": meta,
             "state": self.find_state() if state is None else state,
         }
