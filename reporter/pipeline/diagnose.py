@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED
-from reporter.diagnose.details.diagnosis_details import DiagnosisDetails, gather
+from reporter.diagnose.details.diagnosis_details import DetailLimits, DiagnosisDetails, gather
 from reporter.diagnose.details.self_check import checks_itself
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
@@ -67,20 +67,19 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     if options.as_request and is_reported:
         diagnosis = diagnosis.as_request()
     progress.begin_stage("capture" if is_reported else "details", diagnosis.summary)
+    limits = DetailLimits(limit, options.jobs, not (is_reported or doubtful or options.quick))
     measure = partial(
         gather,
         diagnosis,
         recording,
-        timeout=limit,
-        jobs=options.jobs,
         say=run.say,
         checked=checks_itself(read_own_texts(resolve_entry_point(options, python))),
     )
     try:
-        details = measure(thorough=not (is_reported or doubtful or options.quick))
+        details = measure(limits)
     except KeyboardInterrupt:
         progress.note("interrupted: the verdict is said without what was still measured")
-        details = measure(thorough=False)
+        details = measure(replace(limits, thorough=False))
     return DiagnosedRun(recording, diagnosis, details, doubtful)
 
 

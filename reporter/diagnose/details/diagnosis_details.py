@@ -71,14 +71,28 @@ class DiagnosisDetails:
     remark_diagnosis: Diagnosis | None = None
 
 
+@dataclass(frozen=True)
+class DetailLimits:
+    """How much may be measured beside a verdict.
+
+    Attributes:
+        timeout: seconds for one question to the recorded call.
+        jobs: how many questions may run side by side.
+        thorough: whether divergence and culprit are searched, too, which takes minutes.
+    """
+
+    timeout: float
+    jobs: int
+    thorough: bool
+
+
 @dataclass
 class _Gatherer:
     """The parts of the details, each with what it tells a person; see `gather`."""
 
     diagnosis: Diagnosis
     recording: Recording
-    timeout: float
-    jobs: int
+    limits: DetailLimits
     say: Callable[[str], None]
     checked: bool
     lines: list[str] = field(default_factory=list)
@@ -100,7 +114,7 @@ class _Gatherer:
         is_stale = self.diagnosis.kind == Kind.STALE_GRAPH and not self.diagnosis.is_from_cache
         if not is_stale or finding is None:
             return None
-        found = guards.find(finding, self.timeout)
+        found = guards.find(finding, self.limits.timeout)
         if found is not None:
             self.lines.append(guards.describe(found))
         return found
@@ -109,7 +123,7 @@ class _Gatherer:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the
         script.
         """
-        found = graph_breaks.collect(self.recording, self.timeout)
+        found = graph_breaks.collect(self.recording, self.limits.timeout)
         if found is None:
             return None, None
         nothing_else = (
@@ -138,7 +152,7 @@ class _Gatherer:
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
         budget = divergence.DivergenceBudget(
-            self.limit_seconds(_MOST_OF_DIVERGENCE), self.timeout, self.jobs
+            self.limit_seconds(_MOST_OF_DIVERGENCE), self.limits.timeout, self.limits.jobs
         )
         found = divergence.find_divergence(finding, settings, budget, self.say)
         if found is None:
@@ -154,19 +168,20 @@ class _Gatherer:
             or diagnosis.layer in UNBACKED
         ):
             return None
+        timeout = self.limits.timeout
         mode = diagnosis.basis.finding.original.options.get("mode")
         names = culprit.list_changeable_settings(diagnosis.layer)
         found = culprit.find(
-            make_call_experiment(diagnosis, self.timeout),
+            make_call_experiment(diagnosis, timeout),
             culprit.SuspectedBug(
                 diagnosis.layer,
                 diagnosis.kind,
                 diagnosis.basis.ladder.device,
                 mode if isinstance(mode, str) else None,
             ),
-            culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.jobs),
+            culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.limits.jobs),
             self.say,
-            ask_supported_variations(diagnosis.basis.finding.call_session, names, self.timeout),
+            ask_supported_variations(diagnosis.basis.finding.call_session, names, timeout),
         )
         said = suspect.describe(found)
         if said:
@@ -177,30 +192,25 @@ class _Gatherer:
 def gather(
     diagnosis: Diagnosis,
     recording: Recording,
+    limits: DetailLimits,
     *,
-    timeout: float,
-    jobs: int,
     say: Callable[[str], None],
-    thorough: bool,
     checked: bool,
 ) -> DiagnosisDetails:
     """Measures what a verdict asks for.
 
     Args:
-        timeout: seconds for one question to the recorded call.
-        jobs: how many questions may run side by side.
         say: gets a line for each measurement.
-        thorough: whether divergence and culprit are searched, too, which takes minutes.
         checked: the script compares results itself, so whoever wrote it asks whether they are
             right, not how fast it is.
     """
-    gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
+    gatherer = _Gatherer(diagnosis, recording, limits, say, checked)
     measurement, stack, guard = (
         _build_measurement(diagnosis),
         gatherer.find_stack(),
         gatherer.find_guard(),
     )
-    searches = thorough and diagnosis.is_bug
+    searches = limits.thorough and diagnosis.is_bug
     part = gatherer.find_divergence() if searches else None
     culprit = gatherer.find_culprit() if searches else None
     breaks, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.find_graph_breaks()
