@@ -25,6 +25,7 @@ from reporter.evidence.repro import (  # noqa: E402
     TOOLS,
     ReproEvidence,
     ShownFailure,
+    WatchedRun,
     collect_evidence,
 )
 from reporter.publish.versions import collect  # noqa: E402
@@ -54,11 +55,8 @@ def measure(python: Path, backend: str, tools: tuple[str, ...]) -> ReproEvidence
     text = REPRO.replace("BACKEND", repr(backend))
     with tempfile.TemporaryDirectory() as folder:
         return collect_evidence(
-            python,
-            text,
+            WatchedRun(python, text, budget=900, tools=tools),
             ShownFailure(Kind.CRASH, Layer.DYNAMO),
-            budget=900,
-            tools=tools,
             keep=Path(folder) / "kept",
         )
 

@@ -114,41 +114,49 @@ class ShownFailure:
     error: str = ""
 
 
-def collect_evidence(
-    python: Path,
-    text: str,
-    failure: ShownFailure,
-    budget: float,
-    *,
-    keep: Path | None = None,
-    warm: Path | None = None,
-    tools: Sequence[str] = TOOLS,
-    watched: Path | None = None,
-) -> ReproEvidence:
-    """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
+@dataclass(frozen=True)
+class WatchedRun:
+    """A run of a repro's `text` under `python` with the tools on, for at most `budget` seconds.
 
-    The files go to `keep`, which is private: logs have paths of this machine in them. `watched` is
-    what `FreshRuns.run_watched` left of the same text, if it did: then nothing runs.
+    `warm` starts it quicker, as `run_fresh` has it. `watched` is what `FreshRuns.run_watched` left
+    of the same text, if it did: then nothing runs.
+    """
+
+    python: Path
+    text: str
+    budget: float
+    warm: Path | None = None
+    tools: Sequence[str] = TOOLS
+    watched: Path | None = None
+
+    def write_into(self, folder: Path) -> str:
+        """Runs it; says why it was ended, where it was."""
+        request: CandidateRequest = {
+            "id": 0,
+            "text": self.text,
+            "timeout": self.budget,
+            "tools": list(self.tools),
+        }
+        ending = run_fresh(self.python, request, self.warm, into=folder)
+        is_late = ending.answer.outcome == CandidateOutcome.TIMEOUT
+        return f"not done within {self.budget:g} s" if is_late else ""
+
+
+def collect_evidence(
+    run: WatchedRun, failure: ShownFailure, keep: Path | None = None
+) -> ReproEvidence:
+    """What the tools say in a run. The files go to `keep`, which is private: logs have paths of
+    this machine in them.
     """
     started = time.monotonic()
     late = ""
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
-        folder = watched
+        folder = run.watched
         if folder is None:
             folder = Path(name).resolve() / "watched"
-            request: CandidateRequest = {
-                "id": 0,
-                "text": text,
-                "timeout": budget,
-                "tools": list(tools),
-            }
-            if (
-                run_fresh(python, request, warm, into=folder).answer.outcome
-                == CandidateOutcome.TIMEOUT
-            ):
-                late = f"not done within {budget:g} s"
+            late = run.write_into(folder)
         found = folder / "found"
-        collected = read_answer(_read(folder, late or "the process died", tools), found)
+        collected = read_answer(_read(folder, late or "the process died", run.tools), found)
         shown = late or _excerpt(found, failure)
         if keep is not None:
             _keep(found, keep)

@@ -17,7 +17,7 @@ from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.call import PendingEvidence, ask_of_call
-from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
+from reporter.evidence.repro import ReproEvidence, ShownFailure, WatchedRun, collect_evidence
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import inductor_kernels
@@ -315,16 +315,17 @@ class TorchProgram:
         captured = verified.captured
         failure = built.cold.failure
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
+        verdict, suspects = captured.verdict, _list_suspects(built)
         return collect_evidence(
-            self.run.interpreters.own.path,
-            built.program.text,
-            ShownFailure(
-                captured.verdict.kind, captured.verdict.layer, _list_suspects(built), error
+            WatchedRun(
+                self.run.interpreters.own.path,
+                built.program.text,
+                self.run.budget.limit(self.run.options.evidence),
+                warm=self.workers.warm,
+                watched=verified.watched,
             ),
-            self.run.budget.limit(self.run.options.evidence),
+            ShownFailure(verdict.kind, verdict.layer, suspects, error),
             keep=private / "repro",
-            warm=self.workers.warm,
-            watched=verified.watched,
         )
 
 

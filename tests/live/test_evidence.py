@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reporter.core.kinds import Kind, Layer
 from reporter.evidence.call import collect_call_evidence
-from reporter.evidence.repro import ShownFailure, collect_evidence
+from reporter.evidence.repro import ShownFailure, WatchedRun, collect_evidence
 from tests.support import interpreter
 from tests.support.created import command
 from tests.support.evidence import of_breaks
@@ -40,10 +40,8 @@ def test_every_tool_says_something_of_a_repro(tmp_path: Path) -> None:
 
 def test_a_repro_that_does_not_end_is_no_evidence() -> None:
     found = collect_evidence(
-        interpreter.WARM,
-        "import time\nwhile True:\n    time.sleep(1)\n",
+        WatchedRun(interpreter.WARM, "import time\nwhile True:\n    time.sleep(1)\n", budget=2),
         ShownFailure(Kind.HANG, Layer.INDUCTOR),
-        budget=2,
     )
     assert found.excerpt is None and found.no_excerpt == "not done within 2 s"
     assert {item.outcome for item in found.collected} == {"skipped"}

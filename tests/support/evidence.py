@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reporter.evidence.repro import ReproEvidence, ShownFailure, collect_evidence
+from reporter.evidence.repro import ReproEvidence, ShownFailure, WatchedRun, collect_evidence
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE
 
@@ -15,4 +15,4 @@ def of_breaks(python: Path, backend: str, keep: Path, **more: str) -> ReproEvide
     """
     program = text("evidence/breaks").replace("BACKEND", backend)
     failure = ShownFailure(**{"kind": "wrong_result", "layer": "aot_autograd", **more})
-    return collect_evidence(python, program, failure, 3 * PATIENCE, keep=keep)
+    return collect_evidence(WatchedRun(python, program, 3 * PATIENCE), failure, keep)

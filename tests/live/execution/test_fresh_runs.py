@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind, Layer
-from reporter.evidence.repro import TOOLS, ShownFailure, collect_evidence
+from reporter.evidence.repro import TOOLS, ShownFailure, WatchedRun, collect_evidence
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded_process import PreloadedProcess
 from tests.support import interpreter
@@ -129,7 +129,7 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
     found = collect_evidence(
-        Path(os.devnull), program, shown, 0.0, keep=tmp_path / "kept", watched=into
+        WatchedRun(Path(os.devnull), program, 0.0, watched=into), shown, tmp_path / "kept"
     )
     outcomes = {item.name: item.outcome for item in found.collected}
     assert outcomes["logs"] == outcomes["trace"] == outcomes["explain"] == "ok"
