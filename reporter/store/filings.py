@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 
+from reporter.core.kinds import assert_never
 from reporter.core.tokens import redact
 from reporter.store.database import open_transaction
 
@@ -37,7 +38,12 @@ class FilingState(str, Enum):
     @property
     def is_open_question(self) -> bool:
         """Whether a request may have been carried out without our knowledge."""
-        return self in (FilingState.SENT, FilingState.UNKNOWN)
+        match self:
+            case FilingState.SENT | FilingState.UNKNOWN:
+                return True
+            case FilingState.PLANNED | FilingState.CONFIRMED:
+                return False
+        assert_never(self)
 
 
 @dataclass(frozen=True)
