@@ -23,7 +23,14 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList
-from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
+from reporter.publish.report_files import (
+    Destination,
+    Draft,
+    Outgoing,
+    PrivateFiles,
+    build_outgoing,
+    make_issue,
+)
 from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.report.fingerprint import Fingerprint
@@ -168,7 +175,7 @@ def check_kernel_report(
         form,
         allowing=AllowList.build(terms, internals, environment, *revisions),
         drafts=[Draft(report, texts.repro, texts.test)],
-        private=finished.private,
+        private=PrivateFiles(finished.private),
         note=note,
     )
 

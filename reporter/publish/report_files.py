@@ -97,17 +97,25 @@ class Draft:
 
 
 @dataclass(frozen=True)
+class PrivateFiles:
+    """What stays in the report's folder: contents by their names below `private/`.
+
+    `kept` are names there that an interrupted run has left and that stay as they are.
+    """
+
+    contents: Mapping[str, bytes | str]
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outgoing:
     """A report that passed the leak check: what leaves by its name, what stays, and the
     summary that is printed at the end.
-
-    `kept` are names below `private/` that an interrupted run has left and that stay as they are.
     """
 
     summary: Summary
     files: Mapping[str, str]
-    private: Mapping[str, bytes | str]
-    kept: tuple[str, ...] = ()
+    private: PrivateFiles
 
 
 def make_issue(
@@ -130,17 +138,15 @@ def build_outgoing(
     *,
     allowing: AllowList,
     drafts: Iterable[Draft],
-    private: Mapping[str, bytes | str],
+    private: PrivateFiles,
     note: Callable[[str], None],
-    kept: tuple[str, ...] = (),
 ) -> Outgoing:
     """The first of the drafts in which nothing private is found, as it leaves.
 
     Args:
         allowing: what they are held against.
-        private: what stays in the report's folder, by its name below `private/`.
+        private: what stays in the report's folder, beside what writing it anew needs.
         note: gets what the lint found.
-        kept: see `Outgoing`.
 
     Raises:
         LeakError: there is something private in each of them; no outgoing file is written.
@@ -157,8 +163,8 @@ def build_outgoing(
         report.issue.culprit,
         report.issue.workaround or _describe_right_backend(report),
     )
-    private = {**private, ALLOW_LIST: allowing.dumps(), **build_rerender_files(form, files)}
-    return Outgoing(summary, files, private, kept)
+    more = {ALLOW_LIST: allowing.dumps(), **build_rerender_files(form, files)}
+    return Outgoing(summary, files, PrivateFiles({**private.contents, **more}, private.kept))
 
 
 def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
@@ -169,8 +175,8 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     Raises:
         UsageError: the folder holds something else, or cannot be written.
     """
-    summary, files = outgoing.summary, outgoing.files
-    write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
+    summary, files, private = outgoing.summary, outgoing.files, outgoing.private
+    write_report(summary.output, files, private.contents, replace=overwrite, kept=private.kept)
     lines = (*_remember(summary.output, summary.report, files), *summary.render_lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
 

@@ -24,13 +24,20 @@ from reporter.publish.exception_message import shorten_message
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList
 from reporter.publish.private_terms import collect_terms, find_left_over
-from reporter.publish.report_files import Destination, Draft, Outgoing, build_outgoing, make_issue
+from reporter.publish.report_files import (
+    Destination,
+    Draft,
+    Outgoing,
+    PrivateFiles,
+    build_outgoing,
+    make_issue,
+)
 from reporter.publish.result import BuiltRepro
 from reporter.reduce.source_candidates import RewrittenProgram, count_statements
 from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, compute_fingerprint
 from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
-from reporter.report.labels import choose_labels
+from reporter.report.labels import LabelGrounds, choose_labels
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import NeighbourRow, ReproInfo, Requires
 from reporter.report.sections.issue import IssueSection
@@ -72,9 +79,10 @@ def check_torch_report(
         form,
         allowing=AllowList.build(terms, around.internals, around.environment, *revisions),
         drafts=(*(_add_evidence(plain, each) for each in evidence), plain),
-        private=_build_private_files(captured, built),
+        private=PrivateFiles(
+            _build_private_files(captured, built), kept=(RECORDING, JOURNAL, EVIDENCE)
+        ),
         note=note,
-        kept=(RECORDING, JOURNAL, EVIDENCE),
     )
 
 
@@ -240,10 +248,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
     failure = built.cold.failure
     outcome = {row.rung: row.outcome for row in built.details.ablation}
     right = outcome.get(f"{Backend.INDUCTOR}{DYNAMIC}False")
-    return choose_labels(
-        captured.verdict.kind,
-        captured.verdict.layer,
-        True,
+    grounds = LabelGrounds(
         cpu_only="cpp" in json.dumps(failure.get("frames", []) if failure else [])
         or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
@@ -255,6 +260,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
         signal=built.cold.signal,
         operators=list_operators(built.program.harness),
     )
+    return choose_labels(captured.verdict.kind, captured.verdict.layer, True, grounds)
 
 
 def _write_public_signature(captured: CapturedCall) -> str:

@@ -6,6 +6,7 @@ Never a priority: that is theirs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from reporter.core.kinds import SILENT, Kind, Layer
 
@@ -41,42 +42,47 @@ _EAGER_COMPONENTS: Mapping[str, str] = {
 }
 
 
-def choose_labels(
-    kind: Kind,
-    layer: Layer,
-    is_bug: bool,
-    *,
-    cpu_only: bool = False,
-    dynamic_false_fixes: bool = False,
-    earlier_release_right: bool = False,
-    signal: str | None = None,
-    operators: Sequence[str] = (),
-) -> list[str]:
-    """Labels for an issue, the component first.
+@dataclass(frozen=True)
+class LabelGrounds:
+    """What was measured beside a verdict, as far as labels depend on it.
 
-    Args:
+    Attributes:
         cpu_only: the fault is in the C++ code generator, or another device was tried and is right.
         dynamic_false_fixes: `dynamic=False` makes it go away; then no other component is named.
         earlier_release_right: an earlier release was run and showed the right answer.
         signal: what killed the process, if something did.
         operators: public names of what the repro calls.
     """
+
+    cpu_only: bool = False
+    dynamic_false_fixes: bool = False
+    earlier_release_right: bool = False
+    signal: str | None = None
+    operators: Sequence[str] = ()
+
+
+def choose_labels(
+    kind: Kind, layer: Layer, is_bug: bool, grounds: LabelGrounds | None = None
+) -> list[str]:
+    """Labels for an issue, the component first."""
+    grounds = grounds or LabelGrounds()
     if not is_bug:
         return []
     found: list[str] = []
     component = COMPONENTS[layer]
     if layer == Layer.EAGER:
         known = _EAGER_COMPONENTS.items()
-        component = next((c for name in operators for at, c in known if name.startswith(at)), None)
-    if dynamic_false_fixes:
+        named = (c for name in grounds.operators for at, c in known if name.startswith(at))
+        component = next(named, None)
+    if grounds.dynamic_false_fixes:
         found.append("module: dynamic shapes")
     elif component is not None:
         found.append(component)
-        if cpu_only and found == [INDUCTOR]:
+        if grounds.cpu_only and found == [INDUCTOR]:
             found.append("oncall: cpu inductor")
-    if kind == Kind.PROCESS_DEATH or signal:
+    if kind == Kind.PROCESS_DEATH or grounds.signal:
         found.append("module: crash")
-    if earlier_release_right:
+    if grounds.earlier_release_right:
         found.append(REGRESSION)
     if kind in SILENT:
         found.append("module: correctness (silent)")

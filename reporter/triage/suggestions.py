@@ -11,7 +11,7 @@ import hashlib
 
 from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
-from reporter.report.labels import INDUCTOR, REGRESSION, choose_labels
+from reporter.report.labels import INDUCTOR, REGRESSION, LabelGrounds, choose_labels
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.attempt import FAILED, AttemptOutcome
 from reporter.triage.decision import choose_best_run, parse_version_numbers
@@ -57,7 +57,8 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
     found = [label for label in judged.marks.labels if label in ALLOWED]
     if not found:
         signal = result.runs[0].decisive.failure if judged.kind == Kind.PROCESS_DEATH else None
-        found = choose_labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
+        grounds = LabelGrounds(signal=signal)
+        found = choose_labels(judged.kind, judged.layer, judged.is_bug, grounds)
     if _is_regression(result) and REGRESSION not in found:
         found.append(REGRESSION)
     return tuple(label for label in found if label in ALLOWED)

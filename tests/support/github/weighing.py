@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.report.labels import choose_labels
+from reporter.report.labels import LabelGrounds, choose_labels
 from reporter.store.reports import StoredReport
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
@@ -68,7 +68,8 @@ def reported(row: dict[str, Any]) -> ReportedFailure:
     )
     name = f"{row['issue']}{row['title']}"
     stored = StoredReport(name, "", "", row["title"], row["kind"], row["layer"], "", "", "2.13", "")
-    asked = choose_labels(row["kind"], row["layer"], True, signal=row.get("signal"))
+    grounds = LabelGrounds(signal=row.get("signal"))
+    asked = choose_labels(row["kind"], row["layer"], True, grounds)
     return ReportedFailure(facts, tuple(asked), stored)
 
 

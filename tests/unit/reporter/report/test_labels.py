@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.report.labels import choose_labels
+from reporter.report.labels import LabelGrounds, choose_labels
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ from reporter.report.labels import choose_labels
 def test_labels_are_those_that_the_evidence_supports(
     arguments: tuple[str, str, bool], flags: dict[str, bool], expected: list[str]
 ) -> None:
-    assert choose_labels(*arguments, **flags) == expected  # type: ignore[arg-type]
+    assert choose_labels(*arguments, LabelGrounds(**flags)) == expected  # type: ignore[arg-type]
