@@ -36,7 +36,7 @@ from reporter.diagnose.explanation import EXPLANATIONS
 from reporter.diagnose.rungs import RUNGS
 from reporter.report.environment import FACTS
 from reporter.report.sections.check_document import CheckDocument
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 
 #: The tables of `collectors.machine.variables`.
 _TABLES = ("_ISA", "_ALLOCATOR", "_AFFINITY", "WORDS")

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 from reporter.check.results import CheckSummary
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from tests.support import interpreter
 from tests.support.schemas import validate
 

@@ -15,7 +15,7 @@ from reporter.core.kinds import CheckOutcome
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.release import strip_local_part
 from reporter.publish.result import RunResult
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 
 
 def name_releases_of_change(

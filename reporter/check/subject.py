@@ -18,7 +18,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, sign_assertion
 from reporter.report.folder import REPORT, REPRO
 from reporter.report.reading import load_report
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.store.reports import compute_key, list_reports
 from reporter.triage.reading.stated_failure import StatedFailure
 

@@ -26,8 +26,8 @@ from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, t
 from reporter.evidence.trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
 from reporter.report.sections.base import build_section
-from reporter.report.sections.evidence import CollectorRow, EvidenceSection, PublicBreak
-from reporter.report.sections.kernels import GeneratedKernelsSection
+from reporter.report.sections.debugging_tools import CollectorRow, EvidenceSection, PublicBreak
+from reporter.report.sections.triton import GeneratedKernelsSection
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60

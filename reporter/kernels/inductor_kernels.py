@@ -18,7 +18,7 @@ from reporter.core.formatting import format_program
 from reporter.kernels.questions import ask, has_gpu
 from reporter.report.folder import write_private
 from reporter.report.sections.base import build_section
-from reporter.report.sections.kernels import (
+from reporter.report.sections.triton import (
     GeneratedKernelRow,
     GeneratedKernelsSection,
     InterpretedSection,

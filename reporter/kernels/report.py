@@ -35,9 +35,9 @@ from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.sections.base import build_section
-from reporter.report.sections.kernels import TritonSection
 from reporter.report.sections.measurements import RungRow
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
+from reporter.report.sections.triton import TritonSection
 from reporter.report.sections.verdict import Verdict
 
 _EXPLANATIONS = {

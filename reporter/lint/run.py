@@ -10,7 +10,7 @@ from reporter.core.json_values import Json
 from reporter.lint import code_rules, safety_rules, text_rules
 from reporter.lint.rule import Rule
 from reporter.lint.subject import LintSubject
-from reporter.report.sections.issue import LintFinding
+from reporter.report.sections.outgoing import LintFinding
 
 RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
 from reporter.report.reading import read_report
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from templates import forms
 from templates.forms import IssueForm
 from templates.text import track_fences

@@ -12,7 +12,7 @@ from pathlib import Path
 from reporter.core.candidate import Candidate
 from reporter.core.progress import Progress
 from reporter.report.folder import write_private
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 
 #: Their names below `private/`.
 VERDICT, SMALLEST = "verdict.json", "smallest.py"

@@ -28,7 +28,7 @@ from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, Sear
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.workers import WorkerSet
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 from reporter.report.sections.measurements import RungRow
 from reporter.verify.ablation import find_lower_layer, run_ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours

@@ -40,8 +40,8 @@ from reporter.reduce.source_candidates import rename_exception
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
-from reporter.report.sections.kernels import GeneratedKernelsSection
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
+from reporter.report.sections.triton import GeneratedKernelsSection
 from reporter.report.sections.verdict import Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates import charts

@@ -41,9 +41,9 @@ from reporter.publish.result import NO_BUG, RunResult
 from reporter.report.folder import MAPPING, REPRO, TEST
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import ReproInfo, TestSection
-from reporter.report.sections.kernels import LaunchSection, TritonSection
 from reporter.report.sections.measurements import RungRow
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
+from reporter.report.sections.triton import LaunchSection, TritonSection
 from templates.kernel import render_kernel_test, render_repro
 
 

@@ -37,9 +37,9 @@ from reporter.report.folder import (
     write_report,
 )
 from reporter.report.sections.base import build_section
-from reporter.report.sections.issue import IssueSection, LeakCheckSection, LintSection
 from reporter.report.sections.machine import EnvironmentSection
-from reporter.report.sections.report import Report
+from reporter.report.sections.outgoing import IssueSection, LeakCheckSection, LintSection
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.stages import StageRow
 from reporter.store.reports import build_stored_report, compute_key, save_report
 from templates.forms import FormError, IssueForm

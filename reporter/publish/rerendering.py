@@ -36,8 +36,8 @@ from reporter.report.labels import REGRESSION
 from reporter.report.reading import load_report
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import ReleaseRow
-from reporter.report.sections.issue import IssueSection, LintSection
-from reporter.report.sections.report import Report
+from reporter.report.sections.outgoing import IssueSection, LintSection
+from reporter.report.sections.report_document import Report
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
 from templates import forms

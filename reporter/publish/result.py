@@ -14,11 +14,11 @@ from reporter.core.json_values import Json
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.scheduler import Counts
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 from reporter.report.sections.finished_repro import ContrastSection, TestSection
 from reporter.report.sections.measurements import RungRow
 from reporter.report.sections.pictures import PictureSection
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.verify.cold_runs import ColdRuns
 from reporter.verify.neighbours import NeighbourResult
 from reporter.verify.plain import PlainRepro

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reporter.core.kinds import RungOutcome
 from reporter.report.folder import ISSUE, PAGE, PRIVATE, REPORT, REPRO, TEST
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from templates import tables, wording
 
 if TYPE_CHECKING:

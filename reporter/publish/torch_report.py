@@ -40,9 +40,9 @@ from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO,
 from reporter.report.labels import LabelGrounds, choose_labels
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import NeighbourRow, ReproInfo, Requires
-from reporter.report.sections.issue import IssueSection
 from reporter.report.sections.machine import EnvironmentSection
-from reporter.report.sections.report import Report
+from reporter.report.sections.outgoing import IssueSection
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import FailureSection, OtherFinding, Verdict
 from reporter.report.sections.whole_model import StockDifference
 from reporter.whole_model.source_model import map_classes

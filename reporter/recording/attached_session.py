@@ -21,7 +21,7 @@ from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, WatchOptions
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import Verdict
 
 _CONNECT_SECONDS = 60.0

@@ -25,7 +25,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import write_private
-from reporter.report.sections.diagnosis import DiagnosisSections
+from reporter.report.sections.details import DiagnosisSections
 from reporter.report.sections.measurements import RungRow
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 from reporter.core.errors import UsageError
 from reporter.report.environment import build_public_environment
 from reporter.report.folder import load_document
-from reporter.report.sections.report import SCHEMA_VERSION, Report
+from reporter.report.sections.report_document import SCHEMA_VERSION, Report
 
 #: Keys of version 1, and what they are called now.
 _RENAMED = {"exhibit": "pictures", "complaints": "graph_breaks"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reporter.core.kinds import Kind, Layer, read_word
 from reporter.report.fingerprint import read_section
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.store.database import format_now, open_store
 
 

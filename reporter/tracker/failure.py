@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.store.reports import StoredReport
 
 

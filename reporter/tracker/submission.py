@@ -16,7 +16,7 @@ from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
 from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE
 from reporter.report.reading import load_report
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.store.reports import StoredReport, build_stored_report
 from reporter.tracker.failure import FailureFacts, ReportedFailure
 from reporter.tracker.visible_details import VisibleDetails

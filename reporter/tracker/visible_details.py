@@ -15,7 +15,7 @@ from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.tracker.public_models import ChainUse, find_chain
 
 #: Bytes of a recording that is read for the path of its interpreter, at most.

@@ -14,10 +14,10 @@ from reporter.publish.torch_report import summarize_failure
 from reporter.report.labels import choose_labels
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import ReproInfo, Requires
-from reporter.report.sections.issue import IssueSection, LeakCheckSection
 from reporter.report.sections.machine import EnvironmentSection
 from reporter.report.sections.measurements import RungRow
-from reporter.report.sections.report import Report
+from reporter.report.sections.outgoing import IssueSection, LeakCheckSection
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import Verdict
 from templates.issue import render_issue
 from templates.page import render_page

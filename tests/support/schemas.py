@@ -11,7 +11,7 @@ import msgspec
 
 from reporter.report.sections.base import Section
 from reporter.report.sections.check_document import CheckDocument
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from tests.support.places import ROOT
 
 #: Each kind of document by the name of its schema.

@@ -35,7 +35,7 @@ from reporter.diagnose.details.experiment import (
 )
 from reporter.diagnose.details.switches import ConfigSwitch
 from reporter.diagnose.details.variation_search import LocatedApplication, Runner, locate
-from reporter.report.sections.diagnosis import CulpritSection, TriedSection
+from reporter.report.sections.details import CulpritSection, TriedSection
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
 #: own.

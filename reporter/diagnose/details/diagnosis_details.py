@@ -26,7 +26,7 @@ from reporter.diagnose.ladder import describe_reference
 from reporter.diagnose.rungs import FALLBACK_RANDOM
 from reporter.recording.findings import Recording
 from reporter.report.sections.base import build_section
-from reporter.report.sections.diagnosis import (
+from reporter.report.sections.details import (
     CulpritSection,
     DiagnosisSections,
     DivergenceSection,

@@ -25,7 +25,7 @@ from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession, compute_longest_wait
 from reporter.recording.findings import Finding
-from reporter.report.sections.diagnosis import DivergencePoint, DivergenceSection
+from reporter.report.sections.details import DivergencePoint, DivergenceSection
 
 _SPACED = 12
 _OUTPUTS = 6

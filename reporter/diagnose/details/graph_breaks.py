@@ -19,7 +19,7 @@ from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
-from reporter.report.sections.diagnosis import GraphBreakRow, GraphBreakSection, RecompileRow
+from reporter.report.sections.details import GraphBreakRow, GraphBreakSection, RecompileRow
 
 #: Dynamo's short names of older releases, in words.
 _IN_WORDS = {

@@ -14,7 +14,7 @@ from collectors.protocol.words import CallOutcome
 from reporter.recording import questions
 from reporter.recording.findings import Finding
 from reporter.report.sections.base import build_section
-from reporter.report.sections.diagnosis import ChangedSize, GuardSection
+from reporter.report.sections.details import ChangedSize, GuardSection
 
 _MAX_EXPERIMENTS = 4
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 
 
 def describe_location(culprit: CulpritSection) -> str:

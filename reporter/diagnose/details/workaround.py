@@ -15,7 +15,7 @@ from reporter.diagnose.details.experiment import Variation, make_call_experiment
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.recording import questions
 from reporter.recording.call_session import compute_longest_wait
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 
 #: Further calls that are timed on each side, at most.
 _TIMED = 20

@@ -18,7 +18,7 @@ from reporter.diagnose.details.divergence import (
     find_divergence,
 )
 from reporter.recording.findings import Finding, Recording
-from reporter.report.sections.diagnosis import DivergenceSection
+from reporter.report.sections.details import DivergenceSection
 from tests.support.recorded import record, recorded
 
 Profiled = Callable[..., "DivergenceSection | None"]

@@ -14,7 +14,7 @@ import pytest
 from reporter.cli.main import run
 from reporter.diagnose.details.graph_breaks import collect, describe
 from reporter.recording.findings import Recording
-from reporter.report.sections.diagnosis import GraphBreakSection
+from reporter.report.sections.details import GraphBreakSection
 from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script

@@ -9,7 +9,7 @@ import pytest
 
 from reporter.diagnose.details.guards import describe, find
 from reporter.recording.findings import Recording
-from reporter.report.sections.diagnosis import GuardSection
+from reporter.report.sections.details import GuardSection
 from tests.support.recorded import record
 
 Find = Callable[[str], "GuardSection | None"]

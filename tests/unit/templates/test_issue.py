@@ -13,7 +13,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.report.sections.finished_repro import NeighbourRow
 from reporter.report.sections.measurements import RungRow
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from templates import collect_own_text, render
 from templates.issue import BODY_LIMIT, render_issue
 from templates.text import count_bytes, render_cell, render_code_block

@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
 from reporter.report.reading import read_report
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.store.database import open_store
 from tests.support.checking import report
 

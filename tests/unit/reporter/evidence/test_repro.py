@@ -6,7 +6,7 @@ import pytest
 
 from reporter.evidence.interface import Excerpt
 from reporter.evidence.repro import ReproEvidence
-from reporter.report.sections.kernels import GeneratedKernelsSection
+from reporter.report.sections.triton import GeneratedKernelsSection
 
 
 @pytest.mark.parametrize("generated", [None, GeneratedKernelsSection(kernels=())])

@@ -11,7 +11,7 @@ from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind, Layer
 from reporter.core.progress import PlainProgress
 from reporter.pipeline.early_answer import SMALLEST, VERDICT, EarlyAnswer
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import Verdict
 from tests.support.graphs import chain
 

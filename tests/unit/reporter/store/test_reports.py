@@ -15,7 +15,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.reading import read_report
-from reporter.report.sections.report import Report
+from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import Verdict
 from reporter.store import reports
 from reporter.store.database import open_store

@@ -16,7 +16,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import SupportedVariations, Trial, Variation
 from reporter.diagnose.details.switches import select_switches
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 
 Rule = Callable[[Variation], "bool | None"]
 #: How long one trial really takes where the trials are to overlap.

@@ -22,7 +22,7 @@ from reporter.diagnose.details.divergence import (
     find_divergence,
 )
 from reporter.recording.questions import CallQuestion
-from reporter.report.sections.diagnosis import DivergencePoint, DivergenceSection
+from reporter.report.sections.details import DivergencePoint, DivergenceSection
 
 OK: Json = {"outcome": "ok"}
 

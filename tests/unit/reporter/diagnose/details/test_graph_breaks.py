@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reporter.diagnose.details.graph_breaks import describe
-from reporter.report.sections.diagnosis import GraphBreakRow, GraphBreakSection, RecompileRow
+from reporter.report.sections.details import GraphBreakRow, GraphBreakSection, RecompileRow
 
 
 def test_the_summary_names_the_usual_function() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.core.kinds import Layer
 from reporter.diagnose.details.workaround import describe
-from reporter.report.sections.diagnosis import CulpritSection
+from reporter.report.sections.details import CulpritSection
 
 
 @pytest.mark.parametrize(

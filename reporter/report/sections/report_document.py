@@ -7,14 +7,14 @@ from typing import Literal
 
 from reporter.core.json_values import Json
 from reporter.report.sections.base import Section
-from reporter.report.sections.diagnosis import (
+from reporter.report.sections.debugging_tools import EvidenceSection
+from reporter.report.sections.details import (
     CulpritSection,
     DivergenceSection,
     GraphBreakSection,
     GuardSection,
     StackSection,
 )
-from reporter.report.sections.evidence import EvidenceSection
 from reporter.report.sections.finished_repro import (
     ContrastSection,
     ReleaseRow,
@@ -22,11 +22,11 @@ from reporter.report.sections.finished_repro import (
     Requires,
     TestSection,
 )
-from reporter.report.sections.issue import IssueSection, LeakCheckSection, LintSection
-from reporter.report.sections.kernels import TritonSection
 from reporter.report.sections.measurements import MeasurementSection, RungRow
+from reporter.report.sections.outgoing import IssueSection, LeakCheckSection, LintSection
 from reporter.report.sections.pictures import PictureSection
 from reporter.report.sections.stages import StageRow
+from reporter.report.sections.triton import TritonSection
 from reporter.report.sections.verdict import (
     FailureSection,
     FingerprintSection,

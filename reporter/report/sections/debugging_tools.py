@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from reporter.report.sections.base import Section
-from reporter.report.sections.kernels import GeneratedKernelsSection
+from reporter.report.sections.triton import GeneratedKernelsSection
 
 
 class CollectorRow(Section, frozen=True, kw_only=True):
