@@ -37,7 +37,10 @@ def read_function(
     parameters = tuple(data["parameters"])
     table = {arg.name: name for arg, name in zip(args, parameters)}
     forward = _rename(read(data["forward"]["items"], data["forward"]["state"]), table)
-    backward = _read_backward(data["backward"], table, read, metas) if data["backward"] else None
+    backward = _read_backward(data["backward"], table, read) if data["backward"] else None
+    if backward is not None:
+        returned = tuple(name for name in backward.returned if name)
+        backward = replace(backward, call=_tidy(backward.call, metas, returned))
     results = tuple(table.get(name, name) for name in data["results"])
     saved = tuple(dict.fromkeys(table.get(name, name) for name in data["saved"]))
     wanted = _list_wanted_values(backward) if backward else ()
@@ -69,14 +72,12 @@ def _read_backward(
     data: TracedBackward,
     table: Mapping[str, str],
     read: Callable[[list[TracedItem], int], ModuleCall],
-    metas: Mapping[str, Any],
 ) -> Backward:
     """The backward, which returns something for each parameter; `table` has the names that
     arguments have inside.
     """
     returned = tuple(item and table.get(item, item) for item in data["returned"])
     call = _rename(read(data["items"], data["state"]), table)
-    call = _tidy(call, metas, tuple(name for name in returned if name))
     return Backward(call, tuple(data["grads"]), returned)
 
 
