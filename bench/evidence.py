@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from reporter.core.kinds import Kind, Layer  # noqa: E402
-from reporter.evidence.repro import (  # noqa: E402
+from reporter.evidence.repro_evidence import (  # noqa: E402
     TOOLS,
     ReproEvidence,
     ShownFailure,

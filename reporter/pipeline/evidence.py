@@ -12,7 +12,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
-from reporter.evidence.call import CallEvidence, collect_call_evidence
+from reporter.evidence.call_evidence import CallEvidence, collect_call_evidence
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.record import record, watch_script
 from reporter.pipeline.run import open_working_folder, prepare

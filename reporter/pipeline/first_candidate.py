@@ -25,10 +25,10 @@ from reporter.core.kinds import (
 from reporter.core.settings import IssueOptions
 from reporter.execution.control import WITHOUT_COMPILER
 from reporter.reduce import early_end, initial_candidates, source_candidates
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.operator_fallback import find_unreached
 from reporter.reduce.other_failures import OtherFailures
-from reporter.reduce.questions import Questions
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall

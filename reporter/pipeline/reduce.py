@@ -19,9 +19,9 @@ from reporter.pipeline.capture import CapturedProgram
 from reporter.pipeline.first_candidate import FirstCandidateSearch, Sightings
 from reporter.reduce import rounds, source_candidates
 from reporter.reduce.accepted_candidates import AcceptedCandidates
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.other_failures import OtherFailures
-from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall

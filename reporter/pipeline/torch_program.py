@@ -16,8 +16,13 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.explanation import explain_verdict
-from reporter.evidence.call import PendingEvidence, ask_of_call
-from reporter.evidence.repro import ReproEvidence, ShownFailure, WatchedRun, collect_evidence
+from reporter.evidence.call_evidence import PendingEvidence, ask_of_call
+from reporter.evidence.repro_evidence import (
+    ReproEvidence,
+    ShownFailure,
+    WatchedRun,
+    collect_evidence,
+)
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import inductor_kernels

@@ -13,7 +13,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.core.progress import Progress
-from reporter.evidence.repro import TOOLS
+from reporter.evidence.repro_evidence import TOOLS
 from reporter.execution.control import needs_control
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram

@@ -17,7 +17,7 @@ from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.details.workaround import describe as describe_on_call
 from reporter.diagnose.explanation import explain_verdict
-from reporter.evidence.repro import ReproEvidence
+from reporter.evidence.repro_evidence import ReproEvidence
 from reporter.evidence.trace import find_checksums
 from reporter.execution import control
 from reporter.publish.exception_message import shorten_message

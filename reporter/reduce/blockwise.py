@@ -20,8 +20,8 @@ from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.pieces import list_larger_pieces
-from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.report.captured_call import CapturedCall
 

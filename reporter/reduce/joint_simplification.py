@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes, simplification
+from reporter.reduce.candidate_questions import Change, require_graph
 from reporter.reduce.graph_cuts import fix_sizes
-from reporter.reduce.questions import Change, require_graph
 
 
 def propose_everything(candidate: Candidate) -> Iterator[Change]:

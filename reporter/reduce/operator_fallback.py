@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 
 #: Pieces of more operations are no single fault that could be left to eager.
 _MOST = 3

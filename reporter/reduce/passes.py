@@ -16,6 +16,7 @@ from dataclasses import replace
 from anonymizer.graph.ir import Graph, Node, Ref, is_impure, prune
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
+from reporter.reduce.candidate_questions import Questions, require_graph
 from reporter.reduce.graph_cuts import (
     are_alike,
     cut_inputs,
@@ -27,7 +28,6 @@ from reporter.reduce.graph_cuts import (
     widen_range,
 )
 from reporter.reduce.pieces import PieceExtractor
-from reporter.reduce.questions import Questions, require_graph
 
 
 class CallPass:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
 from reporter.reduce import joint_simplification, passes, shapes, simplification
-from reporter.reduce.questions import Changes, Pass, Questions, SweepPass
+from reporter.reduce.candidate_questions import Changes, Pass, Questions, SweepPass
 
 #: What makes a program shorter, and then plainer.
 _Round = tuple[Sequence[Pass], Sequence[Pass]]

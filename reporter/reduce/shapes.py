@@ -24,8 +24,8 @@ from anonymizer.graph.ir import (
 )
 from anonymizer.graph.layouts import compute_contiguous_strides, order_dimensions
 from reporter.core.candidate import Candidate
+from reporter.reduce.candidate_questions import Change, Questions, require_graph
 from reporter.reduce.graph_cuts import replace_input
-from reporter.reduce.questions import Change, Questions, require_graph
 
 #: Two is asked before these; one is a special case (it broadcasts, it is never symbolic).
 _DOWNWARD = (16, 8, 4, 3)

@@ -17,8 +17,8 @@ from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
+from reporter.reduce.candidate_questions import Change, require_graph
 from reporter.reduce.graph_cuts import replace_input, retype
-from reporter.reduce.questions import Change, require_graph
 
 #: A plainer input made from one, or None where it is plain already.
 _Step = Callable[[Input], "Input | None"]

@@ -16,8 +16,8 @@ from collectors.protocol.failure import Failure
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.pieces import BEFORE_CONES, list_piece_levels, merge_pieces
-from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
 _LEAST = 5

@@ -21,8 +21,8 @@ from collectors.captured import Property
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplification
+from reporter.reduce.candidate_questions import Questions, SweepPass
 from reporter.reduce.passes import CallPass
-from reporter.reduce.questions import Questions, SweepPass
 from reporter.reduce.rounds import LAST
 from reporter.report.captured_call import CapturedCall
 

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from anonymizer.numbers import resizing, source_resizing
 from anonymizer.numbers.resizing import SizeGroup, list_generic_bases
 from reporter.core.candidate import Candidate
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.traced_model import TracedModel, with_program
 

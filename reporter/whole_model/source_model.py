@@ -23,7 +23,7 @@ from reporter.core.operators import list_python_words
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting
 from reporter.report.sections.base import build_section

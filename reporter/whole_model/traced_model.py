@@ -30,8 +30,8 @@ from reporter.core.json_values import Json
 from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.initial_candidates import choose_cheaper_backend
-from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.report.captured_call import CapturedCall, Rewriting, WholeModel
 from reporter.report.sections.base import build_section

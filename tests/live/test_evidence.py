@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from reporter.core.kinds import Kind, Layer
-from reporter.evidence.call import collect_call_evidence
-from reporter.evidence.repro import ShownFailure, WatchedRun, collect_evidence
+from reporter.evidence.call_evidence import collect_call_evidence
+from reporter.evidence.repro_evidence import ShownFailure, WatchedRun, collect_evidence
 from tests.support import interpreter
 from tests.support.created import command
 from tests.support.evidence import of_breaks

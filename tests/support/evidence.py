@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reporter.evidence.repro import ReproEvidence, ShownFailure, WatchedRun, collect_evidence
+from reporter.evidence.repro_evidence import (
+    ReproEvidence,
+    ShownFailure,
+    WatchedRun,
+    collect_evidence,
+)
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE
 

@@ -20,7 +20,7 @@ def run_command(options: Options) -> int:
     """
 
     def work() -> shell.CommandResult:
-        from reporter.bisect.report_releases import name_releases_of_change
+        from reporter.bisect.releases_of_change import name_releases_of_change
         from reporter.check.report_releases import list_installed_ahead, try_releases
         from reporter.environments.background_install import install_in_background
         from reporter.pipeline.create import create

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind, Layer
-from reporter.evidence.repro import TOOLS, ShownFailure, WatchedRun, collect_evidence
+from reporter.evidence.repro_evidence import TOOLS, ShownFailure, WatchedRun, collect_evidence
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded_process import PreloadedProcess
 from tests.support import interpreter

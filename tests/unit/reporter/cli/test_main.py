@@ -123,7 +123,7 @@ def test_the_releases_of_the_change_are_looked_for_where_that_was_asked_for(
         asked.append(result)
         return result
 
-    monkeypatch.setattr("reporter.bisect.report_releases.name_releases_of_change", note)
+    monkeypatch.setattr("reporter.bisect.releases_of_change.name_releases_of_change", note)
     run(["create", "train.py"])
     assert asked == []
     run(["create", "--bisect", "train.py"])

@@ -12,8 +12,8 @@ from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.operator_fallback import find_unreached
-from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from tests.support.graphs import META
 

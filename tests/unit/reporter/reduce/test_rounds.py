@@ -17,7 +17,7 @@ from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMet
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplification
-from reporter.reduce.questions import Questions, SweepPass, require_graph
+from reporter.reduce.candidate_questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler, SearchSettings
 from tests.support.graphs import TextPool, call, chain, failing, tensor
 

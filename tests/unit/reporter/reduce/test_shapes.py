@@ -10,7 +10,7 @@ from anonymizer.graph.ir import Graph, Ref
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes
-from reporter.reduce.questions import Questions, SweepPass, require_graph
+from reporter.reduce.candidate_questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler
 from tests.support.graphs import TextPool, call, failing, tensor
 

@@ -12,7 +12,7 @@ import pytest
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from anonymizer.graph.repro import ReproCheck
 from reporter.core.candidate import Candidate
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.slices import Slices, find_named_operators
 from tests.support.graphs import META, TextPool, tensor

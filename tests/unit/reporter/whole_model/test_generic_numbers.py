@@ -13,7 +13,7 @@ import pytest
 from anonymizer.graph.repro import ReproCheck
 from anonymizer.source.program import SourceProgram
 from reporter.core.candidate import Candidate
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.generic_numbers import replace_private_numbers

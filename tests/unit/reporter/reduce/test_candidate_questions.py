@@ -7,7 +7,7 @@ import pytest
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.repro import ReproBody, ReproCheck
 from reporter.core.candidate import Candidate
-from reporter.reduce.questions import Questions
+from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from tests.support.graphs import TextPool, failing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.evidence.interface import Excerpt
-from reporter.evidence.repro import ReproEvidence
+from reporter.evidence.repro_evidence import ReproEvidence
 from reporter.report.sections.triton import GeneratedKernelsSection
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.bisect.report_releases import name_releases_of_change
+from reporter.bisect.releases_of_change import name_releases_of_change
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.settings import ProcessOptions, TalkOptions
