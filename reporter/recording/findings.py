@@ -105,8 +105,8 @@ class CallCounts:
 
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be, for
     `obstacles`, as far as they are known, which are classes of exceptions or sentences; later calls
-    of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether something that was
-    exported is called.
+    of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
+    something that was exported is called.
     """
 
     calls: int = 0
