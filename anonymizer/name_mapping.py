@@ -63,29 +63,29 @@ class _Reader:
         found = _CLASS.match(line)
         if found:
             self.within = found.group(1)
-        return _WORD.sub(lambda match: self._word(match.group()), line)
+        return _WORD.sub(lambda match: self._read_word(match.group()), line)
 
-    def _word(self, word: str) -> str:
+    def _read_word(self, word: str) -> str:
         head, *rest = re.split(r"(?=[.\[])", word, maxsplit=1)
         tail = rest[0] if rest else ""
         if head in self.mapping.classes:
-            return self._class(head) + self._attributes(head, tail)
+            return self._name_class(head) + self._name_attributes(head, tail)
         if head == "self" and self.within in self.mapping.attributes:
-            return head + self._attributes(self.within, tail)
+            return head + self._name_attributes(self.within, tail)
         for prefix in ("", *(owner + "." for owner in _OWNERS)):
             if word.startswith(prefix):
-                path = self._path(word[len(prefix) :])
+                path = self._find_path(word[len(prefix) :])
                 if path is not None:
                     return prefix + path
         if head in self.mapping.names:
-            return self.mapping.names[head] + self._members(tail)
-        return head + self._members(tail)
+            return self.mapping.names[head] + self._name_members(tail)
+        return head + self._name_members(tail)
 
-    def _class(self, name: str) -> str:
+    def _name_class(self, name: str) -> str:
         private = self.mapping.classes[name]
         return private[0] if len(private) == 1 else name
 
-    def _members(self, tail: str) -> str:
+    def _name_members(self, tail: str) -> str:
         """Attributes of what is not known: single words by the flat table."""
         return re.sub(
             r"\.([A-Za-z_]\w*)",
@@ -93,7 +93,7 @@ class _Reader:
             tail,
         )
 
-    def _attributes(self, cls: str, tail: str) -> str:
+    def _name_attributes(self, cls: str, tail: str) -> str:
         """`.linear2.weight` as attributes of a class."""
         match = re.match(r"\.([A-Za-z_]\w*)", tail)
         if match is None:
@@ -102,7 +102,7 @@ class _Reader:
         name = private[0] if len(private) == 1 else match.group(1)
         return f".{name}{tail[match.end():]}"
 
-    def _path(self, word: str) -> str | None:
+    def _find_path(self, word: str) -> str | None:
         """The longest public path at the start of a dotted word, as the private path."""
         dotted = re.sub(r"\[(\d+)\]", r".\1", word)
         parts = dotted.split(".")

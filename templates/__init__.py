@@ -46,7 +46,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 @functools.lru_cache(maxsize=1)
 def build_engine() -> jinja2.Environment:
     """The engine for our own templates."""
-    made = jinja2.Environment(loader=jinja2.FunctionLoader(_source), **_SETTINGS)
+    made = jinja2.Environment(loader=jinja2.FunctionLoader(_read_source), **_SETTINGS)
     made.filters.update(_FILTERS)
     return made
 
@@ -55,7 +55,7 @@ def build_user_engine(folder: Path) -> jinja2.Environment:
     """The engine for a folder of the user's own: sandboxed; a file that is not in there is looked
     for among ours.
     """
-    loaders = [jinja2.FileSystemLoader(folder), jinja2.FunctionLoader(_source)]
+    loaders = [jinja2.FileSystemLoader(folder), jinja2.FunctionLoader(_read_source)]
     made = jinja2.sandbox.ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader(loaders), **_SETTINGS
     )
@@ -63,7 +63,7 @@ def build_user_engine(folder: Path) -> jinja2.Environment:
     return made
 
 
-def _source(name: str) -> str | None:
+def _read_source(name: str) -> str | None:
     """The text of our template `name`, such as `parts/log.md.j2`; None if there is none."""
     path = resources.files("templates")
     for part in name.split("/"):
@@ -96,14 +96,14 @@ def collect_own_text(code: bool = False) -> str:
     endings = (".py.j2",) if code else (".py", ".j2", ".toml")
     return "\n".join(
         item.read_text(encoding="utf-8")
-        for item in _files(resources.files("templates"))
+        for item in _list_files(resources.files("templates"))
         if item.name.endswith(endings)
     )
 
 
-def _files(folder: Any) -> Iterator[Any]:
+def _list_files(folder: Any) -> Iterator[Any]:
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
         if item.is_dir():
-            yield from _files(item)
+            yield from _list_files(item)
         else:
             yield item

@@ -84,20 +84,22 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
     rows = tables.build_grid(report)
     if not rows:
         return ""
-    with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
+    with _make_figure(0.5 + 0.3 * len(rows)) as (figure, axes):
         for y, (name, cells) in enumerate(rows):
             label = name.replace("mode=", "mode ")
             axes.text(-0.05, y, _shorten(label, 30), ha="right", va="center")
             for x, cell in enumerate(cells):
                 colour = _OUTCOMES.get(cell.outcome, BAD)
-                _box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
+                _draw_box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
                 axes.text(x + 0.49, y, _shorten(cell.text, 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
         axes.set_ylim(len(rows) - 0.4, -1.2)
         axes.axis("off")
-        return _svg(figure, "ladder", "Outcome of the repro for each backend, mode and dynamic")
+        return _render_svg(
+            figure, "ladder", "Outcome of the repro for each backend, mode and dynamic"
+        )
 
 
 def plot_divergence(found: Mapping[str, Any] | None) -> str:
@@ -117,7 +119,7 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
     positive = [value for value in errors if value]
     floor = 10.0 ** math.floor(math.log10(min(positive))) / 10 if positive else 1e-8
     top = max([*positive, floor * 100]) * 10
-    with _figure(2.9) as (figure, axes):
+    with _make_figure(2.9) as (figure, axes):
         axes.set_yscale("log")
         axes.set_ylim(floor / 1.5, top)
         positions = range(len(points))
@@ -135,7 +137,7 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
                 side = "right" if x > len(points) / 2 else "left"
                 said = f" {_shorten(str(point['error']), 30)} "
                 axes.text(x, top / 2.5, said, color=BAD, ha=side, va="top")
-        axes.set_xticks(list(positions), [_operator(point) for point in points])
+        axes.set_xticks(list(positions), [_name_operator(point) for point in points])
         axes.tick_params(axis="x", labelrotation=25 if len(points) > 3 else 0)
         for label in axes.get_xticklabels() if len(points) > 3 else ():
             label.set_horizontalalignment("right")
@@ -149,7 +151,7 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
         axes.grid(axis="y", color=LINE, linewidth=0.6)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderpad=0)
-        return _svg(figure, "divergence", "Error of eager and compiled after each operation")
+        return _render_svg(figure, "divergence", "Error of eager and compiled after each operation")
 
 
 def plot_error_map(found: Mapping[str, Any] | None) -> str:
@@ -164,19 +166,19 @@ def plot_error_map(found: Mapping[str, Any] | None) -> str:
     if not cells or not any(value is None or value for row in cells for value in row):
         return ""
     rows, columns = len(cells), len(cells[0])
-    levels, top, bottom = _levels(cells)
-    with _figure(min(4.2, max(1.2, 0.7 + rows * min(0.5, 6.0 / columns)))) as (figure, axes):
+    levels, top, bottom = _group_by_level(cells)
+    with _make_figure(min(4.2, max(1.2, 0.7 + rows * min(0.5, 6.0 / columns)))) as (figure, axes):
         for level, boxes in sorted(levels.items()):
-            _boxes(axes, boxes, _HEAT[level])
+            _draw_boxes(axes, boxes, _HEAT[level])
         axes.set_xlim(0, columns)
         axes.set_ylim(rows, 0)
         axes.set_aspect("equal" if 0.2 < columns / rows < 8 else "auto")
-        _ends(axes.xaxis, columns, (found or {})["step"][1])
-        _ends(axes.yaxis, rows, (found or {})["step"][0])
+        _label_ends(axes.xaxis, columns, (found or {})["step"][1])
+        _label_ends(axes.yaxis, rows, (found or {})["step"][0])
         axes.set_xlabel("last dimension")
         axes.set_ylabel("the others" if rows > 1 else "")
-        _heat_scale(axes, bottom, top)
-        return _svg(figure, "error-map", "Where in the output the error sits")
+        _draw_heat_scale(axes, bottom, top)
+        return _render_svg(figure, "error-map", "Where in the output the error sits")
 
 
 def plot_reduction(history: Sequence[Sequence[int]]) -> str:
@@ -187,7 +189,7 @@ def plot_reduction(history: Sequence[Sequence[int]]) -> str:
     """
     if len(history) < 2:
         return ""
-    with _figure(2.3) as (figure, axes):
+    with _make_figure(2.3) as (figure, axes):
         counts = [row[0] for row in history]
         for column, colour, label in ((1, COMPILED, "tensor operations"), (2, FAINT, "lines")):
             sizes = [row[column] for row in history]
@@ -210,7 +212,7 @@ def plot_reduction(history: Sequence[Sequence[int]]) -> str:
         axes.set_ylabel("size")
         axes.grid(axis="y", color=LINE, linewidth=0.6)
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
-        return _svg(figure, "reduction", "Size of the program against candidates")
+        return _render_svg(figure, "reduction", "Size of the program against candidates")
 
 
 def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
@@ -221,7 +223,7 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
     """
     if len(rows) < 2:
         return ""
-    with _figure(1.0) as (figure, axes):
+    with _make_figure(1.0) as (figure, axes):
         axes.plot(range(len(rows)), [0] * len(rows), color=LINE, zorder=1)
         for x, (release, seen) in enumerate(rows):
             right = is_right(seen)
@@ -232,7 +234,7 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
         axes.set_xlim(-0.6, len(rows) - 0.4)
         axes.set_ylim(-1.6, 1.6)
         axes.axis("off")
-        return _svg(figure, "releases", "What each torch release does with the repro")
+        return _render_svg(figure, "releases", "What each torch release does with the repro")
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def load() -> None:
 
 
 @contextmanager
-def _figure(height: float) -> Iterator[tuple[Figure, Axes]]:
+def _make_figure(height: float) -> Iterator[tuple[Figure, Axes]]:
     """A figure of the page's width and `height` inches, drawn with our settings whatever the user's
     own are.
     """
@@ -259,7 +261,7 @@ def _figure(height: float) -> Iterator[tuple[Figure, Axes]]:
         yield figure, figure.subplots()
 
 
-def _svg(figure: Figure, name: str, label: str) -> str:
+def _render_svg(figure: Figure, name: str, label: str) -> str:
     """The drawing as an element for the page."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -273,7 +275,7 @@ def _svg(figure: Figure, name: str, label: str) -> str:
         r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL
     )
     text = re.sub(r'\s+(?:xmlns(?::\w+)?|version|width|height)="[^"]*"', "", text, count=5)
-    text = _own_ids(text, name)
+    text = _rename_ids(text, name)
     text = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found.group()), text)
     # matplotlib writes `font: 10px 'DejaVu Sans', …`, or since 3.11 the family by itself
     text = re.sub(r"(font: [\d.]+px|font-family:) [^;\"]+", r"\1 var(--type)", text)
@@ -285,7 +287,7 @@ def _svg(figure: Figure, name: str, label: str) -> str:
     return re.sub(r"\n\s*", "\n", head + text.removeprefix("<svg")).strip()
 
 
-def _own_ids(text: str, name: str) -> str:
+def _rename_ids(text: str, name: str) -> str:
     """Ids that something refers to, made this drawing's own; the others say nothing and go."""
     wanted = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
 
@@ -301,14 +303,14 @@ def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _operator(point: Mapping[str, Any]) -> str:
+def _name_operator(point: Mapping[str, Any]) -> str:
     name = str(point.get("operator") or "?")
     for prefix in ("torch.nn.functional.", "torch.ops.", "torch.", "operator."):
         name = name.removeprefix(prefix)
     return _shorten(f"{point['position'] + 1} {name}", 26)
 
 
-def _box(axes: Axes, x: float, y: float, colour: str, alpha: float) -> None:
+def _draw_box(axes: Axes, x: float, y: float, colour: str, alpha: float) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
@@ -316,7 +318,7 @@ def _box(axes: Axes, x: float, y: float, colour: str, alpha: float) -> None:
     )
 
 
-def _boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) -> None:
+def _draw_boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) -> None:
     """Runs of cells (row, first column, one past the last) as one path."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -328,7 +330,7 @@ def _boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) -> No
     axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, edgecolor="none"))
 
 
-def _levels(
+def _group_by_level(
     cells: Sequence[Sequence[float | None]],
 ) -> tuple[dict[int, list[tuple[int, int, int]]], float, float]:
     """Runs of equal level by level, and the errors of the highest and the lowest level above
@@ -342,7 +344,7 @@ def _levels(
     bottom = max(min(finite, default=1.0), top * 1e-6)
     span = math.log10(top / bottom) or 1.0
 
-    def level(value: float | None) -> int:
+    def compute_level(value: float | None) -> int:
         if value is None:
             return HEAT_LEVELS
         if not value:
@@ -357,19 +359,19 @@ def _levels(
     for number, row in enumerate(cells):
         start = 0
         for end in range(1, len(row) + 1):
-            if end == len(row) or level(row[end]) != level(row[start]):
-                found.setdefault(level(row[start]), []).append((number, start, end))
+            if end == len(row) or compute_level(row[end]) != compute_level(row[start]):
+                found.setdefault(compute_level(row[start]), []).append((number, start, end))
                 start = end
     return found, top, bottom
 
 
-def _ends(axis: Any, cells: int, step: int) -> None:
+def _label_ends(axis: Any, cells: int, step: int) -> None:
     """Ticks at the first and the last cell, in elements of the tensor."""
     positions = [0.5, cells - 0.5] if cells > 1 else [0.5]
     axis.set_ticks(positions, [str(int((position - 0.5) * step)) for position in positions])
 
 
-def _heat_scale(axes: Axes, bottom: float, top: float) -> None:
+def _draw_heat_scale(axes: Axes, bottom: float, top: float) -> None:
     """The levels beside the map, with what they mean."""
     from matplotlib.patches import Rectangle
 

@@ -71,7 +71,7 @@ class IssueForm:
 
 def list_forms() -> tuple[str, ...]:
     """The forms that the tool brings."""
-    return tuple(sorted(item.name for item in _home().iterdir() if item.is_dir()))
+    return tuple(sorted(item.name for item in _find_home().iterdir() if item.is_dir()))
 
 
 def choose_form(layer: Layer) -> str:
@@ -90,17 +90,21 @@ def load(name: str | Path) -> IssueForm:
     if not isinstance(name, Path):
         if name not in list_forms():
             raise FormError(f"{name!r} is none of {', '.join(list_forms())}")
-        folder = _home().joinpath(name)
-        return _form(name, _table(folder.joinpath(FORM).read_text(encoding="utf-8"), FORM), None)
+        folder = _find_home().joinpath(name)
+        return _build_form(
+            name, _parse_table(folder.joinpath(FORM).read_text(encoding="utf-8"), FORM), None
+        )
     if not name.is_dir():
         raise FormError(f"{name} is neither one of {', '.join(list_forms())} nor a folder")
     if not (name / ISSUE).is_file():
         raise FormError(f"{name} has no {ISSUE}")
     settings = name / FORM
-    return _form(name.name, _table(_read(settings), settings) if settings.exists() else {}, name)
+    return _build_form(
+        name.name, _parse_table(_read(settings), settings) if settings.exists() else {}, name
+    )
 
 
-def _home() -> Any:
+def _find_home() -> Any:
     return resources.files("templates").joinpath("issues")
 
 
@@ -111,7 +115,7 @@ def _read(path: Path) -> str:
         raise FormError(f"{path} cannot be read ({getattr(error, 'strerror', error)})") from None
 
 
-def _table(text: str, path: object) -> dict[str, Any]:
+def _parse_table(text: str, path: object) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -123,7 +127,7 @@ def _table(text: str, path: object) -> dict[str, Any]:
     return table
 
 
-def _form(name: str, table: Mapping[str, Any], folder: Path | None) -> IssueForm:
+def _build_form(name: str, table: Mapping[str, Any], folder: Path | None) -> IssueForm:
     location = str(folder / FORM) if folder else f"{name}/{FORM}"
     wanted = {item.name for item in fields(IssueForm)} - {"name", "folder"}
     unknown = sorted(set(table) - wanted)
@@ -131,11 +135,11 @@ def _form(name: str, table: Mapping[str, Any], folder: Path | None) -> IssueForm
         raise FormError(
             f"{location} has no key {unknown[0]!r}; there is {', '.join(sorted(wanted))}"
         )
-    values = {key: _value(key, value, location) for key, value in table.items()}
+    values = {key: _check_value(key, value, location) for key, value in table.items()}
     return IssueForm(name=name, folder=folder, **values)
 
 
-def _value(key: str, value: object, location: str) -> Any:
+def _check_value(key: str, value: object, location: str) -> Any:
     if key in ("title", "repository"):
         if isinstance(value, str):
             return value

@@ -39,11 +39,11 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
     tidy = tidy_log(report["issue"]["error_log"])
     log = escape_unseen(cut_log(tidy)).strip()
     versions = render_versions(report["issue"]["environment"])
-    room = form.limit - _MARGIN - count_bytes(_body(form, report, repro, "", versions))
+    room = form.limit - _MARGIN - count_bytes(_render_body(form, report, repro, "", versions))
     if room < 0:
         versions = shorten(versions, max(0, count_bytes(versions) + room))
         room = 0
-    body = _body(form, report, repro, shorten(log, room), versions)
+    body = _render_body(form, report, repro, shorten(log, room), versions)
     if count_bytes(body) > form.limit:
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
@@ -51,7 +51,9 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
     return f"{wording.render_title(report, tidy)}\n\n{body}"
 
 
-def _body(form: IssueForm, report: Mapping[str, Any], repro: str, log: str, versions: str) -> str:
+def _render_body(
+    form: IssueForm, report: Mapping[str, Any], repro: str, log: str, versions: str
+) -> str:
     return forms.fill(form, collect_values(report, repro, log, versions)).strip("\n") + "\n"
 
 

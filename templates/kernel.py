@@ -40,17 +40,19 @@ def render_repro(kernel: str, name: str, launch: Json, target: str, summary: str
         launch: `signature`, `constexprs`, `aligned` and `options` of one launch.
         target: a key of `TARGETS`.
     """
-    return render("kernel_repro.py.j2", **_values(kernel, name, launch, target, summary))
+    return render("kernel_repro.py.j2", **_collect_values(kernel, name, launch, target, summary))
 
 
 def render_kernel_test(kernel: str, name: str, launch: Json, target: str, summary: str) -> str:
     """The text of `test_repro.py` in the style of Triton's own suite, which is pytest's; not
     formatted.
     """
-    return render("test_kernel.py.j2", **_values(kernel, name, launch, target, summary))
+    return render("test_kernel.py.j2", **_collect_values(kernel, name, launch, target, summary))
 
 
-def _values(kernel: str, name: str, launch: Json, target: str, summary: str) -> dict[str, Any]:
+def _collect_values(
+    kernel: str, name: str, launch: Json, target: str, summary: str
+) -> dict[str, Any]:
     names = list(launch["signature"])
     constants = ", ".join(
         f"{key!r}: {'tl.' + value['tl'] if isinstance(value, dict) else repr(value)}"
@@ -198,12 +200,12 @@ def list_requirements(report: Json) -> list[tuple[str, str]]:
         ("target", report["triton"]["target"]),
         ("GPU", "none"),
         ("argument types", render_code(types) if types else "none"),
-        ("constants", render_code(_constants(launch["constexprs"])) or "none"),
+        ("constants", render_code(_write_constants(launch["constexprs"])) or "none"),
         ("launch options", render_code(options) if options else "default"),
     ]
 
 
-def _constants(values: Json) -> str:
+def _write_constants(values: Json) -> str:
     return ", ".join(
         f"{name}={value['tl'] if isinstance(value, Mapping) else value!r}"
         for name, value in values.items()

@@ -105,7 +105,7 @@ def cut_log(text: str, last: int = LAST) -> str:
     text = _without_other_threads(text)
     lines: list[str] = []
     run: list[_Piece] = []
-    for piece in (*_pieces(text), _Piece(None, ())):
+    for piece in (*_split_pieces(text), _Piece(None, ())):
         if piece.path is not None:
             run.append(piece)
             continue
@@ -128,13 +128,13 @@ def _without_notes(lines: Sequence[str]) -> Iterator[str]:
         if inside:
             missing += 1
             continue
-        yield from _notes(missing)
+        yield from _write_notes_gap(missing)
         missing = 0
         yield line
-    yield from _notes(missing)
+    yield from _write_notes_gap(missing)
 
 
-def _notes(missing: int) -> Iterator[str]:
+def _write_notes_gap(missing: int) -> Iterator[str]:
     if missing:
         yield (
             f"[... {missing} line{'s' if missing != 1 else ''} of the compiler's notes left out"
@@ -152,7 +152,7 @@ def find_raising_frame(text: str) -> tuple[str, str] | None:
     return frames[-1] if frames and frames[-1][0].startswith("torch/") else None
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _split_pieces(text: str) -> Iterator[_Piece]:
     path: str | None = None
     lines: list[str] = []
     for line in text.splitlines():
@@ -178,15 +178,15 @@ def _keep(run: Sequence[_Piece], last: int) -> Iterator[str]:
     for index, piece in enumerate(run):
         entered = index > 0 and own[index - 1] and not own[index]
         if own[index] or entered or index >= len(run) - last:
-            yield from _gap(missing)
+            yield from _write_frames_gap(missing)
             missing = 0
             yield from (line for line in piece.lines if not _CARETS.fullmatch(line))
         else:
             missing += 1
-    yield from _gap(missing)
+    yield from _write_frames_gap(missing)
 
 
-def _gap(missing: int) -> Iterator[str]:
+def _write_frames_gap(missing: int) -> Iterator[str]:
     if missing:
         yield f"  [... {missing} frame{'s' if missing != 1 else ''} left out ...]"
 

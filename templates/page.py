@@ -61,14 +61,16 @@ def render_page(
         turning=describe_turns(releases),
         subject=wording.name_subject(report),
         unit=wording.name_unit(report),
-        source=_source(repro, measured.get("graph_breaks") or ()),
+        source=_list_lines(repro, measured.get("graph_breaks") or ()),
         graphs=captions.describe_graphs(measured),
         log=cut_log(log).strip(),
         versions=render_versions(issue["environment"]),
     )
 
 
-def _source(repro: str, breaks: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, list[str]]]:
+def _list_lines(
+    repro: str, breaks: Sequence[Mapping[str, Any]]
+) -> list[tuple[int, str, list[str]]]:
     """The lines of the repro by number, each with the reasons why the graph breaks there."""
     reasons: dict[int, list[str]] = {}
     for found in breaks:

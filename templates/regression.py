@@ -76,7 +76,9 @@ def render_tests(failure: ReproducedFailure, repro: str) -> Iterator[str]:
         "class_name": CLASS,
         "suite": suite,
     }
-    if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in _tree(repro)):
+    if any(
+        isinstance(node, ast.FunctionDef) and node.name == "main" for node in _parse_body(repro)
+    ):
         program = _drop_statements(repro, [_GUARD])
         yield add_imports(
             render("test_repro.py.j2", program=program, body="", patches=(), **values)
@@ -85,7 +87,7 @@ def render_tests(failure: ReproducedFailure, repro: str) -> Iterator[str]:
     patches, definitions, statements = _split(repro)
     if not statements:
         raise ValueError("the repro has nothing to call")
-    imports = "\n".join(ast.unparse(node) for node in _tree(repro) if _is_import(node))
+    imports = "\n".join(ast.unparse(node) for node in _parse_body(repro) if _is_import(node))
     # torch's suites define the function inside the test; a global stays one where that matters
     layouts: list[tuple[list[str], list[str]]] = [([], [*definitions, *statements])]
     if definitions:
@@ -97,7 +99,7 @@ def render_tests(failure: ReproducedFailure, repro: str) -> Iterator[str]:
         )
 
 
-def _tree(text: str) -> list[ast.stmt]:
+def _parse_body(text: str) -> list[ast.stmt]:
     return ast.parse(text).body
 
 
@@ -110,7 +112,7 @@ def _split(repro: str) -> tuple[list[str], list[str], list[str]]:
     patches: list[str] = []
     definitions: list[str] = []
     statements: list[str] = []
-    for node in _tree(repro):
+    for node in _parse_body(repro):
         if _is_import(node):
             continue
         setting = isinstance(node, ast.Assign) and _SETTING.fullmatch(ast.unparse(node.targets[0]))
@@ -157,7 +159,7 @@ def write_failing_program(test: str, failure: ReproducedFailure) -> str:
 def _drop_statements(source: str, patterns: Sequence[re.Pattern[str]]) -> str:
     """`source` without the statements at its top whose first line matches."""
     lines = source.splitlines()
-    for node in _tree(source):
+    for node in _parse_body(source):
         if any(pattern.search(lines[node.lineno - 1]) for pattern in patterns):
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):
                 lines[number] = ""

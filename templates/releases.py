@@ -14,7 +14,7 @@ def is_earlier(one: str, two: str) -> bool:
     """Whether torch version `one` is surely older than `two`: by release, or as a pre-release or
     nightly of the same one.
     """
-    first, second = _version(one), _version(two)
+    first, second = _parse_version(one), _parse_version(two)
     if first[0] != second[0]:
         return first[0] < second[0]
     if first[1] is None or second[1] is None:
@@ -22,7 +22,7 @@ def is_earlier(one: str, two: str) -> bool:
     return 0 < first[1] < second[1]
 
 
-def _version(text: str) -> tuple[tuple[int, ...], int | None]:
+def _parse_version(text: str) -> tuple[tuple[int, ...], int | None]:
     """Release numbers, and the date of a nightly: 0 for another pre-release, None for a release."""
     public = text.split("+")[0]
     found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?(.*)", public)
@@ -55,14 +55,18 @@ def list_release_rows(
     seen, of = report["verdict"]["reproduced"]
     rows = {row["torch"]: "right" for row in report.get("differs_from") or ()}
     for release, words in others.items():
-        if _version(release) != _version(own) or release == own or is_right(words) is not False:
+        if (
+            _parse_version(release) != _parse_version(own)
+            or release == own
+            or is_right(words) is not False
+        ):
             rows[release] = words
     rows.setdefault(own, f"fails, {seen} of {of} runs")
 
-    def later(one: str, two: str) -> int:
+    def compare(one: str, two: str) -> int:
         return int(is_earlier(two, one)) - int(is_earlier(one, two))
 
-    order = sorted(rows, key=functools.cmp_to_key(later))
+    order = sorted(rows, key=functools.cmp_to_key(compare))
     return [(release, rows[release]) for release in order]
 
 

@@ -32,9 +32,11 @@ def render_side_by_side(
 
     `classes`: public class -> private classes; `sources`: path -> text of the private program.
     """
-    definitions = {name: text for source in sources.values() for name, text in _classes(source)}
+    definitions = {
+        name: text for source in sources.values() for name, text in _list_classes(source)
+    }
     rows = []
-    for name, text in _classes(repro):
+    for name, text in _list_classes(repro):
         behind = [private.rpartition(".")[2] for private in classes.get(name, ())]
         missing = "(not in a file that was read)"
         rows.append(
@@ -48,7 +50,7 @@ def render_side_by_side(
     return render("side_by_side.html.j2", rows=rows, rest=rest, facts=facts)
 
 
-def _classes(source: str) -> Iterator[tuple[str, str]]:
+def _list_classes(source: str) -> Iterator[tuple[str, str]]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

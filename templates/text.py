@@ -40,10 +40,10 @@ def render_code(text: str) -> str:
     """Text from outside as a code span on one line: nothing in it is markup, a mention or a
     reference.
     """
-    return _between_ticks(fit_on_line(text, 300))
+    return _put_between_ticks(fit_on_line(text, 300))
 
 
-def _between_ticks(line: str) -> str:
+def _put_between_ticks(line: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * (longest + 1)
     # CommonMark takes one space away on either side, and needs it where the text itself begins or
@@ -146,7 +146,7 @@ def render_span(text: str) -> str:
     line = re.sub(
         r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", fit_on_line(text, 300)
     )
-    return _between_ticks(line)
+    return _put_between_ticks(line)
 
 
 def format_number(value: object) -> str:

@@ -23,22 +23,22 @@ def render_versions(env: Mapping[str, Any]) -> str:
         ("Is debug build", env.get("debug")),
         ("CUDA used to build PyTorch", env.get("cuda")),
         ("ROCM used to build PyTorch", env.get("hip")),
-        *_where_known(("XPU used to build PyTorch", env.get("xpu"))),
+        *_keep_known(("XPU used to build PyTorch", env.get("xpu"))),
         None,
         ("OS", _with_machine(env)),
-        ("GCC version", _tool(env, "gcc")),
-        ("Clang version", _tool(env, "clang")),
+        ("GCC version", _read_tool(env, "gcc")),
+        ("Clang version", _read_tool(env, "clang")),
         ("CMake version", tools.get("cmake") or "Could not collect"),
         ("Libc version", env.get("libc")),
         None,
-        ("Python version", _python(env)),
+        ("Python version", _describe_python(env)),
         ("Is CUDA available", bool(env.get("cuda_available", env.get("gpus")))),
         ("CUDA runtime version", tools.get("nvcc") or "Could not collect"),
-        *_where_known(("CUDA_MODULE_LOADING set to", variables.get("CUDA_MODULE_LOADING"))),
+        *_keep_known(("CUDA_MODULE_LOADING set to", variables.get("CUDA_MODULE_LOADING"))),
         ("GPU models and configuration", "; ".join(env.get("gpus") or ()) or None),
         ("Nvidia driver version", env.get("driver")),
         ("cuDNN version", env.get("cudnn")),
-        *_where_known(
+        *_keep_known(
             ("Is XPU available", env.get("xpu_available")),
             ("HIP runtime version", rocm.get("HIP Runtime")),
             ("MIOpen runtime version", rocm.get("MIOpen")),
@@ -46,7 +46,7 @@ def render_versions(env: Mapping[str, Any]) -> str:
         ("Is XNNPACK available", "XNNPACK" in (env.get("libraries") or ())),
         None,
         ("CPU", env.get("cpu")),
-        *_cpu(dict(env.get("processor") or {})),
+        *_describe_cpu(dict(env.get("processor") or {})),
         ("CPU cores", f"{env.get('cores')} (torch threads: {env.get('threads')})"),
         ("CPU capability", env.get("cpu_capability")),
         ("Vector ISA of inductor", env.get("vector_isa") or "not chosen in this process"),
@@ -55,20 +55,20 @@ def render_versions(env: Mapping[str, Any]) -> str:
         ("Versions of relevant libraries", ""),
         *((f"[pip3] {name}", version) for name, version in dict(env.get("packages") or {}).items()),
         *((f"[conda] {name}", version) for name, version in dict(env.get("conda") or {}).items()),
-        ("Triton", _triton(dict(env.get("triton") or {}))),
-        ("Caches", _settings(env.get("caches")) or "not loaded"),
-        ("Environment variables", _settings(variables) or "none that matter"),
-        ("Non-default torch configs", _settings(env.get("configs")) or "none"),
+        ("Triton", _describe_triton(dict(env.get("triton") or {}))),
+        ("Caches", _write_settings(env.get("caches")) or "not loaded"),
+        ("Environment variables", _write_settings(variables) or "none that matter"),
+        ("Non-default torch configs", _write_settings(env.get("configs")) or "none"),
     ]
-    return "\n".join("" if line is None else _line(*line) for line in lines)
+    return "\n".join("" if line is None else _write_line(*line) for line in lines)
 
 
-def _where_known(*lines: tuple[str, object]) -> tuple[tuple[str, object], ...]:
+def _keep_known(*lines: tuple[str, object]) -> tuple[tuple[str, object], ...]:
     """Lines that say something only on the machines that have it."""
     return tuple(line for line in lines if line[1] not in (None, False, ""))
 
 
-def _tool(env: Mapping[str, Any], name: str) -> str:
+def _read_tool(env: Mapping[str, Any], name: str) -> str:
     """A compiler's version; an environment written before tools were asked has the one that
     inductor calls.
     """
@@ -82,30 +82,30 @@ def _tool(env: Mapping[str, Any], name: str) -> str:
     )
 
 
-def _python(env: Mapping[str, Any]) -> str:
+def _describe_python(env: Mapping[str, Any]) -> str:
     built = f" [{env['python_compiler']}]" if env.get("python_compiler") else ""
     return (
         f"{env.get('python')}{built} ({env.get('bits')}-bit runtime, {env.get('implementation')})"
     )
 
 
-def _cpu(processor: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+def _describe_cpu(processor: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
     numbers = ", ".join(
         f"{name} {processor[name]}"
         for name in ("vendor", "family", "stepping")
         if processor.get(name)
     )
     number = processor.get("number")
-    return _where_known(
+    return _keep_known(
         ("CPU kind", f"{numbers}, model {number}" if number else numbers),
-        ("CPU caches", _settings(processor.get("caches"))),
+        ("CPU caches", _write_settings(processor.get("caches"))),
         ("CPU vector flags", processor.get("flags")),
         ("NUMA nodes", processor.get("nodes")),
         ("Virtual machine", processor.get("virtual")),
     )
 
 
-def _triton(triton: Mapping[str, Any]) -> str:
+def _describe_triton(triton: Mapping[str, Any]) -> str:
     if not triton:
         return "not installed"
     mode = ", interpreted" if triton.get("interpret") else ""
@@ -115,7 +115,7 @@ def _triton(triton: Mapping[str, Any]) -> str:
     )
 
 
-def _line(label: str, value: object) -> str:
+def _write_line(label: str, value: object) -> str:
     if label.startswith("[pip3]"):
         return f"{label}=={value}"
     return f"{label}: {'N/A' if value is None else value}".rstrip()
@@ -125,5 +125,5 @@ def _with_machine(env: Mapping[str, Any]) -> str:
     return f"{env.get('os') or 'unknown'} ({env.get('machine') or 'unknown'})"
 
 
-def _settings(values: Mapping[str, Any] | None) -> str:
+def _write_settings(values: Mapping[str, Any] | None) -> str:
     return ", ".join(f"{name}={value}" for name, value in dict(values or {}).items())

@@ -189,14 +189,14 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
         location = find_raising_frame(log)
         where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
-    message = _message(verdict).removeprefix("error: ")
+    message = _tidy_message(verdict).removeprefix("error: ")
     explained = find_explanation(log) if verdict["kind"] == Kind.UNSUPPORTED else None
     changes, detail = read_changes(report), _read_detail(verdict)
     values = {
         "compiler": name_compiler(report),
-        "exception": _exception(verdict).strip("`"),
+        "exception": _name_exception(verdict).strip("`"),
         "property": PROPERTY_NAMES.get(detail, detail) or "metadata",
-        "operators": _operators_in_title(report, changes) + _condition(changes),
+        "operators": _name_operators_in_title(report, changes) + _describe_condition(changes),
     }
     layer = f"[{verdict['layer']}] "
     room = _TITLE - len(layer + pattern.format(**values, message=""))
@@ -265,20 +265,20 @@ def read_changes(report: Mapping[str, Any]) -> _Changes:
     return rows
 
 
-def _operators_in_title(report: Mapping[str, Any], changes: _Changes) -> str:
+def _name_operators_in_title(report: Mapping[str, Any], changes: _Changes) -> str:
     """The operators; a single one with the arguments that the failure needs."""
     if len(report["repro"]["operators"]) != 1:
-        return _operators(report, 3) or "a small program"
+        return _list_operators(report, 3) or "a small program"
     (operator,) = report["repro"]["operators"]
     needed = []
     for what, (fails, right) in changes.items():
         name, _, of = what.removeprefix("argument ").partition(" of ")
         if what.startswith("argument ") and right and of == operator.rpartition(".")[2]:
             needed.append(f"{name}={fails[0]}")
-    return _operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
+    return _list_operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
 
 
-def _condition(changes: _Changes) -> str:
+def _describe_condition(changes: _Changes) -> str:
     """The special values that it needs, the dtype, where the failure is seen with no more than two
     of those that were tried, and the size from which on it is seen.
     """
@@ -290,10 +290,10 @@ def _condition(changes: _Changes) -> str:
     special = f" of {' and '.join(needed)}" if needed else ""
     fails, right = changes.get("dtype", ([], []))
     dtypes = f" on {' and '.join(fails)}" if right and 0 < len(fails) <= 2 else ""
-    return special + dtypes + _smallest_size(changes)
+    return special + dtypes + _describe_smallest_size(changes)
 
 
-def _smallest_size(changes: _Changes) -> str:
+def _describe_smallest_size(changes: _Changes) -> str:
     """The size from which on it fails, where all smaller ones pass and all larger ones fail."""
     for what, (fails, right) in changes.items():
         if not what.startswith("size "):
@@ -309,10 +309,10 @@ def describe_failure(report: Mapping[str, Any], culprit: str = "", log: str = ""
     """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
     if kernel.is_kernel(report):
         return kernel.describe_failure(report)
-    return [_write_what(report, log), _write_where(report, culprit), _how_surely(report)]
+    return [_write_what(report, log), _write_where(report, culprit), _describe_certainty(report)]
 
 
-def _message(verdict: Mapping[str, Any]) -> str:
+def _tidy_message(verdict: Mapping[str, Any]) -> str:
     """What the error says on one line; where it said only which operator it was about, that follows
     in brackets.
     """
@@ -320,11 +320,11 @@ def _message(verdict: Mapping[str, Any]) -> str:
     return re.sub(r":? \| target: (.*)$", r" (\1)", said)
 
 
-def _exception(verdict: Mapping[str, Any]) -> str:
+def _name_exception(verdict: Mapping[str, Any]) -> str:
     return render_code(verdict["exception"]) or "an error" if verdict["exception"] else "an error"
 
 
-def _operators(report: Mapping[str, Any], limit: int) -> str:
+def _list_operators(report: Mapping[str, Any], limit: int) -> str:
     names = list(report["repro"]["operators"])
     shown = ", ".join(names[:limit])
     return shown + (", …" if len(names) > limit else "")
@@ -340,7 +340,7 @@ def _write_what(report: Mapping[str, Any], log: str) -> str:
         said = _EFFECT_WHAT
     if verdict.get("is_from_cache"):
         said = _CACHE_WHAT
-    what = said.format(compiler=name_compiler(report), exception=_exception(verdict) + where)
+    what = said.format(compiler=name_compiler(report), exception=_name_exception(verdict) + where)
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
     used = f"; the program below does it with {_list(operators[:6])}{more}" if operators else ""
@@ -411,7 +411,7 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(map(render_code, names))
 
 
-def _how_surely(report: Mapping[str, Any]) -> str:
+def _describe_certainty(report: Mapping[str, Any]) -> str:
     seen, of = report["verdict"]["reproduced"]
     return (
         f"It was seen in {seen} of {of} fresh processes with torch {report['torch']}, "
@@ -432,10 +432,10 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if is_eager(report):
         expected = "a result, or an exception that says what is wrong with the arguments"
     if _raises(verdict):
-        said = f": {render_code(_message(verdict))}" if verdict["message"] else ""
+        said = f": {render_code(_tidy_message(verdict))}" if verdict["message"] else ""
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"
-        return expected, f"{_exception(verdict)}{said}"
+        return expected, f"{_name_exception(verdict)}{said}"
     rejected = report["repro"].get("eager_error")
     if rejected:
         expected = f"{render_code(rejected)}, as in eager mode"
@@ -446,7 +446,7 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         return expected, "no error, and a result"
     if kind == Kind.PROCESS_DEATH:
         said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
-        return expected, f"the process dies with {_exception(verdict)}{said}"
+        return expected, f"the process dies with {_name_exception(verdict)}{said}"
     if kind == Kind.HANG:
         return "the program comes to an end, as in eager mode", "it does not"
     actual = (
@@ -464,7 +464,7 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if shown:
         actual = shown
     if worst is not None:
-        actual += _numbers(worst, actual)
+        actual += _describe_numbers(worst, actual)
     reference = "with the same inputs in float64, rounded" if is_eager(report) else "in eager mode"
     return f"the same as {reference}, within the default tolerances", actual
 
@@ -494,7 +494,7 @@ def _find_worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     )
 
 
-def _numbers(rung: Mapping[str, Any], said: str) -> str:
+def _describe_numbers(rung: Mapping[str, Any], said: str) -> str:
     if rung["max_abs_error"] is None and "from float64" in said:
         return ""  # the repro's own check has told it
     parts = []

@@ -35,8 +35,8 @@ def replace_single_lists(program: SourceProgram) -> Iterator[SourceProgram]:
 
     def locate(each: SourceProgram) -> list[Any]:
         found = []
-        for owner in _classes(each):
-            for node in _constructor(owner):
+        for owner in _list_classes(each):
+            for node in _find_constructor_body(owner):
                 if not isinstance(node, ast.Assign) or not isinstance(
                     node.targets[0], ast.Attribute
                 ):
@@ -102,7 +102,7 @@ class _CallSite:
 
 def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
     """Write the body of a block, a method or a function where its only call is."""
-    yield from change_each(program, _calls, _change)
+    yield from change_each(program, _list_calls, _change)
 
 
 class _Index:
@@ -122,19 +122,19 @@ class _Index:
         self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
 
 
-def _calls(program: SourceProgram) -> list[_CallSite]:
+def _list_calls(program: SourceProgram) -> list[_CallSite]:
     index = _Index(program)
     found: list[_CallSite] = []
     for function in index.functions.values():
-        found += _calls_in(index, None, function)
+        found += _list_calls_in(index, None, function)
     for owner in index.classes.values():
         for node in owner.body:
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":
-                found += _calls_in(index, owner, node)
+                found += _list_calls_in(index, owner, node)
     return found
 
 
-def _calls_in(
+def _list_calls_in(
     index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
 ) -> Iterator[_CallSite]:
     for body in list_bodies(caller):
@@ -161,16 +161,16 @@ def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Ta
         if isinstance(node, ast.FunctionDef) and node.name == target.attr:
             plain = not node.decorator_list and target.attr != "forward"
             return _Target(node, True, owner) if plain else None
-    return _block(index, owner, target.attr)
+    return _find_block(index, owner, target.attr)
 
 
-def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
+def _find_block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     """The block behind an attribute, if the constructor makes it without arguments and nobody else
     makes one.
     """
     made = [
         node
-        for node in _constructor(owner)
+        for node in _find_constructor_body(owner)
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}"
     ]
     value = made[0].value if len(made) == 1 else None
@@ -182,7 +182,7 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     members = {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
     if "forward" not in members or set(members) - {"forward", "__init__"}:
         return None
-    moved = tuple(each for each in _constructor(block) if not calls_base(each))
+    moved = tuple(each for each in _find_constructor_body(block) if not calls_base(each))
     return _Target(members["forward"], True, owner, made[0], moved)
 
 
@@ -268,11 +268,11 @@ def _choose_new_names(
     return {name: next(numbers) for name in sorted((own | set(given)) & there - same)}
 
 
-def _classes(program: SourceProgram) -> list[ast.ClassDef]:
+def _list_classes(program: SourceProgram) -> list[ast.ClassDef]:
     return [node for node in program.definitions.body if isinstance(node, ast.ClassDef)]
 
 
-def _constructor(owner: ast.ClassDef) -> list[ast.stmt]:
+def _find_constructor_body(owner: ast.ClassDef) -> list[ast.stmt]:
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             return node.body if len(node.args.args) == 1 else []

@@ -17,7 +17,7 @@ _TAKES_NUMBERS = (
 )
 
 
-def _parts(node: Any) -> list[ast.expr]:
+def _list_parts(node: Any) -> list[ast.expr]:
     """Expressions that could stand for a whole one: its receiver, its arguments, its operands."""
     if isinstance(node, ast.Call):
         receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
@@ -69,11 +69,11 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
             "bases",
         ):
             continue
-        for part in range(len(_parts(location[3]))):
+        for part in range(len(_list_parts(location[3]))):
             made, found = copy_with_place(
                 program, lambda each: find_expressions(each, kinds), index
             )
-            piece = _parts(found[3])[part]
+            piece = _list_parts(found[3])[part]
             if not isinstance(piece, ast.Starred):
                 put_at(found, piece)
                 yield made
@@ -161,7 +161,7 @@ def reuse_earlier_values(program: SourceProgram) -> Iterator[SourceProgram]:
             if isinstance(function, ast.FunctionDef) and function.name != "__init__"
             for at, node in enumerate(function.body)
             if _is_computed(node)
-            for name in _names_before(function, at)
+            for name in _list_names_before(function, at)
         ]
 
     def change(location: Any) -> None:
@@ -171,25 +171,25 @@ def reuse_earlier_values(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _values_for(node: ast.expr) -> tuple[bool, ...] | tuple[int, ...]:
+def _choose_values(node: ast.expr) -> tuple[bool, ...] | tuple[int, ...]:
     return (False, True) if ast.unparse(node) == "self.training" else (2,)
 
 
-def _names_before(function: ast.FunctionDef, position: int) -> list[str]:
+def _list_names_before(function: ast.FunctionDef, position: int) -> list[str]:
     """A function's first tensor, and the variables that were set last."""
     given = [each.arg for each in function.args.args if each.arg != "self"]
-    made = [name for node in function.body[:position] if (name := _target(node))]
+    made = [name for node in function.body[:position] if (name := _find_target(node))]
     return list(dict.fromkeys([*given[:1], *reversed(made[-2:])]))
 
 
 def _is_computed(node: ast.stmt) -> bool:
     """Whether a statement gives one variable a value that is not written there."""
-    if not isinstance(node, ast.Assign) or not _target(node):
+    if not isinstance(node, ast.Assign) or not _find_target(node):
         return False
     return not isinstance(node.value, (ast.Name, ast.Constant))
 
 
-def _target(node: ast.stmt) -> str:
+def _find_target(node: ast.stmt) -> str:
     """The variable that a statement sets; empty for other statements."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id
@@ -207,7 +207,7 @@ def insert_numbers(program: SourceProgram) -> Iterator[SourceProgram]:
             and location[1] != "func"
             and isinstance(location[3].ctx, ast.Load)
             and (not _is_module(location[3]) or ast.unparse(location[3]).startswith("self."))
-            for value in _values_for(location[3])
+            for value in _choose_values(location[3])
         ]
 
     def change(location: Any) -> None:

@@ -287,7 +287,7 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
             if isinstance(owner, ast.ClassDef)
             for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
-            for target, value in _constants(start.body)
+            for target, value in _find_constants(start.body)
             if isinstance(target, ast.Attribute)
         ]
 
@@ -315,7 +315,7 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
             (each, target.id, value)
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
-            for target, value in _constants(owner.body)
+            for target, value in _find_constants(owner.body)
             if isinstance(target, ast.Name)
         ]
 
@@ -331,7 +331,7 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _constants(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, ast.Constant]]:
+def _find_constants(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, ast.Constant]]:
     """What gets a constant in a block of statements, and the constant."""
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -341,14 +341,14 @@ def _constants(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, ast.Constant]]:
 def promote(program: SourceProgram) -> Iterator[SourceProgram]:
     """Make one block the whole program, on as many of the inputs as it takes."""
     for index, node in enumerate(program.definitions.body):
-        forward = _forward(node)
+        forward = _find_forward(node)
         if forward is None or node.name == "Repro":  # type: ignore[attr-defined]
             continue
         made = copy.deepcopy(program)
         block: Any = made.definitions.body[index]
         returned: Any = made.inputs.body[-1]
         wanted = len(forward.args.args) - 1 - len(forward.args.defaults)
-        if _parameters_of(block) or len(returned.value.elts) < wanted:
+        if _has_parameters(block) or len(returned.value.elts) < wanted:
             continue
         made.definitions.body = [
             each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
@@ -360,7 +360,7 @@ def promote(program: SourceProgram) -> Iterator[SourceProgram]:
         yield dataclasses.replace(made, callable_expression="Repro()" + mode)
 
 
-def _forward(node: ast.stmt) -> ast.FunctionDef | None:
+def _find_forward(node: ast.stmt) -> ast.FunctionDef | None:
     members = node.body if isinstance(node, ast.ClassDef) else []
     found = (each for each in members if isinstance(each, ast.FunctionDef))
     return next(
@@ -368,7 +368,7 @@ def _forward(node: ast.stmt) -> ast.FunctionDef | None:
     )
 
 
-def _parameters_of(block: ast.ClassDef) -> bool:
+def _has_parameters(block: ast.ClassDef) -> bool:
     """Whether the constructor wants arguments."""
     starts = [each for each in block.body if getattr(each, "name", "") == "__init__"]
     return any(isinstance(each, ast.FunctionDef) and len(each.args.args) > 1 for each in starts)

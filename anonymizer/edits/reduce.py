@@ -64,7 +64,7 @@ def build_candidate(
     return None if same and made.callable_expression == program.callable_expression else made
 
 
-def _key(program: SourceProgram) -> tuple[str, str, str]:
+def _build_key(program: SourceProgram) -> tuple[str, str, str]:
     return (
         program.write_definitions(),
         "\n".join(program.write_inputs()),
@@ -72,7 +72,7 @@ def _key(program: SourceProgram) -> tuple[str, str, str]:
     )
 
 
-def _proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
+def _build_proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
         found = build_candidate(
             program,
@@ -96,7 +96,7 @@ def drop_one_operation(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
         sizes=body.sizes,
     )
     count = program.count_statements()
-    for made in _proposals(program, _simplify_and_drop):
+    for made in _build_proposals(program, _simplify_and_drop):
         if made.count_statements() < count and made.list_arguments():
             smaller = replace(
                 body,
@@ -122,12 +122,12 @@ def reduce(program: SourceProgram, find_first: FindFirst, rounds: int = 6) -> So
         find_first: is asked for at most `BATCH` candidates at once, in their order.
         rounds: how often all passes are gone through, at most.
     """
-    seen = {_key(program)}
+    seen = {_build_key(program)}
     for _ in range(rounds):
-        before = _key(program)
+        before = _build_key(program)
         for each in PASSES:
             program = _run(program, each, find_first, seen)
-        if _key(program) == before:
+        if _build_key(program) == before:
             break
     return renumber(program)
 
@@ -154,7 +154,7 @@ def _list_unseen(
     program: SourceProgram, edit: Edit, position: int, seen: set[tuple[str, str, str]]
 ) -> Iterator[tuple[int, SourceProgram]]:
     """The proposals from a place on that were not asked for before, each with its place."""
-    for at, made in enumerate(_proposals(program, edit)):
-        if at >= position and _key(made) not in seen:
-            seen.add(_key(made))
+    for at, made in enumerate(_build_proposals(program, edit)):
+        if at >= position and _build_key(made) not in seen:
+            seen.add(_build_key(made))
             yield at, made

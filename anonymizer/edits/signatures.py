@@ -17,7 +17,7 @@ from anonymizer.source.program import SourceProgram
 
 def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop a parameter of the entry that it does not mention, together with the input for it."""
-    entry = _entry(program)
+    entry = _find_entry(program)
     returned = program.inputs.body[-1]
     if (
         entry is None
@@ -28,7 +28,7 @@ def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     offset = 1 if entry.args.args and entry.args.args[0].arg == "self" else 0
     for index in reversed(range(len(entry.args.args) - offset)):
         made = copy.deepcopy(program)
-        node, last = _entry(made), made.inputs.body[-1]
+        node, last = _find_entry(made), made.inputs.body[-1]
         assert node is not None
         name = node.args.args[index + offset].arg
         if any(
@@ -155,13 +155,13 @@ def _without_results(program: SourceProgram, given: Collection[str]) -> SourcePr
 
 def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:
     """Give the entry the only item of a list, where it asks that list for nothing else."""
-    entry, returned = _entry(program), program.inputs.body[-1]
+    entry, returned = _find_entry(program), program.inputs.body[-1]
     if entry is None or not isinstance(getattr(returned, "value", None), ast.Tuple):
         return
     given = [each for each in entry.args.args if each.arg != "self"]
     for index, parameter in enumerate(given):
         made = copy.deepcopy(program)
-        node, last = _entry(made), made.inputs.body[-1]
+        node, last = _find_entry(made), made.inputs.body[-1]
         items = last.value.elts[index : index + 1]  # type: ignore[attr-defined]
         if node is None or not items or not isinstance(items[0], (ast.List, ast.Tuple)):
             continue
@@ -179,7 +179,7 @@ def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:
             yield made
 
 
-def _entry(program: SourceProgram) -> ast.FunctionDef | None:
+def _find_entry(program: SourceProgram) -> ast.FunctionDef | None:
     for node in program.definitions.body:
         if isinstance(node, ast.FunctionDef) and node.name == "repro":
             return node
@@ -224,12 +224,12 @@ def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             and any(ast.unparse(base).endswith("autograd.Function") for base in owner.bases)
-            for at in reversed(range(2, len(_method(owner, "forward").args)))
+            for at in reversed(range(2, len(_find_method_parameters(owner, "forward").args)))
         ]
 
     def change(location: Any) -> None:
         whole, owner, at = location
-        del _method(owner, "forward").args[at]
+        del _find_method_parameters(owner, "forward").args[at]
         for node in ast.walk(owner):
             value = node.value if isinstance(node, ast.Return) else None
             if isinstance(value, ast.Tuple) and len(value.elts) >= at:
@@ -241,7 +241,7 @@ def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _method(owner: ast.ClassDef, name: str) -> ast.arguments:
+def _find_method_parameters(owner: ast.ClassDef, name: str) -> ast.arguments:
     """The parameters of a class's method; none where there is no such method."""
     found = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == name)
     return next((each.args for each in found), ast.arguments([], [], None, [], [], None, []))

@@ -22,10 +22,10 @@ def drop_definitions(program: SourceProgram) -> Iterator[SourceProgram]:
             made = copy.deepcopy(program)
             del made.definitions.body[index]
             yield made
-    yield from change_each(program, _members, remove)
+    yield from change_each(program, _list_members, remove)
 
 
-def _members(program: SourceProgram) -> list[Any]:
+def _list_members(program: SourceProgram) -> list[Any]:
     return [
         (node.body, each)
         for node in program.definitions.body
@@ -45,12 +45,12 @@ def remove(location: Any) -> None:
 
 def drop_statements(program: SourceProgram) -> Iterator[SourceProgram]:
     """Delete runs of statements: all, halves, quarters, single ones; the last statements first."""
-    for index, body in enumerate(_blocks(program)):
+    for index, body in enumerate(_list_blocks(program)):
         length = len(body)
         step = length
         while step:
             for start in reversed(range(0, length, step)):
-                made, location = copy_with_place(program, _blocks, index)
+                made, location = copy_with_place(program, _list_blocks, index)
                 gone = location[start : start + step]
                 returns = any(isinstance(each, ast.Return) for each in gone)
                 if returns and (_is_inputs(made, location) or _is_gradient(made, location)):
@@ -76,7 +76,7 @@ def _is_gradient(program: SourceProgram, body: list[ast.stmt]) -> bool:
     )
 
 
-def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
+def _list_blocks(program: SourceProgram) -> list[list[ast.stmt]]:
     """Lists of statements; those of classes hold members, which go one by one."""
     trees = program.definitions.body
     inside = [body for node in trees for body in list_bodies(node)]

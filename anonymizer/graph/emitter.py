@@ -66,8 +66,8 @@ class Emitter:
         """
         arguments = [item for item in self.graph.inputs if item.kind == "input"]
         self._name_inputs(arguments)
-        self._state()
-        forward = self._forward()
+        self._write_state()
+        forward = self._write_forward()
         is_module = bool(self.init)
         parameters = ", ".join(self.text[item.name] for item in arguments)
         if is_module:
@@ -84,9 +84,9 @@ class Emitter:
         return ReproBody(
             "\n".join(lines),
             "Repro()" if is_module else "repro",
-            tuple(self._inputs(arguments)),
+            tuple(self._write_inputs(arguments)),
             MODULE_CALL if is_module else FUNCTION_CALL,
-            self._size_defaults(),
+            self._list_size_defaults(),
         )
 
     def _name_inputs(self, arguments: list[Input]) -> None:
@@ -97,36 +97,36 @@ class Emitter:
         for index, item in enumerate(arguments):
             self.text[item.name] = plain[index] if len(arguments) <= 4 else f"x{index}"
 
-    def _state(self) -> None:
+    def _write_state(self) -> None:
         loose = [i for i in self.graph.inputs if i.kind != "input" and i.name not in self.owned]
         for number, item in enumerate(loose, 1):
             name = f"{'weight' if item.kind == 'param' else 'buffer'}{number}"
             self.text[item.name] = f"self.{name}"
-            made = self._tensor(item)
+            made = self._write_tensor(item)
             if item.kind == "param":
                 suffix = "" if item.meta.requires_grad else ", requires_grad=False"
                 self.init.append(f"self.{name} = nn.Parameter({made}{suffix})")
             else:
                 self.init.append(f'self.register_buffer("{name}", {made})')
 
-    def _tensor(self, item: Input) -> str:
-        return write_tensor(item.meta, item.recipe, self._dims(item))
+    def _write_tensor(self, item: Input) -> str:
+        return write_tensor(item.meta, item.recipe, self._name_dims(item))
 
-    def _dims(self, item: Input) -> tuple[int | str, ...]:
+    def _name_dims(self, item: Input) -> tuple[int | str, ...]:
         symbols = item.symbols or item.meta.shape
         return tuple(
-            self._symbol(symbol, size) if isinstance(symbol, str) else size
+            self._name_size(symbol, size) if isinstance(symbol, str) else size
             for symbol, size in zip(symbols, item.meta.shape)
         )
 
-    def _symbol(self, symbol: str, size: int) -> int | str:
+    def _name_size(self, symbol: str, size: int) -> int | str:
         if not re.fullmatch(r"[a-z]\d+", symbol) or len(self.graph.runs) < 2:
             return size
         if symbol not in self.sizes:
             self.sizes[symbol] = ("nmkhlpq"[len(self.sizes) % 7], size)
         return self.sizes[symbol][0]
 
-    def _size_defaults(self) -> tuple[tuple[str, int], ...]:
+    def _list_size_defaults(self) -> tuple[tuple[str, int], ...]:
         return tuple(self.sizes.values())
 
     @property
@@ -138,10 +138,12 @@ class Emitter:
         """
         return tuple(self.sizes)
 
-    def _inputs(self, arguments: list[Input]) -> list[str]:
+    def _write_inputs(self, arguments: list[Input]) -> list[str]:
         written = find_written_inputs(self.graph)
         if not any(item.alias for item in arguments):
-            parts = [self._with_grad(self._tensor(i), i.meta, i.name in written) for i in arguments]
+            parts = [
+                self._with_grad(self._write_tensor(i), i.meta, i.name in written) for i in arguments
+            ]
             return ["return ()"] if not parts else ["return (" + ", ".join(parts) + ",)"]
         lines: list[str] = []
         names = {item.name for item in arguments}
@@ -149,14 +151,16 @@ class Emitter:
             if owner.alias is None or owner.alias.of not in names:
                 views = [item for item in arguments if item.alias and item.alias.of == owner.name]
                 is_written = any(item.name in written for item in (owner, *views))
-                lines += self._storage(owner, views, is_written, f"base{len(lines) or ''}")
+                lines += self._write_storage(owner, views, is_written, f"base{len(lines) or ''}")
         return [*lines, "return (" + ", ".join(self.text[item.name] for item in arguments) + ",)"]
 
-    def _storage(self, owner: Input, views: list[Input], is_written: bool, base: str) -> list[str]:
+    def _write_storage(
+        self, owner: Input, views: list[Input], is_written: bool, base: str
+    ) -> list[str]:
         """The statements for an input and those that lie in its storage."""
 
         def make(meta: TensorMeta) -> str:
-            dims = self._dims(owner) if meta is owner.meta else meta.shape
+            dims = self._name_dims(owner) if meta is owner.meta else meta.shape
             return self._with_grad(write_tensor(meta, owner.recipe, dims), meta, is_written)
 
         placed = [(self.text[i.name], i.meta, i.alias.offset) for i in views if i.alias]
@@ -170,7 +174,7 @@ class Emitter:
 
     # -- forward -----------------------------------------------------------------------------------
 
-    def _forward(self) -> list[str]:
+    def _write_forward(self) -> list[str]:
         lines: list[str] = []
         depth: list[str] = []
         counter = 0
@@ -202,7 +206,7 @@ class Emitter:
                 self.text[node.name] = name
                 lines.append(f"{indent}{name} {IN_PLACE[node.target]} {change}")
                 continue
-            expression = self._expression(node)
+            expression = self._write_expression(node)
             last = index == len(self.graph.nodes) - 1
             if last and outputs == [node.name] and not depth:
                 lines.append(f"{indent}return {expression}")
@@ -236,15 +240,15 @@ class Emitter:
         }
         return (cheap or arithmetic) and (used_once or node.target == "size")
 
-    def _expression(self, node: Node) -> str:
+    def _write_expression(self, node: Node) -> str:
         if node.name in self.matches:
             match = self.matches[node.name]
             given = ", ".join(self.expressions.write_operand(value) for value in match.data)
-            return f"{self._layer(match.layer)}({given})"
+            return f"{self._add_layer(match.layer)}({given})"
         match node.op:
             case "module":
                 assert node.layer is not None
-                return self.expressions.write_call(node, 0, self._layer(node.layer))
+                return self.expressions.write_call(node, 0, self._add_layer(node.layer))
             case "method":
                 return self.expressions.write_method(node)
             case "grad_mode":
@@ -253,7 +257,7 @@ class Emitter:
                 return self.expressions.write_function(node)
         assert_never(node.op)
 
-    def _layer(self, layer: StockLayer) -> str:
+    def _add_layer(self, layer: StockLayer) -> str:
         base = stock_layers.name_attribute(layer)
         self.layers[base] += 1
         name = f"{base}{self.layers[base]}"
@@ -271,7 +275,7 @@ def _find_changed_parts(
     order = list(nodes)
     outputs = {ref.name for ref in graph.outputs}
 
-    def made_by(value: Value, user: Node) -> Node | None:
+    def find_maker(value: Value, user: Node) -> Node | None:
         """The node of a value that is for one user alone."""
         node = nodes.get(value.name) if isinstance(value, Ref) else None
         is_alone = node is not None and users[node.name] == [user.name]
@@ -279,10 +283,10 @@ def _find_changed_parts(
 
     found: dict[str, tuple[Node, Node]] = {}
     for node in graph.nodes:
-        change = made_by(node.args[2], node) if node.target == "operator.setitem" else None
+        change = find_maker(node.args[2], node) if node.target == "operator.setitem" else None
         if change is None or change.target not in IN_PLACE:
             continue
-        part = made_by(change.args[0], change)
+        part = find_maker(change.args[0], change)
         if part is None or part.target != "operator.getitem" or part.args != node.args[:2]:
             continue
         between = graph.nodes[order.index(part.name) + 1 : order.index(node.name)]

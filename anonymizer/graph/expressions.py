@@ -61,13 +61,13 @@ def write_literal(value: Value) -> str:
     if isinstance(value, Atom):
         return value.text
     if isinstance(value, Seq):
-        return _sequence(
+        return _write_sequence(
             value, [write_literal(item) for item in value.items if value.kind != "dict"]
         )
     return repr(value)
 
 
-def _sequence(value: Seq, items: list[str]) -> str:
+def _write_sequence(value: Seq, items: list[str]) -> str:
     match value.kind:
         case "list":
             return "[" + ", ".join(items) + "]"
@@ -80,7 +80,7 @@ def _sequence(value: Seq, items: list[str]) -> str:
     assert_never(value.kind)
 
 
-def _no_other_form(value: Value) -> str:
+def _write_nothing(value: Value) -> str:
     return ""
 
 
@@ -92,7 +92,7 @@ class ExpressionWriter:
     """
 
     def __init__(
-        self, read: Callable[[str], str], constant: Callable[[Value], str] = _no_other_form
+        self, read: Callable[[str], str], constant: Callable[[Value], str] = _write_nothing
     ) -> None:
         self._read = read
         self._constant = constant
@@ -109,7 +109,7 @@ class ExpressionWriter:
         if other := self._constant(value):
             return other
         if isinstance(value, Seq):
-            return _sequence(value, [self.write_operand(item) for item in value.items])
+            return _write_sequence(value, [self.write_operand(item) for item in value.items])
         if isinstance(value, str) and value not in _STRINGS:
             if not _EINSUM.match(value) or not ("," in value or "->" in value):
                 raise NotPublicError("a string argument")
@@ -133,12 +133,12 @@ class ExpressionWriter:
             NotPublicError: it holds what may not leave.
         """
         if node.op == "enter":
-            return _region(node)
+            return _write_region(node)
         arguments = [self.write_argument(value) for value in node.args[skip:]]
         arguments += [
-            f"{key}={self.write_argument(value)}" for key, value in node.kwargs if _keyword(key)
+            f"{key}={self.write_argument(value)}" for key, value in node.kwargs if _is_keyword(key)
         ]
-        return f"{function or _function(node.target)}({', '.join(arguments)})"
+        return f"{function or _name_function(node.target)}({', '.join(arguments)})"
 
     def write_method(self, node: Node) -> str:
         """`x.sum(dim=1)` for a node whose first argument is the receiver.
@@ -146,7 +146,7 @@ class ExpressionWriter:
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        receiver = _receiver(self.write_operand(node.args[0]))
+        receiver = _write_receiver(self.write_operand(node.args[0]))
         return f"{receiver}.{self.write_call(node, 1, node.target)}"
 
     def write_function(self, node: Node) -> str:
@@ -164,18 +164,20 @@ class ExpressionWriter:
         if target == "getattr":
             if not isinstance(node.args[1], str) or node.args[1] not in _STRINGS:
                 raise NotPublicError("an attribute")
-            return f"{_receiver(self.write_operand(node.args[0]))}.{node.args[1]}"
+            return f"{_write_receiver(self.write_operand(node.args[0]))}.{node.args[1]}"
         if target == "operator.getitem":
-            owner = _receiver(self.write_operand(node.args[0]))
-            return f"{owner}[{self._index(node.args[1])}]"
+            owner = _write_receiver(self.write_operand(node.args[0]))
+            return f"{owner}[{self._write_index(node.args[1])}]"
         if target == "operator.setitem":
             owner = self.write_operand(node.args[0])
-            return f"{owner}[{self._index(node.args[1])}] = {self.write_operand(node.args[2])}"
+            return (
+                f"{owner}[{self._write_index(node.args[1])}] = {self.write_operand(node.args[2])}"
+            )
         return self.write_call(node)
 
-    def _index(self, value: Value) -> str:
+    def _write_index(self, value: Value) -> str:
         if isinstance(value, Seq) and value.kind == "tuple":
-            return ", ".join(self._index(item) for item in value.items) + (
+            return ", ".join(self._write_index(item) for item in value.items) + (
                 "," if len(value.items) == 1 else ""
             )
         if isinstance(value, Seq) and value.kind == "slice":
@@ -186,7 +188,7 @@ class ExpressionWriter:
         return self.write_operand(value)
 
 
-def _region(node: Node) -> str:
+def _write_region(node: Node) -> str:
     if node.target == "torch.inference_mode":
         return (
             "torch.inference_mode()"
@@ -229,7 +231,7 @@ _POSITIONAL = {
 }
 
 
-def _keyword(key: str) -> bool:
+def _is_keyword(key: str) -> bool:
     return key.isidentifier()
 
 
@@ -245,7 +247,7 @@ def _is_compound(text: str) -> bool:
     return False
 
 
-def _receiver(text: str) -> str:
+def _write_receiver(text: str) -> str:
     bare = re.fullmatch(r"[\w.]*([(\[].*[)\]])?", text) and not text[0].isdigit()
     return text if bare and not _is_compound(text) else f"({text})"
 
@@ -263,7 +265,7 @@ _FUNCTIONAL = {
 }
 
 
-def _function(target: str) -> str:
+def _name_function(target: str) -> str:
     module, _, name = target.rpartition(".")
     if module == "torch.nn.functional" or module == "torch._C._nn" and name in _FUNCTIONAL:
         return "F." + name

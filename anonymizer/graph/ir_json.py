@@ -105,13 +105,13 @@ def read_layer(data: LayerConstructor, training: bool) -> StockLayer:
 
     `training` is the mode that it is called in.
     """
-    kwargs = tuple((key, _layer_argument(value)) for key, value in data["kwargs"].items())
+    kwargs = tuple((key, _read_layer_argument(value)) for key, value in data["kwargs"].items())
     return StockLayer(data["class"], kwargs, training)
 
 
-def _layer_argument(value: LayerArgument) -> Value:
+def _read_layer_argument(value: LayerArgument) -> Value:
     if isinstance(value, list):
-        return Seq("tuple", tuple(map(_layer_argument, value)))
+        return Seq("tuple", tuple(map(_read_layer_argument, value)))
     return value
 
 
@@ -133,15 +133,15 @@ def read_graph(data: CapturedGraph, recipe: ChooseRecipe) -> Graph:
     Raises:
         NotPublicError: the graph needs what an opaque operator returns besides tensors.
     """
-    inputs = tuple(_input(item, recipe) for item in data["inputs"])
-    nodes = tuple(_node(item, recipe) for item in data["nodes"])
+    inputs = tuple(_read_input(item, recipe) for item in data["inputs"])
+    nodes = tuple(_read_node(item, recipe) for item in data["nodes"])
     outputs = tuple(value for value in map(read_value, data["outputs"]) if isinstance(value, Ref))
     runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
     graph = Graph(inputs, nodes, outputs, runs)
     return prune(fold_scalars(_without_opaque(graph, recipe)))
 
 
-def _input(item: GraphInput, recipe: ChooseRecipe) -> Input:
+def _read_input(item: GraphInput, recipe: ChooseRecipe) -> Input:
     meta, stats, alias = read_meta(item["meta"]), item.get("stats") or {}, item.get("alias")
     return Input(
         name=item["name"],
@@ -154,7 +154,7 @@ def _input(item: GraphInput, recipe: ChooseRecipe) -> Input:
     )
 
 
-def _node(item: GraphOperation, recipe: ChooseRecipe) -> Node:
+def _read_node(item: GraphOperation, recipe: ChooseRecipe) -> Node:
     meta, stats = read_meta(item.get("meta")), item.get("stats") or {}
     module = item.get("module")
     known = isinstance(meta, TensorMeta) and bool(stats)

@@ -63,7 +63,7 @@ _SIGNATURES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _arguments(node: Node) -> dict[str, Value] | None:
+def _bind_arguments(node: Node) -> dict[str, Value] | None:
     names = _SIGNATURES.get(node.operator)
     if node.op != "function" or names is None or len(node.args) > len(names):
         return None
@@ -72,7 +72,7 @@ def _arguments(node: Node) -> dict[str, Value] | None:
     return given if set(given) <= set(names) else None
 
 
-def _shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
+def _find_shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
     meta = graph.find_meta(value.name) if isinstance(value, Ref) else None
     return meta.shape if isinstance(meta, TensorMeta) else None
 
@@ -88,7 +88,7 @@ def _simplify_pair(value: Value) -> Value:
     return value
 
 
-def _options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def _list_options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     found = []
     for name, default in defaults.items():
         value = _simplify_pair(given.get(name, default))
@@ -97,8 +97,10 @@ def _options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tuple[str
     return tuple(found)
 
 
-def _linear(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
-    shape = _shape(graph, given["weight"])
+def _match_linear(
+    graph: Graph, given: Arguments
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+    shape = _find_shape(graph, given["weight"])
     if shape is None or len(shape) != 2:
         return None
     bias: tuple[tuple[str, Value], ...] = (
@@ -107,15 +109,15 @@ def _linear(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value
     return "Linear", (("in_features", shape[1]), ("out_features", shape[0]), *bias)
 
 
-def _conv(
+def _match_conv(
     graph: Graph, given: Arguments, dims: int
 ) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
-    shape = _shape(graph, given["weight"])
+    shape = _find_shape(graph, given["weight"])
     groups = given.get("groups", 1)
     if shape is None or len(shape) != dims + 2 or not isinstance(groups, int):
         return None
     kernel = _simplify_pair(Seq("tuple", tuple(shape[2:])))
-    options = _options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
+    options = _list_options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
     bias: tuple[tuple[str, Value], ...] = (
         () if isinstance(given.get("bias"), Ref) else (("bias", False),)
     )
@@ -127,33 +129,41 @@ def _conv(
     return f"Conv{dims}d", (*sizes, *options, *bias)
 
 
-def _embedding(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
-    shape = _shape(graph, given["weight"])
+def _match_embedding(
+    graph: Graph, given: Arguments
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+    shape = _find_shape(graph, given["weight"])
     if shape is None or len(shape) != 2:
         return None
-    options = _options(given, {"padding_idx": None, "max_norm": None, "sparse": False})
+    options = _list_options(given, {"padding_idx": None, "max_norm": None, "sparse": False})
     return "Embedding", (("num_embeddings", shape[0]), ("embedding_dim", shape[1]), *options)
 
 
-def _layer_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_layer_norm(
+    graph: Graph, given: Arguments
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
     if not isinstance(given.get("weight"), Ref) or not isinstance(given.get("bias"), Ref):
         return None
     return "LayerNorm", (
         ("normalized_shape", _simplify_pair(given["normalized_shape"])),
-        *_options(given, {"eps": 1e-05}),
+        *_list_options(given, {"eps": 1e-05}),
     )
 
 
-def _group_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
-    shape = _shape(graph, given.get("weight"))
+def _match_group_norm(
+    graph: Graph, given: Arguments
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+    shape = _find_shape(graph, given.get("weight"))
     if shape is None or not isinstance(given.get("bias"), Ref):
         return None
-    options = _options(given, {"eps": 1e-05})
+    options = _list_options(given, {"eps": 1e-05})
     return "GroupNorm", (("num_groups", given["num_groups"]), ("num_channels", shape[0]), *options)
 
 
-def _prelu(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
-    shape = _shape(graph, given["weight"])
+def _match_prelu(
+    graph: Graph, given: Arguments
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+    shape = _find_shape(graph, given["weight"])
     return (
         ("PReLU", (("num_parameters", shape[0]),))
         if shape is not None and len(shape) == 1
@@ -164,14 +174,14 @@ def _prelu(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value]
 _LAYERS: dict[
     str, Callable[[Graph, Arguments], tuple[str, tuple[tuple[str, Value], ...]] | None]
 ] = {
-    "linear": _linear,
-    "conv1d": lambda graph, given: _conv(graph, given, 1),
-    "conv2d": lambda graph, given: _conv(graph, given, 2),
-    "conv3d": lambda graph, given: _conv(graph, given, 3),
-    "embedding": _embedding,
-    "layer_norm": _layer_norm,
-    "group_norm": _group_norm,
-    "prelu": _prelu,
+    "linear": _match_linear,
+    "conv1d": lambda graph, given: _match_conv(graph, given, 1),
+    "conv2d": lambda graph, given: _match_conv(graph, given, 2),
+    "conv3d": lambda graph, given: _match_conv(graph, given, 3),
+    "embedding": _match_embedding,
+    "layer_norm": _match_layer_norm,
+    "group_norm": _match_group_norm,
+    "prelu": _match_prelu,
 }
 
 
@@ -185,7 +195,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
         None where the call is of no layer, or where something else reads one of its parameters, or
         a parameter is not float32 on the CPU.
     """
-    given = _arguments(node)
+    given = _bind_arguments(node)
     if given is None or node.operator not in _LAYERS:
         return None
     data = given.get("input")
@@ -198,7 +208,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
     if not owned or not isinstance(data, Ref):
         return None
     made = _LAYERS[node.operator](graph, given)
-    if made is None or any(not _constant(value) for _, value in made[1]):
+    if made is None or any(not _is_constant(value) for _, value in made[1]):
         return None
     return LayerMatch(StockLayer(made[0], made[1]), (data,), tuple(value.name for value in owned))
 
@@ -215,9 +225,9 @@ def _is_read_once(item: Input | None, users: Mapping[str, list[str]], outputs: s
     return plain and len(users.get(item.name, ())) == 1
 
 
-def _constant(value: Value) -> bool:
+def _is_constant(value: Value) -> bool:
     if isinstance(value, Ref):
         return False
     if isinstance(value, Seq):
-        return all(_constant(item) for item in value.items)
+        return all(_is_constant(item) for item in value.items)
     return True

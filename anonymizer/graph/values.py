@@ -43,7 +43,7 @@ def list_value_levels(stats: Iterable[TensorStatistics | None]) -> tuple[str, ..
     user has named tensors whose values may be shown.
     """
     found = [item for item in stats if item]
-    is_finite = not any(_not_finite(item) or _side(item) is not None for item in found)
+    is_finite = not any(_find_not_finite(item) or _choose_side(item) is not None for item in found)
     named = any(item.get("values") is not None for item in found)
     return (
         LEVELS[0],
@@ -59,7 +59,7 @@ def _crosses_zero(stats: TensorStatistics) -> bool:
     return (stats.get("min") or 0) < 0 < (stats.get("max") or 0)
 
 
-def _not_finite(stats: TensorStatistics) -> float | None:
+def _find_not_finite(stats: TensorStatistics) -> float | None:
     """The value that is not finite and that most elements have of those that are not; None where
     all are finite.
     """
@@ -72,7 +72,7 @@ def _not_finite(stats: TensorStatistics) -> float | None:
     return shares[most] if stats.get(most) else None
 
 
-def _side(stats: TensorStatistics) -> bool | None:
+def _choose_side(stats: TensorStatistics) -> bool | None:
     """What most elements of a mask are; None where neither value has most."""
     share = stats.get("true_share")
     if share is None or 1 - _MOST_OF_A_MASK < share < _MOST_OF_A_MASK:
@@ -80,12 +80,12 @@ def _side(stats: TensorStatistics) -> bool | None:
     return bool(share > 0.5)
 
 
-def _integer(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
+def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
     if meta.dtype == "bool" and level in MASKS:
         return Recipe("full", MASKS[level])
     if meta.dtype == "bool":
-        side = _side(stats) if level == NOT_FINITE else None
+        side = _choose_side(stats) if level == NOT_FINITE else None
         return Recipe("bool") if side is None else Recipe("full", int(side))
     if (
         level == "plain"
@@ -120,14 +120,14 @@ def make_recipe_chooser(level: str) -> ChooseRecipe:
         if level == ALLOWED and named is not None:
             return Recipe("literal", values=tuple(named), shape=meta.shape)
         if meta.is_float or meta.dtype.startswith("complex"):
-            return _float(meta, stats, level)
-        return _integer(meta, stats, level)
+            return _choose_floats(meta, stats, level)
+        return _choose_integers(meta, stats, level)
 
     return choose
 
 
-def _float(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
-    special = _not_finite(stats) if level == NOT_FINITE and meta.is_float else None
+def _choose_floats(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
+    special = _find_not_finite(stats) if level == NOT_FINITE and meta.is_float else None
     if special is not None:
         return Recipe("full", special)
     low, high = stats.get("min"), stats.get("max")
@@ -142,8 +142,8 @@ def _float(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
         low, high = (low, 0.0) if level == "negative" else (0.0, high)
         return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
     if level == "moments" and not stats.get("constant"):
-        return _moments(stats) or Recipe("randn")
-    return _special(_make_recipe_within(low, high, stats, level), stats, level)
+        return _make_normal(stats) or Recipe("randn")
+    return _add_specials(_make_recipe_within(low, high, stats, level), stats, level)
 
 
 def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
@@ -153,11 +153,11 @@ def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level:
     if stats.get("integral") and abs(high) < 1e6:
         return Recipe("randint", math.floor(low), math.floor(high) + 1)
     if level != "range" and stats.get("distinct", 0) > 1:
-        return _ties(stats)
+        return _make_ties(stats)
     return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
 
 
-def _moments(stats: TensorStatistics) -> Recipe | None:
+def _make_normal(stats: TensorStatistics) -> Recipe | None:
     """A normal distribution of the same mean and deviation, each to one digit."""
     deviation = _tidy(stats.get("std", 0.0))
     if not deviation:
@@ -168,7 +168,7 @@ def _moments(stats: TensorStatistics) -> Recipe | None:
     return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
 
 
-def _ties(stats: TensorStatistics) -> Recipe:
+def _make_ties(stats: TensorStatistics) -> Recipe:
     """Few different values, equally far apart: as many as there were, over the same range."""
     low, high = stats["min"], stats["max"]
     step = _tidy((high - low) / (stats["distinct"] - 1), math.ceil)
@@ -176,7 +176,7 @@ def _ties(stats: TensorStatistics) -> Recipe:
     return Recipe("ties", first, first + stats["distinct"], step=step)
 
 
-def _special(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
+def _add_specials(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
     """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to
     one digit.
     """
@@ -244,7 +244,7 @@ def write_contiguous_tensor(
         device: its type, `cpu`.
     """
     where = "" if device == "cpu" else f', device="{device}"'
-    text = _base(recipe, shape, dtype, where)
+    text = _write_base(recipe, shape, dtype, where)
     sizes = ", ".join(str(size) for size in shape) or "()"
     for value, share in recipe.specials:
         masked = f"torch.rand({sizes}{where}) < {share:g}"
@@ -259,7 +259,7 @@ def parenthesize_operand(text: str) -> str:
     return f"({text})" if " * " in text or " + " in text or " - " in text else text
 
 
-def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) -> str:
+def _write_base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) -> str:
     dims = ", ".join(str(size) for size in shape)
     sizes = dims if dims else "()"
     tuple_sizes = f"({dims},)" if len(shape) == 1 else f"({dims})"
@@ -269,17 +269,17 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
         case "randn" | "rand" | "zeros" | "ones":
             return f"torch.{recipe.kind}({sizes}{typed}{where})"
         case "uniform":
-            width = _number(recipe.high - recipe.low)
+            width = _write_number(recipe.high - recipe.low)
             return _shift(f"torch.rand({sizes}{typed}{where}) * {width}", recipe.low)
         case "normal":
-            scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
+            scaled = "" if recipe.high == 1 else f" * {_write_number(recipe.high)}"
             return _shift(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
         case "ties":
             drawn = (
                 f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
                 f" {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
             )
-            return f"{drawn} * {_number(recipe.step)}"
+            return f"{drawn} * {_write_number(recipe.step)}"
         case "bool":
             return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
         case "randint":
@@ -295,21 +295,21 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
             return f"torch.{'ones' if recipe.low else 'zeros'}({sizes}{typed}{where})"
         case "full":
             is_float = dtype.startswith(("float", "bfloat"))
-            value = _number(recipe.low) if is_float else str(int(recipe.low))
+            value = _write_number(recipe.low) if is_float else str(int(recipe.low))
             named = typed if is_float else f", dtype=torch.{dtype}"
             return f"torch.full({tuple_sizes}, {value}{named}{where})"
         case "literal":
-            return f"torch.tensor({_literal(recipe, shape)}, dtype=torch.{dtype}{where})"
+            return f"torch.tensor({_write_values(recipe, shape)}, dtype=torch.{dtype}{where})"
     assert_never(recipe.kind)
 
 
 def _shift(text: str, by: float) -> str:
     if by == 0:
         return text
-    return f"{text} + {_number(by)}" if by > 0 else f"{text} - {_number(-by)}"
+    return f"{text} + {_write_number(by)}" if by > 0 else f"{text} - {_write_number(-by)}"
 
 
-def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
+def _write_values(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
     """The values as nested lists, cut to a smaller shape and repeated for a larger one; a named
     size keeps its own.
     """
@@ -317,7 +317,7 @@ def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
 
     def nest(start: int, dim: int) -> str:
         if dim == len(sizes):
-            return _value(recipe.values[start])
+            return _write_value(recipe.values[start])
         step = math.prod(recipe.shape[dim + 1 :])
         rows = (nest(start + i % recipe.shape[dim] * step, dim + 1) for i in range(sizes[dim]))
         return f"[{', '.join(rows)}]"
@@ -325,13 +325,13 @@ def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
     return nest(0, 0)
 
 
-def _value(value: float | str) -> str:
+def _write_value(value: float | str) -> str:
     if isinstance(value, str):  # what JSON has no number for
         return f'float("{value}")'
     return repr(value)
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     if not math.isfinite(value):
         return f'float("{value}")'
     return (

@@ -21,7 +21,7 @@ def write_main(check: ReproCheck) -> list[str]:
     """`main()`, which returns where the bug is gone, raises where it is there, and exits with 125
     where this machine cannot tell.
     """
-    return ["def main():", *indent(_steps(check))]
+    return ["def main():", *indent(_list_steps(check))]
 
 
 def write_run_arguments(check: ReproCheck) -> str:
@@ -35,7 +35,7 @@ def write_run_arguments(check: ReproCheck) -> str:
     return ", [" + ", ".join(rows) + "]"
 
 
-def _steps(check: ReproCheck) -> list[str]:
+def _list_steps(check: ReproCheck) -> list[str]:
     calls = write_run_arguments(check)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"

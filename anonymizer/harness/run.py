@@ -60,7 +60,7 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
         return _run_for_script(body, check)
     is_widened = check.double and check.kind in WRONG_VALUES
 
-    def if_double(lines: list[str]) -> list[str]:
+    def indent_if_double(lines: list[str]) -> list[str]:
         return ["if double:", *indent(lines)] if is_widened and lines else []
 
     made = body.callable + (".eval()" if check.evaluation and body.convention.is_module else "")
@@ -68,31 +68,31 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
     wide_args = [f"args = {_widen(body, check)}"]
     called = "function" if check.calls else "compile(model)"
     call = check.wrap_in_contexts([f"out = {called}(*args)"])
-    backward = _backward(body, check)
+    backward = _write_backward(body, check)
     if check.calls and check.keeps_arguments:
         steps = [
-            *if_double(wide_model),
+            *indent_if_double(wide_model),
             "function = compile(model)",
             "args = inputs()",
-            *if_double(wide_args),
+            *indent_if_double(wide_args),
             "for _ in calls:",
             *indent([*call, *backward]),
         ]
     elif check.calls:  # as a training loop does, gradients are asked for after each call
         steps = [
-            *if_double(wide_model),
+            *indent_if_double(wide_model),
             "function = compile(model)",
             "for sizes in calls:",
-            *indent(["args = inputs(*sizes)", *if_double(wide_args), *call, *backward]),
+            *indent(["args = inputs(*sizes)", *indent_if_double(wide_args), *call, *backward]),
         ]
     else:
-        steps = ["args = inputs()", *if_double([*wide_model, *wide_args]), *call, *backward]
+        steps = ["args = inputs()", *indent_if_double([*wide_model, *wide_args]), *call, *backward]
     if "set_grad_enabled" in body.definitions:  # what one run leaves is nothing to the next one
         steps = ["torch.set_grad_enabled(True)", *steps]
     more = (", calls" if check.calls else "") + (", double=False" if is_widened else "")
     return [
         f"def run(compile{more}):",
-        *indent([write_seed(check.seed), f"model = {made}", *steps, _return(body, check)]),
+        *indent([write_seed(check.seed), f"model = {made}", *steps, _write_return(body, check)]),
     ]
 
 
@@ -116,7 +116,11 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
 
 def _run_for_script(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile)` of a script, which compiles and calls by itself."""
-    steps = [f"out, args = {body.callable}(compile)", *_backward(body, check), _return(body, check)]
+    steps = [
+        f"out, args = {body.callable}(compile)",
+        *_write_backward(body, check),
+        _write_return(body, check),
+    ]
     return ["def run(compile):", *indent([write_seed(check.seed), *steps])]
 
 
@@ -171,7 +175,7 @@ def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
 # -- what is returned ------------------------------------------------------------------------------
 
 
-def _outputs(body: ReproBody) -> str:
+def _write_outputs(body: ReproBody) -> str:
     """The outputs of a call as a list or a tuple."""
     return (
         "leaves(out)"
@@ -205,12 +209,13 @@ def _has_state(body: ReproBody, check: ReproCheck) -> bool:
     return body.convention.is_module and check.compiler not in EXPORTERS
 
 
-def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
+def _write_backward(body: ReproBody, check: ReproCheck) -> list[str]:
     """The backward pass, if gradients are asked for."""
     if check.backward == "none":
         return []
     outs = (
-        f"outs = [o for o in ({_outputs(body)}) if isinstance(o, torch.Tensor) and o.requires_grad]"
+        f"outs = [o for o in ({_write_outputs(body)})"
+        " if isinstance(o, torch.Tensor) and o.requires_grad]"
     )
     if check.backward == "sum":
         return [outs, "sum(o.sum() for o in outs).backward()"]
@@ -218,7 +223,7 @@ def _backward(body: ReproBody, check: ReproCheck) -> list[str]:
     return [outs, write_seed(check.list_seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
 
 
-def _gradients(body: ReproBody, check: ReproCheck) -> str:
+def _write_gradients(body: ReproBody, check: ReproCheck) -> str:
     """The gradients that there are, as a list; of an exported program those of the arguments, where
     some take one.
     """
@@ -228,13 +233,13 @@ def _gradients(body: ReproBody, check: ReproCheck) -> str:
     return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
 
 
-def _return(body: ReproBody, check: ReproCheck) -> str:
+def _write_return(body: ReproBody, check: ReproCheck) -> str:
     """The statement that returns what is compared."""
-    outputs = _outputs(body)
+    outputs = _write_outputs(body)
     if check.backward != "none" and check.kind == Kind.WRONG_GRADIENT:
-        return f"return {_gradients(body, check)}"
+        return f"return {_write_gradients(body, check)}"
     if body.convention.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
-        return f"return [*({outputs}), *{_gradients(body, check)}]"
+        return f"return [*({outputs}), *{_write_gradients(body, check)}]"
     if check.compare_inputs and _returns_nothing(body):
         return "return args"
     if check.property == Property.ALIAS:

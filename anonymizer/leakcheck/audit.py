@@ -110,16 +110,16 @@ def audit(
     permitted = frozenset(allowed)
     leaks: dict[tuple[str, str, str], Leak] = {}
     for name, text in files.items():
-        for view in (name, *_views(name, text)):
+        for view in (name, *_list_views(name, text)):
             starts = [found.start() for found in re.finditer(r"^", view, re.MULTILINE)]
             code = name.endswith(".py")
             wanted = wanted_in_code if code else wanted_in_prose
-            for match in _matches(view, code, wanted, identity, known, permitted):
+            for match in _find_matches(view, code, wanted, identity, known, permitted):
                 key = (name, match.text, match.kind)
                 if key not in leaks:
                     line = bisect.bisect_right(starts, match.start)
                     leaks[key] = Leak(
-                        name, line, match.text, match.kind, _excerpt(view, match.start)
+                        name, line, match.text, match.kind, _cut_excerpt(view, match.start)
                     )
     return Audit(not leaks, count_terms(terms, identity), tuple(leaks.values()))
 
@@ -132,31 +132,31 @@ def count_terms(terms: Terms, identity: Identity) -> int:
     return len(terms) + sum(1 for value in (identity.home, identity.user, identity.host) if value)
 
 
-def _views(name: str, text: str) -> Iterator[str]:
+def _list_views(name: str, text: str) -> Iterator[str]:
     """The text as it stands and, where the format can disguise a character, as a reader sees it."""
     yield text
     if name.endswith((".html", ".md")) and html.unescape(text) != text:
         yield html.unescape(text)
     if name.endswith(".json"):
         try:
-            yield "\n".join(_strings(json.loads(text)))
+            yield "\n".join(_list_strings(json.loads(text)))
         except ValueError:
             return
 
 
-def _strings(value: object) -> Iterator[str]:
+def _list_strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
-            yield from _strings(item)
+            yield from _list_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _list_strings(item)
 
 
-def _matches(
+def _find_matches(
     text: str,
     code: bool,
     terms: Terms,
@@ -164,14 +164,14 @@ def _matches(
     known: frozenset[str],
     allowed: frozenset[str],
 ) -> Iterator[PatternMatch]:
-    yield from _names(text, code, terms)
-    yield from _texts(text, terms.everywhere.strings)
+    yield from _find_names(text, code, terms)
+    yield from _find_texts(text, terms.everywhere.strings)
     if code:
-        yield from _texts(text, terms.in_code.strings)
-    yield from _phrases(text, terms.everywhere.phrases, PHRASE)
+        yield from _find_texts(text, terms.in_code.strings)
+    yield from _find_phrases(text, terms.everywhere.phrases, PHRASE)
     if code:
-        yield from _phrases(text, terms.in_code.phrases, PLAIN_PHRASE)
-    yield from _numbers(
+        yield from _find_phrases(text, terms.in_code.phrases, PLAIN_PHRASE)
+    yield from _find_numbers(
         text, terms.everywhere.numbers | terms.in_code.numbers if code else terms.everywhere.numbers
     )
     yield from patterns.find_addresses(text, allowed)
@@ -179,7 +179,7 @@ def _matches(
     yield from patterns.find_credentials(text, allowed)
 
 
-def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
+def _find_names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
     for found in _TOKEN.finditer(text):
         token = found.group()
         if token in terms.everywhere.names:
@@ -191,7 +191,7 @@ def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
             yield PatternMatch(found.start(), word, "rare word")
 
 
-def _texts(text: str, strings: Mapping[str, TermKind]) -> Iterator[PatternMatch]:
+def _find_texts(text: str, strings: Mapping[str, TermKind]) -> Iterator[PatternMatch]:
     for string, kind in strings.items():
         pattern = r"\s+".join(re.escape(word) for word in string.split())
         found = re.search(rf"(?<![A-Za-z0-9_]){pattern}(?![A-Za-z0-9_])", text)
@@ -199,7 +199,9 @@ def _texts(text: str, strings: Mapping[str, TermKind]) -> Iterator[PatternMatch]
             yield PatternMatch(found.start(), string, kind)
 
 
-def _phrases(text: str, phrases: frozenset[tuple[str, ...]], length: int) -> Iterator[PatternMatch]:
+def _find_phrases(
+    text: str, phrases: frozenset[tuple[str, ...]], length: int
+) -> Iterator[PatternMatch]:
     words = list(_SPOKEN.finditer(text)) if phrases else []
     spoken = [word.group().lower() for word in words]
     for index in range(len(words) - length + 1):
@@ -208,7 +210,7 @@ def _phrases(text: str, phrases: frozenset[tuple[str, ...]], length: int) -> Ite
             yield PatternMatch(words[index].start(), " ".join(phrase), "phrase")
 
 
-def _numbers(text: str, numbers: frozenset[float]) -> Iterator[PatternMatch]:
+def _find_numbers(text: str, numbers: frozenset[float]) -> Iterator[PatternMatch]:
     for found in _NUMBER.finditer(text) if numbers else ():
         try:
             value = float(found.group().replace("_", ""))
@@ -218,7 +220,7 @@ def _numbers(text: str, numbers: frozenset[float]) -> Iterator[PatternMatch]:
             yield PatternMatch(found.start(), found.group(), "number")
 
 
-def _excerpt(text: str, start: int) -> str:
+def _cut_excerpt(text: str, start: int) -> str:
     begin = text.rfind("\n", 0, start) + 1
     end = text.find("\n", start)
     line = text[begin : end if end >= 0 else len(text)]

@@ -176,7 +176,7 @@ def find_identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[P
 
 
 @functools.lru_cache(maxsize=1)
-def _detectors() -> tuple[Any, ...]:
+def _load_detectors() -> tuple[Any, ...]:
     import importlib
 
     made: list[Any] = []
@@ -195,7 +195,7 @@ def find_credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatc
     """
     offset = 0
     for line in text.splitlines(keepends=True):
-        for value, kind in _secrets(line.rstrip("\r\n")):
+        for value, kind in _find_secrets(line.rstrip("\r\n")):
             if value not in allowed:
                 start = offset + max(0, line.find(value))
                 yield PatternMatch(start, value, CredentialKind(f"credential ({kind})"))
@@ -203,13 +203,13 @@ def find_credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatc
 
 
 @functools.lru_cache(maxsize=4096)
-def _secrets(line: str) -> tuple[tuple[str, str], ...]:
+def _find_secrets(line: str) -> tuple[tuple[str, str], ...]:
     """The values in a line that look secret, with their kinds; the same lines are checked when
     written and when filed.
     """
     return tuple(
         (secret.secret_value, secret.type)
-        for detector in _detectors()
+        for detector in _load_detectors()
         for secret in detector.analyze_line(filename="report", line=line, line_number=1)
         if secret.secret_value
     )

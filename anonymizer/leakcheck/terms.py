@@ -74,7 +74,7 @@ class TermSet:
 
     def without_text(self, text: str) -> TermSet:
         """The terms that do not occur in `text`, but for numbers."""
-        tokens, _, spoken = _words_in(text)
+        tokens, _, spoken = _read_words(text)
         return TermSet(
             names={name: kind for name, kind in self.names.items() if name not in tokens},
             strings={string: kind for string, kind in self.strings.items() if string not in text},
@@ -122,12 +122,12 @@ class Terms:
         return Terms(
             self.everywhere.without_text(text),
             self.in_code.without_text(text),
-            self.words - _words_in(text)[1],
+            self.words - _read_words(text)[1],
         )
 
 
 @functools.lru_cache(maxsize=8)
-def _words_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
+def _read_words(text: str) -> tuple[frozenset[str], frozenset[str], str]:
     """The identifiers, their words and the prose of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
     parts = frozenset(
@@ -266,7 +266,7 @@ class _TermCollector:
 
     def add_surrounding(self, text: str) -> None:
         """A name or a value from around the program; see `collect_surrounding_terms`."""
-        for piece in {text.strip(), *_pieces(text)}:
+        for piece in {text.strip(), *_split_pieces(text)}:
             words = [part for part in split_identifier(piece) if self._is_rare(part)]
             if words and len(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
                 target = self.names if re.fullmatch(r"\w+", piece) else self.strings
@@ -280,7 +280,7 @@ class _TermCollector:
 
         What cannot be parsed is read as prose, so nothing in it is passed over.
         """
-        for comment in _comments(text):
+        for comment in _list_comments(text):
             self.add_text(comment)
         try:
             tree = ast.parse(text)
@@ -375,7 +375,7 @@ class _TermCollector:
             return
         if constant:
             self._add_whole(text.strip())
-        for piece in _pieces(text):
+        for piece in _split_pieces(text):
             if len(piece) >= 5 and self._identifies(piece):
                 (self.names if re.fullmatch(r"\w+", piece) else self.strings)[piece] = "text"
         words = split_prose(text)
@@ -417,7 +417,7 @@ class _TermCollector:
     def add_number(self, value: float) -> None:
         """A numeric constant, unless it is of the everyday kind."""
         value = abs(value)
-        digits = _significant_digits(value)
+        digits = _count_digits(value)
         if isinstance(value, int):
             if value > 64 and digits > 2 and not _is_usual_size(value):
                 (self.numbers if value >= 10_000 and digits > 3 else self.code_numbers).add(
@@ -442,7 +442,7 @@ def _is_program(text: str) -> bool:
     )
 
 
-def _comments(text: str) -> Iterator[str]:
+def _list_comments(text: str) -> Iterator[str]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
@@ -451,7 +451,7 @@ def _comments(text: str) -> Iterator[str]:
         return
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_pieces(text: str) -> Iterator[str]:
     """What stands between blanks, and what stands between the separators of an address or a path
     inside that.
     """
@@ -462,7 +462,7 @@ def _pieces(text: str) -> Iterator[str]:
             yield from (part for part in piece.split("-") if "-" in piece)
 
 
-def _significant_digits(value: float) -> int:
+def _count_digits(value: float) -> int:
     text = repr(value) if isinstance(value, float) else str(value)
     mantissa = re.split("[eE]", text)[0].replace(".", "").strip("0")
     return len(mantissa) or 1

@@ -8,7 +8,7 @@ import io
 import tokenize
 
 
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
+def _read_tokens(text: str) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(io.StringIO(text.replace("class ?", "class X")).readline))
 
 
@@ -16,12 +16,14 @@ def mask_numbers(text: str) -> tuple[str, ...]:
     """The tokens of a class called `?`, with `#` for each number: equal for classes that differ in
     numbers only.
     """
-    return tuple("#" if token.type == tokenize.NUMBER else token.string for token in _tokens(text))
+    return tuple(
+        "#" if token.type == tokenize.NUMBER else token.string for token in _read_tokens(text)
+    )
 
 
 def list_numbers(text: str) -> tuple[str, ...]:
     """The numbers in a class called `?`, as they are written, in their order."""
-    return tuple(token.string for token in _tokens(text) if token.type == tokenize.NUMBER)
+    return tuple(token.string for token in _read_tokens(text) if token.type == tokenize.NUMBER)
 
 
 def add_parameters(
@@ -43,7 +45,7 @@ def add_parameters(
     used: dict[str, None] = {}
     spots = [
         (token.start, token.end)
-        for token in _tokens(text.replace("class ?", f"class {name}", 1))
+        for token in _read_tokens(text.replace("class ?", f"class {name}", 1))
         if token.type == tokenize.NUMBER
     ]
     inits = [i for i, line in enumerate(lines) if line.startswith("    def ")]

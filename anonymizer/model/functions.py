@@ -40,26 +40,26 @@ def write_function_class(
     """
     ctx, back = found.context, found.backward
     wanted = (*found.results, *ctx.kept)
-    context = _context(found.forward, found.parameters, wanted, program, model)
+    context = _build_context(found.forward, found.parameters, wanted, program, model)
     forward = BodyWriter(context)
     _begin(forward, context, {})
     kept = {name: forward.read(name) for name in ctx.kept}
-    extra = {name: f"ctx.{_identifier(kept[name], at)}" for at, name in enumerate(ctx.extra)}
-    made = [f"class {name}(torch.autograd.Function):", *_forward(found, forward, kept, extra)]
+    extra = {name: f"ctx.{_choose_identifier(kept[name], at)}" for at, name in enumerate(ctx.extra)}
+    made = [f"class {name}(torch.autograd.Function):", *_write_forward(found, forward, kept, extra)]
     if back is None:
         return made
     returned = tuple(name for name in back.returned if name)
-    context = _context(back.call, (*ctx.kept, *back.grads), returned, program, model)
+    context = _build_context(back.call, (*ctx.kept, *back.grads), returned, program, model)
     # no name of the forward stands for something else here
     backward = BodyWriter(context, forward.variables.counts)
     several = len(back.grads) > 1
     text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(back.grads)}
-    text.update((name, _identifier(kept[name], at)) for at, name in enumerate(ctx.saved))
+    text.update((name, _choose_identifier(kept[name], at)) for at, name in enumerate(ctx.saved))
     _begin(backward, context, {**text, **extra})
-    return [*made, "", *_backward(back, ctx.saved, backward, text)]
+    return [*made, "", *_write_backward(back, ctx.saved, backward, text)]
 
 
-def _forward(
+def _write_forward(
     found: Function, body: BodyWriter, kept: Mapping[str, str], extra: Mapping[str, str]
 ) -> list[str]:
     """The static method; `kept` is what values for the backward are called in it, `extra` the
@@ -82,7 +82,7 @@ def _forward(
     return [*made, f"        return {', '.join(map(body.read, found.results))}"]
 
 
-def _backward(
+def _write_backward(
     found: Backward, saved: Sequence[str], body: BodyWriter, text: Mapping[str, str]
 ) -> list[str]:
     """The static method; `text` is what gradients and saved tensors are called in it."""
@@ -101,11 +101,11 @@ def _backward(
     return [*made, f"        return {', '.join(shown) or 'None'}"]
 
 
-def _identifier(text: str, number: int) -> str:
+def _choose_identifier(text: str, number: int) -> str:
     return text if re.fullmatch(r"[a-z]\w*", text) else f"value{number + 1}"
 
 
-def _context(
+def _build_context(
     call: ModuleCall,
     given: tuple[str, ...],
     results: tuple[str, ...],

@@ -38,33 +38,33 @@ class Inputs:
             key = name if given.storage is None else given.storage
             storages.setdefault(key, []).append(given)
         if len(storages) == len(names):
-            texts = [self._text(given, given.meta) for (given,) in storages.values()]
+            texts = [self._write_input(given, given.meta) for (given,) in storages.values()]
             return [f"return ({', '.join(texts)},)"] if texts else ["return ()"]
         lines: list[str] = []
         for first, *others in storages.values():
             views = [(parameters[o.name], o.meta, o.offset - first.offset) for o in others]
-            make = functools.partial(self._text, first)
+            make = functools.partial(self._write_input, first)
             owner = (parameters[first.name], first.meta)
             lines += write_shared_storage(owner, views, make, f"base{len(lines) or ''}")
         return [*lines, f"return ({', '.join(parameters.values())},)"]
 
-    def _text(self, given: GivenTensor, meta: TensorMeta) -> str:
+    def _write_input(self, given: GivenTensor, meta: TensorMeta) -> str:
         """The expression of an input, or of a flat tensor like it."""
-        dims = self._dims(given) if meta is given.meta else meta.shape
+        dims = self._name_dims(given) if meta is given.meta else meta.shape
         text = write_tensor(meta, given.recipe, dims)
         if given.meta.requires_grad and given.meta.is_float:
             return parenthesize_operand(text) + ".requires_grad_()"
         return text
 
-    def _dims(self, given: GivenTensor) -> tuple[int | str, ...]:
+    def _name_dims(self, given: GivenTensor) -> tuple[int | str, ...]:
         """The sizes of an input, those that change from call to call by their names."""
         return tuple(
-            self.sizes[column][0] if (column := _column(given, dim)) in self.sizes else size
+            self.sizes[column][0] if (column := _collect_sizes(given, dim)) in self.sizes else size
             for dim, size in enumerate(given.meta.shape)
         )
 
 
-def _column(given: GivenTensor, dim: int) -> tuple[int, ...]:
+def _collect_sizes(given: GivenTensor, dim: int) -> tuple[int, ...]:
     """The size of one dimension in each call, oldest first."""
     shapes = [*given.earlier, given.meta.shape]
     return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
@@ -82,7 +82,7 @@ def name_varying_sizes(
     columns: dict[tuple[int, ...], tuple[str, int]] = {}
     for item in given:
         for dim, size in enumerate(item.meta.shape):
-            column = _column(item, dim)
+            column = _collect_sizes(item, dim)
             if len(set(column)) > 1 and -1 not in column and column not in columns:
                 columns[column] = ("nmkhlpq"[len(columns) % 7], size)
     if not columns:

@@ -199,7 +199,7 @@ class Writer:
         """Blocks by how deep others are nested in them, innermost first."""
         heights: dict[int, int] = {}
 
-        def height(module: int) -> int:
+        def compute_height(module: int) -> int:
             if module not in heights:
                 heights[module] = 0  # should blocks call each other in a circle
                 inner = [
@@ -207,11 +207,11 @@ class Writer:
                     for m in self.ownership.calls
                     if m != module and self.ownership.find_parent(m) == module
                 ]
-                heights[module] = 1 + max(map(height, inner), default=-1)
+                heights[module] = 1 + max(map(compute_height, inner), default=-1)
             return heights[module]
 
         for module in self.ownership.calls:
-            height(module)
+            compute_height(module)
         levels: list[list[int]] = [[] for _ in range(max(heights.values()) + 1)]
         for module in self.ownership.calls:
             levels[heights[module]].append(module)

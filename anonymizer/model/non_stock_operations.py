@@ -46,7 +46,7 @@ def find_non_stock_operations(
     """
     behind = written.counterparts.classes
     classes = {number: name for name, numbers in behind.items() for number in numbers}
-    streams = _streams(program)
+    streams = _find_streams(program)
     found: dict[tuple[str, int, str], dict[str, str]] = {}
     for call in program.root.list_calls():
         for index, item in enumerate(call.items):
@@ -64,7 +64,7 @@ def remove_operations(
     """The program without some of its operations, and without what is read by nobody after that."""
     instead = {name: value for item in left_out for name, value in item.instead.items()}
 
-    def final(name: str) -> str:
+    def find_final(name: str) -> str:
         while name in instead:
             name = instead[name]
         return name
@@ -75,16 +75,18 @@ def remove_operations(
             if isinstance(item, ModuleCall):
                 items.append(rename(item))
             elif item.node.name not in instead:
-                node = item.node.map_refs(lambda ref: Ref(final(ref.name)))
-                items.append(replace(item, node=node, same=final(item.same) if item.same else ""))
+                node = item.node.map_refs(lambda ref: Ref(find_final(ref.name)))
+                items.append(
+                    replace(item, node=node, same=find_final(item.same) if item.same else "")
+                )
         return replace(call, items=tuple(items))
 
-    outputs = tuple(map(final, program.outputs))
+    outputs = tuple(map(find_final, program.outputs))
     root = connect(prune(rename(program.root), set(outputs)), outputs)
     return replace(program, root=root, outputs=outputs)
 
 
-def _streams(program: TracedProgram) -> frozenset[str]:
+def _find_streams(program: TracedProgram) -> frozenset[str]:
     """Values that depend on what the model is fed: its inputs and what layers make of them; sizes
     do not count.
     """
@@ -192,7 +194,7 @@ class _Words:
         """What the other operands are: how they were made."""
         made: dict[str, None] = {}
         for name in names:
-            for word in self._sources(name, set()):
+            for word in self._list_sources(name, set()):
                 made[word] = None
         found = list(made)
         if not found:
@@ -201,7 +203,7 @@ class _Words:
             [", ".join(found[:-1]), found[-1]] if found[1:] else found
         )
 
-    def _sources(self, name: str, seen: set[str]) -> Iterator[str]:
+    def _list_sources(self, name: str, seen: set[str]) -> Iterator[str]:
         if name in seen:
             return
         seen.add(name)
@@ -227,7 +229,7 @@ class _Words:
         elif target not in _PLAIN:
             yield f"`{target}`"
         for ref in step.list_refs():
-            yield from self._sources(ref, seen)
+            yield from self._list_sources(ref, seen)
 
     def _is_size(self, name: str) -> bool:
         return bool(self.program.find_meta(name) == "int")

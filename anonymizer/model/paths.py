@@ -26,7 +26,7 @@ class Paths:
     def list_state(self, block: int, prefix: str) -> list[tuple[str, str]]:
         """(public path, name of the given tensor) of each parameter and buffer below a block."""
         found = []
-        for path, module in self._members(block):
+        for path, module in self._list_members(block):
             if module in self.attributes:
                 found += self.list_state(module, f"{prefix}{path}.")
             else:
@@ -41,14 +41,14 @@ class Paths:
         block and layer below it.
         """
         found = [(prefix.rstrip("."), block)]
-        for path, module in self._members(block):
+        for path, module in self._list_members(block):
             if module in self.attributes:
                 found += self.list_modules(module, f"{prefix}{path}.")
             else:
                 found.append((prefix + path, module))
         return found
 
-    def _members(self, block: int) -> list[tuple[str, int]]:
+    def _list_members(self, block: int) -> list[tuple[str, int]]:
         if self.made.get(block, "").startswith("nn.Sequential"):
             items = self.ownership.calls[block][0].items
             return [

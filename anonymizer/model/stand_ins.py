@@ -46,12 +46,12 @@ def write_stand_in(
     body = [
         f"# Stands for {what} of the original model: only shapes, dtypes and strides are the same."
     ]
-    body += [f"{names[i]}.copy_({_value(given[i], read)})" for i in mutates]
+    body += [f"{names[i]}.copy_({_write_value(given[i], read)})" for i in mutates]
     several = isinstance(results, tuple)
     made = [] if results is None else [*results] if several else [results]
     if any(not isinstance(meta, TensorMeta) for meta in made):
         raise NotPublicError("an operation with results of an unusual kind")
-    values = [_value(meta, read) for meta in made]
+    values = [_write_value(meta, read) for meta in made]
     shown = f"return {', '.join(values)}{',' if several and len(values) == 1 else ''}"
     body += [shown] if values else []
     if not registered:
@@ -87,7 +87,7 @@ def _write_operator_head(
     ]
 
 
-def _value(meta: TensorMeta, read: Sequence[tuple[str, TensorMeta]]) -> str:
+def _write_value(meta: TensorMeta, read: Sequence[tuple[str, TensorMeta]]) -> str:
     """An expression of a tensor like `meta`, made of what there is."""
     alike = [(n, m) for n, m in read if m.shape == meta.shape]
     if alike:

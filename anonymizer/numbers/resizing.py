@@ -50,7 +50,7 @@ def find_size_groups(program: TracedProgram) -> list[SizeGroup]:
 
     Sizes are in elements. Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
-    sizes = (size for _, size in _positions(program))
+    sizes = (size for _, size in _list_positions(program))
     return group_sizes({*sizes, *(n for n in _read(program).whole if n > _EVERYBODYS)})
 
 
@@ -127,25 +127,25 @@ def round_to_digit(value: float) -> float:
 
 def find_common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
-    then, now = dict(_positions(before)), dict(_positions(after))
+    then, now = dict(_list_positions(before)), dict(_list_positions(after))
     return frozenset(size for position, size in then.items() if now.get(position) == size)
 
 
-def _positions(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
+def _list_positions(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
     for given in program.given.values():
         for dim, size in enumerate(given.meta.shape):
             yield (given.name, dim), size
     for module in program.modules.values():
         for key, value in module.layer.kwargs if module.layer is not None else ():
             if key in _LAYER_SIZES:
-                for index, size in enumerate(_integers(value)):
+                for index, size in enumerate(_list_integers(value)):
                     yield (module.number, key, index), size
 
 
-def _integers(value: Value) -> Iterator[int]:
+def _list_integers(value: Value) -> Iterator[int]:
     if isinstance(value, Seq):
         for item in value.items:
-            yield from _integers(item)
+            yield from _list_integers(item)
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value
 
@@ -163,9 +163,9 @@ class _Resizer:
         self.floats = floats
         self.seen: list[float] = []
         self.whole: list[int] = []
-        self.roots = dict(self._roots())
+        self.roots = dict(self._list_roots())
 
-    def _roots(self) -> Iterator[tuple[float, float]]:
+    def _list_roots(self) -> Iterator[tuple[float, float]]:
         """Roots of widths, and of what they are divided into: the scale of attention."""
         for old, new in self.table.items():
             for divisor in _DIVISORS:
@@ -177,47 +177,52 @@ class _Resizer:
     def resize(self, program: TracedProgram) -> TracedProgram:
         return replace(
             program,
-            root=self._call(program.root),
-            modules={n: self._module(m) for n, m in program.modules.items()},
+            root=self._resize_call(program.root),
+            modules={n: self._resize_module(m) for n, m in program.modules.items()},
             given={n: self._resize_given(g) for n, g in program.given.items()},
-            metas={n: self._meta(m) for n, m in program.metas.items()},
+            metas={n: self._resize_meta(m) for n, m in program.metas.items()},
         )
 
-    def _call(self, call: ModuleCall) -> ModuleCall:
-        items = [self._call(i) if isinstance(i, ModuleCall) else self._step(i) for i in call.items]
+    def _resize_call(self, call: ModuleCall) -> ModuleCall:
+        items = [
+            self._resize_call(i) if isinstance(i, ModuleCall) else self._resize_step(i)
+            for i in call.items
+        ]
         return replace(call, items=tuple(items))
 
-    def _step(self, step: Step) -> Step:
+    def _resize_step(self, step: Step) -> Step:
         node: Node = step.node
         node = replace(
             node,
-            args=tuple(map(self._value, node.args)),
-            kwargs=tuple((key, self._value(value)) for key, value in node.kwargs),
-            meta=self._meta(node.meta),
-            layer=self._layer(node.layer),
+            args=tuple(map(self._resize_value, node.args)),
+            kwargs=tuple((key, self._resize_value(value)) for key, value in node.kwargs),
+            meta=self._resize_meta(node.meta),
+            layer=self._resize_layer(node.layer),
         )
-        return replace(step, node=node, function=self._function(step.function))
+        return replace(step, node=node, function=self._resize_function(step.function))
 
-    def _function(self, found: Function | None) -> Function | None:
+    def _resize_function(self, found: Function | None) -> Function | None:
         if found is None:
             return None
-        backward = found.backward and replace(found.backward, call=self._call(found.backward.call))
-        return replace(found, forward=self._call(found.forward), backward=backward)
+        backward = found.backward and replace(
+            found.backward, call=self._resize_call(found.backward.call)
+        )
+        return replace(found, forward=self._resize_call(found.forward), backward=backward)
 
-    def _module(self, module: Module) -> Module:
-        return replace(module, layer=self._layer(module.layer))
+    def _resize_module(self, module: Module) -> Module:
+        return replace(module, layer=self._resize_layer(module.layer))
 
-    def _layer(self, layer: StockLayer | None) -> StockLayer | None:
+    def _resize_layer(self, layer: StockLayer | None) -> StockLayer | None:
         if layer is None:
             return None
-        kwargs = tuple((key, self._value(value)) for key, value in layer.kwargs)
+        kwargs = tuple((key, self._resize_value(value)) for key, value in layer.kwargs)
         return replace(layer, kwargs=kwargs)
 
-    def _value(self, value: Value) -> Value:
+    def _resize_value(self, value: Value) -> Value:
         if isinstance(value, Seq):
             if value.kind == "dict":
-                return Seq("dict", tuple((k, self._value(item)) for k, item in value.items))
-            return Seq(value.kind, tuple(map(self._value, value.items)))
+                return Seq("dict", tuple((k, self._resize_value(item)) for k, item in value.items))
+            return Seq(value.kind, tuple(map(self._resize_value, value.items)))
         if isinstance(value, bool) or isinstance(value, (Atom, str)):
             return value
         if isinstance(value, int):
@@ -232,11 +237,11 @@ class _Resizer:
         return value
 
     def _resize_given(self, given: GivenTensor) -> GivenTensor:
-        meta = self._meta(given.meta)
+        meta = self._resize_meta(given.meta)
         earlier = tuple(tuple(self.table.get(s, s) for s in shape) for shape in given.earlier)
-        return replace(given, meta=meta, recipe=self._recipe(given.recipe), earlier=earlier)
+        return replace(given, meta=meta, recipe=self._resize_recipe(given.recipe), earlier=earlier)
 
-    def _recipe(self, recipe: Recipe) -> Recipe:
+    def _resize_recipe(self, recipe: Recipe) -> Recipe:
         """Indices stay below the sizes that they index."""
         if recipe.kind != "randint":
             return recipe
@@ -244,16 +249,16 @@ class _Resizer:
         high = self.table[min(above)] if above else recipe.high
         return replace(recipe, low=min(recipe.low, 0.0), high=high)
 
-    def _meta(self, meta: Any) -> Any:
+    def _resize_meta(self, meta: Any) -> Any:
         if isinstance(meta, tuple):
-            return tuple(map(self._meta, meta))
+            return tuple(map(self._resize_meta, meta))
         if not isinstance(meta, TensorMeta):
             return meta
         shape = tuple(self.table.get(size, size) for size in meta.shape)
-        return replace(meta, shape=shape, stride=_strides(meta, shape))
+        return replace(meta, shape=shape, stride=_compute_strides(meta, shape))
 
 
-def _strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def _compute_strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The strides of the same order of memory; what was not dense becomes contiguous."""
     if meta.stride is None or shape == meta.shape:
         return meta.stride

@@ -17,12 +17,12 @@ def find_size_groups(program: SourceProgram) -> list[SizeGroup]:
     """The whole numbers of a program by group, largest base first; those that anybody would choose
     are left out.
     """
-    return group_sizes(n.value for n in _numbers(program) if isinstance(n.value, int))
+    return group_sizes(n.value for n in _find_numbers(program) if isinstance(n.value, int))
 
 
 def collect_taken_sizes(program: SourceProgram) -> frozenset[int]:
     """Numbers that a generic size would be mistaken for: every whole one in the program."""
-    return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
+    return frozenset(n.value for n in _find_numbers(program) if isinstance(n.value, int))
 
 
 def replace_sizes(
@@ -41,11 +41,11 @@ def replace_sizes(
 
 def list_unusual_floats(program: SourceProgram) -> tuple[float, ...]:
     """Floats that nobody else would write."""
-    floats = (n.value for n in _numbers(program) if isinstance(n.value, float))
+    floats = (n.value for n in _find_numbers(program) if isinstance(n.value, float))
     return tuple(dict.fromkeys(value for value in floats if not is_usual(value)))
 
 
-def _numbers(program: SourceProgram) -> Iterator[ast.Constant]:
+def _find_numbers(program: SourceProgram) -> Iterator[ast.Constant]:
     for tree in (program.definitions, program.inputs):
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and type(node.value) in (int, float):
@@ -58,7 +58,7 @@ def _change(program: SourceProgram, table: Mapping[float, float]) -> SourceProgr
         definitions=copy.deepcopy(program.definitions),
         inputs=copy.deepcopy(program.inputs),
     )
-    for node in _numbers(made):
+    for node in _find_numbers(made):
         value = node.value
         assert isinstance(value, (int, float))
         if value in table and type(table[value]) is type(value):

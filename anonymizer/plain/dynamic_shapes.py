@@ -29,7 +29,7 @@ def write_out(body: ReproBody, check: ReproCheck) -> Iterator[ReproCheck]:
     """
     if ("dynamic_shapes", EVERY_DIMENSION) not in check.arguments:
         return
-    shapes = _shapes(body)
+    shapes = _find_shapes(body)
     if shapes is None:
         return
     dynamic = [(at, i) for at, shape in enumerate(shapes) for i, n in enumerate(shape) if n > 1]
@@ -52,7 +52,7 @@ def _with_names(check: ReproCheck, count: int, names: Mapping[tuple[int, int], s
     return replace(check, arguments=tuple(arguments))
 
 
-def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
+def _find_shapes(body: ReproBody) -> list[Sequence[int]] | None:
     """The shape of each argument; None where one cannot be told."""
     *statements, last = body.parse_inputs().body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
@@ -66,22 +66,22 @@ def _shapes(body: ReproBody) -> list[Sequence[int]] | None:
     found: list[Sequence[int]] = []
     for value in last.value.elts:
         made_by = made.get(value.id, value) if isinstance(value, ast.Name) else value
-        shape = _shape(made_by, sizes)
+        shape = _find_shape(made_by, sizes)
         if shape is None:
             return None
         found.append(shape)
     return found
 
 
-def _shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
+def _find_shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
     """The sizes of a new tensor, or those of `reshape` at the end."""
     if isinstance(value, ast.BinOp):
-        return _shape(value.left, sizes)
+        return _find_shape(value.left, sizes)
     if not isinstance(value, ast.Call):
         return None
     method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
     if method in _SAME_SHAPE and isinstance(value.func, ast.Attribute):
-        return _shape(value.func.value, sizes)
+        return _find_shape(value.func.value, sizes)
     name = ast.unparse(value.func)
     if name == "torch.arange" and len(value.args) == 1:
         end = value.args[0].value if isinstance(value.args[0], ast.Constant) else None

@@ -44,7 +44,7 @@ def render_effect(
         script = read_script(body, check, keeps_names)
         definitions, end = script.definitions, _call_with_arguments(script, body, check)
     else:
-        body = body if keeps_names else _by_hand(body)
+        body = body if keeps_names else _write_by_hand(body)
         definitions, end = body.definitions, _call_with_reader(body, check)
         if counted:
             definitions, end = _call_and_count(body, check)
@@ -66,7 +66,7 @@ def render_effect(
     )
 
 
-def _by_hand(body: ReproBody) -> ReproBody:
+def _write_by_hand(body: ReproBody) -> ReproBody:
     """The program as it is written by hand."""
     tree = rename_program(ast.parse(body.definitions), body.inputs)
     tidy_functions(tree)
@@ -75,7 +75,7 @@ def _by_hand(body: ReproBody) -> ReproBody:
 
 def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
     """The program made twice, each with a function that reads its state."""
-    made, given = _inputs(body)
+    made, given = _split_inputs(body)
     compiled = f"torch.compile(compiled{check.write_arguments()})"
     calls = [f"model({given})", f"{compiled}({given})"]
     if body.convention.state_calls > 1:
@@ -112,7 +112,7 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     if any(isinstance(node, ast.Nonlocal) for node in ast.walk(factory)):
         raise ValueError("a variable of a function around it is assigned")
     assert read is not None
-    made, given = _inputs(body)
+    made, given = _split_inputs(body)
     callee, length = ast.unparse(parts[0]), ast.unparse(read)
     setup = [] if callee.isidentifier() else [f"model = {callee}"]
     callee = callee if callee.isidentifier() else "model"
@@ -168,7 +168,7 @@ def _repeat(calls: list[str], times: int) -> list[str]:
     return [f"for _ in range({times}):", *indent(calls)]
 
 
-def _inputs(body: ReproBody) -> tuple[list[str], str]:
+def _split_inputs(body: ReproBody) -> tuple[list[str], str]:
     """The statements that make the inputs, and the arguments of the call.
 
     Raises:

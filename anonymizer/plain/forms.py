@@ -86,11 +86,11 @@ def list_plain_forms(
             only where both sides draw the same.
     """
     reseeds = draws and check.kind in WRONG_VALUES
-    forms = [*_forms(check), *(_forms_of_scripts(check) if is_script else ())]
+    forms = [*_list_forms(check), *(_list_script_forms(check) if is_script else ())]
     return (form for form in forms if (PlainForm.RESEED in form) == reseeds)
 
 
-def _forms(check: ReproCheck) -> Iterator[PlainForm]:
+def _list_forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.compiler in EXPORTERS and check.kind == Kind.CRASH:
         yield PlainForm.EXPORTED
     if check.compiler == Compiler.ONNX and check.kind != Kind.CRASH:
@@ -120,13 +120,13 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
         return
     if check.kind == Kind.WRONG_GRADIENT or check.backward != "none":
-        yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_reseed())
+        yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_list_reseeded())
         yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
         yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
         if check.kind == Kind.WRONG_GRADIENT:
             yield from (PlainForm.SEVERAL | PlainForm.UNUSED | more for more in _DRAWS)
         return
-    yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_reseed(), PlainForm.APART)
+    yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_list_reseeded(), PlainForm.APART)
     if check.compare_inputs:
         yield PlainForm.MUTATED
     yield from (PlainForm.APART | PlainForm.EQUAL_NAN, PlainForm.APART | PlainForm.RESEED)
@@ -134,13 +134,13 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
         yield PlainForm.EXACT
 
 
-def _forms_of_scripts(check: ReproCheck) -> Iterator[PlainForm]:
+def _list_script_forms(check: ReproCheck) -> Iterator[PlainForm]:
     """Those in which each side has all objects of the script for itself."""
     if check.kind in WRONG_VALUES and check.backward == "none":
         for more in (PlainForm.PLAINEST, PlainForm.EQUAL_NAN, PlainForm.RESEED):
             yield PlainForm.WHOLE | more
 
 
-def _reseed() -> Iterator[PlainForm]:
+def _list_reseeded() -> Iterator[PlainForm]:
     """The same random numbers on both sides; not all of them need to show a failure."""
     return (PlainForm.RESEED | seed for seed in _SEEDS)

@@ -110,12 +110,12 @@ def _find_fields(call: ast.expr) -> tuple[str, ...]:
 
 
 def _inline_one(function: ast.FunctionDef) -> bool:
-    for block in _blocks(function):
+    for block in _list_blocks(function):
         for index, (made, user) in enumerate(zip(block, block[1:])):
             target = made.targets[0] if isinstance(made, ast.Assign) else None
             if not (isinstance(made, ast.Assign) and isinstance(target, ast.Name)):
                 continue
-            uses = _uses(function, target.id)
+            uses = _find_uses(function, target.id)
             if len(made.targets) != 1 or len(uses) != 2:  # it is assigned once and used once
                 continue
             written = _inline(user, target.id, made.value)
@@ -170,12 +170,12 @@ def _return_inside(function: ast.FunctionDef) -> None:
     made, value = block.body[-1], last.value
     if isinstance(made, ast.Assign) and isinstance(value, ast.Name):
         names = [ast.unparse(target) for target in made.targets]
-        if names == [value.id] and len(_uses(function, value.id)) == 2:
+        if names == [value.id] and len(_find_uses(function, value.id)) == 2:
             block.body[-1] = ast.Return(made.value)
             function.body.pop()
 
 
-def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
+def _list_blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
     """The lists of statements of a function, those of its `with` statements too."""
     found = [function.body]
     for node in ast.walk(function):
@@ -184,7 +184,7 @@ def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
     return found
 
 
-def _uses(function: ast.FunctionDef, name: str) -> list[ast.Name]:
+def _find_uses(function: ast.FunctionDef, name: str) -> list[ast.Name]:
     return [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
 
 

@@ -75,14 +75,16 @@ def build_neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
 
     Sizes are those of the inputs; where sizes change from call to call they are left alone.
     """
-    yield from _values(body)
-    yield from _arguments(body)
-    sizes = () if check.calls else _sizes(body)
-    turns = itertools.zip_longest(_dtypes(body), sizes, _operators(body), _layouts(body))
+    yield from _change_values(body)
+    yield from _drop_arguments(body)
+    sizes = () if check.calls else _change_sizes(body)
+    turns = itertools.zip_longest(
+        _change_dtypes(body), sizes, _change_operators(body), _change_layouts(body)
+    )
     yield from (near for turn in turns for near in turn if near is not None)
 
 
-def _values(body: ReproBody) -> Iterator[Neighbour]:
+def _change_values(body: ReproBody) -> Iterator[Neighbour]:
     """Inputs that hold NaN or infinities with an ordinary number in their place."""
     for value in ("nan", "inf", "-inf"):
         text = f"float('{value}')"
@@ -92,15 +94,15 @@ def _values(body: ReproBody) -> Iterator[Neighbour]:
             yield Neighbour(f"values {value}", value, "1.0", made)
 
 
-def _arguments(body: ReproBody) -> Iterator[Neighbour]:
+def _drop_arguments(body: ReproBody) -> Iterator[Neighbour]:
     """One argument that an operator is given by keyword left out; only where one call of the
     operator has it, and as a constant.
     """
     tree = ast.parse(body.definitions)
-    contexts = {id(item.context_expr) for node in ast.walk(tree) for item in _items(node)}
+    contexts = {id(item.context_expr) for node in ast.walk(tree) for item in _list_items(node)}
     found = [
         (f"argument {word.arg} of {call.func.attr}", at, index)
-        for at, call in enumerate(_calls(tree))
+        for at, call in enumerate(_find_calls(tree))
         if isinstance(call.func, ast.Attribute) and id(call) not in contexts
         for index, word in enumerate(call.keywords)
         if _is_constant(word.value)
@@ -108,12 +110,12 @@ def _arguments(body: ReproBody) -> Iterator[Neighbour]:
     names = [what for what, _, _ in found]
     for what, at, index in [each for each in found if names.count(each[0]) == 1][:_WORDS]:
         changed = copy.deepcopy(tree)
-        words = _calls(changed)[at].keywords
+        words = _find_calls(changed)[at].keywords
         value = ast.unparse(words.pop(index).value)
         yield Neighbour(what, value, LEFT_OUT, replace(body, definitions=ast.unparse(changed)))
 
 
-def _items(node: ast.AST) -> list[ast.withitem]:
+def _list_items(node: ast.AST) -> list[ast.withitem]:
     return node.items if isinstance(node, ast.With) else []
 
 
@@ -123,7 +125,7 @@ def _is_constant(value: ast.expr) -> bool:
     return find_names(value) <= {"torch"} and not is_call
 
 
-def _calls(tree: ast.AST) -> list[ast.Call]:
+def _find_calls(tree: ast.AST) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
@@ -147,7 +149,7 @@ def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> Rep
     return body.with_inputs(function.body) if change.done else None
 
 
-def _method(value: ast.expr, text: str) -> ast.expr:
+def _append_method(value: ast.expr, text: str) -> ast.expr:
     """`value.text`, where the text is a chain of method calls."""
     return _fill(f"_.{text}", value)
 
@@ -158,7 +160,7 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
     return filled
 
 
-def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
+def _change_dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
     found = {read_dtype(creation) for creation in find_creation_calls(body.parse_inputs())} & {
         *FLOATS,
@@ -174,7 +176,9 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
 
             def wrap(creation: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
                 return (
-                    _method(creation, f"to(torch.{new})") if read_dtype(creation) == old else None
+                    _append_method(creation, f"to(torch.{new})")
+                    if read_dtype(creation) == old
+                    else None
                 )
 
             made = _change(body, wrap)
@@ -186,7 +190,7 @@ def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
             yield Neighbour(which, dtype, other, made)
 
 
-def _operators(body: ReproBody) -> Iterator[Neighbour]:
+def _change_operators(body: ReproBody) -> Iterator[Neighbour]:
     """One operator replaced by the others of its family."""
     tree = ast.parse(body.definitions)
     names = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
@@ -202,7 +206,7 @@ def _operators(body: ReproBody) -> Iterator[Neighbour]:
                     yield Neighbour("operator", name, other, made)
 
 
-def _sizes(body: ReproBody) -> Iterator[Neighbour]:
+def _change_sizes(body: ReproBody) -> Iterator[Neighbour]:
     """Every dimension of one size in another size, in all inputs at once."""
     for size in list_sizes(body)[:_SIZES]:
         for other in dict.fromkeys((size - 1, size + 1, size // 2, 2 * size)):
@@ -211,7 +215,7 @@ def _sizes(body: ReproBody) -> Iterator[Neighbour]:
             yield Neighbour(f"size {size}", str(size), str(other), replace_size(body, size, other))
 
 
-def _layouts(body: ReproBody) -> Iterator[Neighbour]:
+def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of two dimensions or more transposed in memory, or all of them strided."""
     if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
         return
@@ -219,14 +223,14 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
     def transpose(creation: ast.Call) -> ast.expr | None:
         swap = "transpose(-1, -2)"
         is_matrix = len(list_dimensions(creation)) > 1
-        return _method(creation, f"{swap}.contiguous().{swap}") if is_matrix else None
+        return _append_method(creation, f"{swap}.contiguous().{swap}") if is_matrix else None
 
-    def stride(creation: ast.Call) -> ast.expr | None:
+    def make_strided(creation: ast.Call) -> ast.expr | None:
         if not list_dimensions(creation):
             return None
         return _fill("torch.stack([_, _], -1)[..., 0]", creation)
 
-    for name, wrap in (("transposed", transpose), ("strided", stride)):
+    for name, wrap in (("transposed", transpose), ("strided", make_strided)):
         made = _change(body, wrap)
         if made is not None:
             yield Neighbour("layout", "contiguous", name, made)

@@ -51,7 +51,7 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
     creations: tuple[_Plain, ...] = (
         _replace_by_ones,
         _count,
-        _whole_twos,
+        _replace_by_whole_twos,
         _fill_limit,
         _fill,
         _fill_most,
@@ -86,11 +86,11 @@ def _is_random(node: ast.AST) -> bool:
     """
     return isinstance(node, ast.Call) and (
         ast.unparse(node.func) in ("torch.randn", "torch.rand", "torch.randint")
-        or bool(_numbers(node))
+        or bool(_read_numbers(node))
     )
 
 
-def _numbers(call: ast.Call) -> list[int]:
+def _read_numbers(call: ast.Call) -> list[int]:
     """The whole numbers of `torch.tensor([3, 1, 2])`; none for any other call."""
     given = call.args[0] if ast.unparse(call.func) == "torch.tensor" and call.args else None
     items = given.elts if isinstance(given, ast.List) else []
@@ -101,7 +101,7 @@ def _numbers(call: ast.Call) -> list[int]:
 
 def _as_random(call: ast.Call) -> ast.Call:
     """A random tensor of the same shape, dtype and bounds."""
-    numbers = _numbers(call)
+    numbers = _read_numbers(call)
     if not numbers:
         return call
     bounds = f"torch.randint({min(numbers)}, {max(numbers) + 1}, ({len(numbers)},))"
@@ -118,11 +118,11 @@ class _SpecialEverywhere(ast.NodeTransformer):
         self.done = False
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        call = _scaled(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        call = _find_scaled(node.func.value) if isinstance(node.func, ast.Attribute) else None
         is_filled = ast.unparse(node.func).rpartition(".")[2] == "masked_fill"
         if call is None or not is_filled or not ast.unparse(node.args[1]).startswith("float("):
             return self.generic_visit(node)
-        sizes = _shape(call)
+        sizes = _read_shape(call)
         if sizes is None:
             return node
         self.done = True
@@ -141,7 +141,7 @@ class _CreationSubstitution(ast.NodeTransformer):
         return self._find_plainer(node, node) if _is_random(node) else self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        call = _scaled(node)
+        call = _find_scaled(node)
         return self.generic_visit(node) if call is None else self._find_plainer(call, node)
 
     def _find_plainer(self, call: ast.Call, node: ast.expr) -> ast.expr:
@@ -153,16 +153,16 @@ class _CreationSubstitution(ast.NodeTransformer):
         return plain or node
 
 
-def _scaled(node: ast.expr) -> ast.Call | None:
+def _find_scaled(node: ast.expr) -> ast.Call | None:
     """The random tensor in `torch.rand(2) * 6.0 - 3.0`; None for any other expression."""
     if isinstance(node, ast.Call):
         return node if _is_random(node) else None
     if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-        return _scaled(node.left)
+        return _find_scaled(node.left)
     return None
 
 
-def _shape(call: ast.Call) -> list[ast.expr] | None:
+def _read_shape(call: ast.Call) -> list[ast.expr] | None:
     """The sizes that a random tensor is made with."""
     given = call.args[2:] if ast.unparse(call.func) == "torch.randint" else call.args
     if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
@@ -170,7 +170,7 @@ def _shape(call: ast.Call) -> list[ast.expr] | None:
     return None if any(isinstance(size, ast.Starred) for size in given) else list(given)
 
 
-def _settings(call: ast.Call) -> list[ast.keyword]:
+def _read_settings(call: ast.Call) -> list[ast.keyword]:
     """dtype, device and the like; whole numbers stay whole."""
     named = {keyword.arg for keyword in call.keywords}
     if ast.unparse(call.func) == "torch.randint" and "dtype" not in named:
@@ -180,19 +180,19 @@ def _settings(call: ast.Call) -> list[ast.keyword]:
 
 
 def _replace_by_ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
-    sizes = _shape(call)
+    sizes = _read_shape(call)
     if sizes is None:
         return None
-    is_zero = ast.unparse(call.func) == "torch.randint" and _upper_bound(call) <= 1
+    is_zero = ast.unparse(call.func) == "torch.randint" and _read_upper_bound(call) <= 1
     made = ast.parse("torch.zeros" if is_zero else "torch.ones", mode="eval").body
     # the default, which random numbers may have had to name
-    kept = [word for word in _settings(call) if ast.unparse(word) != "dtype=torch.float32"]
+    kept = [word for word in _read_settings(call) if ast.unparse(word) != "dtype=torch.float32"]
     return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], kept)
 
 
 def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """0, 1, 2, … in the shape of the tensor, and parts of one where values lie below it."""
-    sizes = _shape(call)
+    sizes = _read_shape(call)
     if not sizes:
         return None
     numbers = [size.value for size in sizes if isinstance(size, ast.Constant)]
@@ -200,7 +200,12 @@ def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
         return None
     count = math.prod(int(str(number)) for number in numbers)
     is_whole = ast.unparse(call.func) == "torch.randint"
-    if count < 2 or is_whole and count > _upper_bound(call) or "torch.bool" in ast.unparse(call):
+    if (
+        count < 2
+        or is_whole
+        and count > _read_upper_bound(call)
+        or "torch.bool" in ast.unparse(call)
+    ):
         return None
     named = {keyword.arg for keyword in call.keywords}
     settings = [word for word in call.keywords if word.arg != "requires_grad"]
@@ -215,26 +220,26 @@ def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
     return made
 
 
-def _whole_twos(call: ast.Call, _: ast.expr) -> ast.expr | None:
+def _replace_by_whole_twos(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """2 everywhere, where that is one of the whole numbers and not the greatest."""
-    low = _lower_bound(call)
-    if low is None or not low <= 2 < _upper_bound(call) - 1:
+    low = _read_lower_bound(call)
+    if low is None or not low <= 2 < _read_upper_bound(call) - 1:
         return None
-    return _make_full(_shape(call) or [], ast.Constant(2), call)
+    return _make_full(_read_shape(call) or [], ast.Constant(2), call)
 
 
 def _fill_limit(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """The greatest number of a small dtype everywhere, where the whole numbers come near it."""
     dtypes = [ast.unparse(word.value) for word in call.keywords if word.arg == "dtype"]
     most = _MOST_OF.get(dtypes[0]) if dtypes else None
-    if _lower_bound(call) is None or most is None or _upper_bound(call) <= most / 2:
+    if _read_lower_bound(call) is None or most is None or _read_upper_bound(call) <= most / 2:
         return None
-    return _make_full(_shape(call) or [], ast.Constant(most), call)
+    return _make_full(_read_shape(call) or [], ast.Constant(most), call)
 
 
 def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """The least whole number everywhere, where that is neither 0 nor 1."""
-    sizes = _shape(call)
+    sizes = _read_shape(call)
     if not sizes or ast.unparse(call.func) != "torch.randint" or len(call.args) < 3:
         return None
     least = ast.unparse(call.args[0])
@@ -245,7 +250,7 @@ def _fill(call: ast.Call, _: ast.expr) -> ast.expr | None:
 
 def _fill_most(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """The greatest whole number everywhere, where that is more than 1: what overflows."""
-    sizes, most = _shape(call), _upper_bound(call) - 1
+    sizes, most = _read_shape(call), _read_upper_bound(call) - 1
     is_whole = ast.unparse(call.func) == "torch.randint" and len(call.args) > 2
     if not sizes or not is_whole or not 1 < most < math.inf or "torch.bool" in ast.unparse(call):
         return None
@@ -254,7 +259,7 @@ def _fill_most(call: ast.Call, _: ast.expr) -> ast.expr | None:
 
 def _replace_by_twos(call: ast.Call, node: ast.expr) -> ast.expr | None:
     """2 everywhere: a normal number that is no probability."""
-    sizes = _shape(call)
+    sizes = _read_shape(call)
     if not sizes or ast.unparse(call.func) != "torch.randn" or node is not call:
         return None
     return _make_full(sizes, ast.Constant(2.0), call)
@@ -264,11 +269,11 @@ def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:
     """A round number everywhere, where all values are large or small: 1e20 between 7e19 and 9e20.
     Those of a normal distribution lie within its deviation.
     """
-    sizes = _shape(call)
+    sizes = _read_shape(call)
     least = {"torch.rand": 0.0, "torch.randn": -1.0}.get(ast.unparse(call.func))
     if not sizes or least is None:
         return None
-    low, high = _value_at(node, least), _value_at(node, 1.0)
+    low, high = _compute_value(node, least), _compute_value(node, 1.0)
     if low is None or high is None or low * high < 0:
         return None
     near, far = sorted((abs(low), abs(high)))
@@ -285,7 +290,7 @@ def _make_full(sizes: list[ast.expr], value: ast.expr, call: ast.Call) -> ast.ex
     return ast.Call(made, [ast.Tuple(sizes, ast.Load()), value], call.keywords)
 
 
-def _value_at(node: ast.expr, drawn: float) -> float | None:
+def _compute_value(node: ast.expr, drawn: float) -> float | None:
     """What `torch.rand(2) * 6.0 - 3.0` is where the random number is `drawn`; None for operators
     other than these.
     """
@@ -293,7 +298,7 @@ def _value_at(node: ast.expr, drawn: float) -> float | None:
         return drawn
     if not isinstance(node, ast.BinOp) or not isinstance(node.right, ast.Constant):
         return None
-    left, right = _value_at(node.left, drawn), node.right.value
+    left, right = _compute_value(node.left, drawn), node.right.value
     if left is None or not isinstance(right, (int, float)):
         return None
     if isinstance(node.op, ast.Mult):
@@ -303,11 +308,11 @@ def _value_at(node: ast.expr, drawn: float) -> float | None:
     return None
 
 
-def _lower_bound(call: ast.Call) -> int | None:
+def _read_lower_bound(call: ast.Call) -> int | None:
     """The least value of `torch.randint` for a tensor of a known shape that is no scalar; None for
     any other call, and for truth values.
     """
-    if ast.unparse(call.func) != "torch.randint" or len(call.args) < 3 or not _shape(call):
+    if ast.unparse(call.func) != "torch.randint" or len(call.args) < 3 or not _read_shape(call):
         return None
     try:
         low = ast.literal_eval(call.args[0])
@@ -316,7 +321,7 @@ def _lower_bound(call: ast.Call) -> int | None:
     return low if isinstance(low, int) and "torch.bool" not in ast.unparse(call) else None
 
 
-def _upper_bound(call: ast.Call) -> float:
+def _read_upper_bound(call: ast.Call) -> float:
     """Values of `torch.randint` lie below it."""
     bound = call.args[1] if len(call.args) > 1 else None
     value = bound.value if isinstance(bound, ast.Constant) else None

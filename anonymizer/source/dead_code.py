@@ -22,7 +22,7 @@ _GENERATED = re.compile(r"[A-Za-z_]+?\d+")
 def find_undefined(program: SourceProgram) -> set[str]:
     """Names that are read and bound nowhere: such a candidate can only raise NameError."""
     top = {node.name for node in program.definitions.body if hasattr(node, "name")}
-    top |= {name for node in program.definitions.body for name in _targets(node)}
+    top |= {name for node in program.definitions.body for name in _list_targets(node)}
     top |= {
         name
         for node in ast.walk(program.definitions)
@@ -129,11 +129,11 @@ class _Reader(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.bound.add(node.name)
 
-    def _other_scope(self, node: ast.AST) -> None:
+    def _skip_scope(self, node: ast.AST) -> None:
         """What is run later, or has names of its own."""
 
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = (
-        _other_scope
+        _skip_scope
     )
 
 
@@ -213,14 +213,14 @@ def _drop_definitions(program: SourceProgram) -> None:
     kept = {"Repro", "repro", STATE, program.backend}
     roots = ast.parse(program.callable_expression)
     for node in list(program.definitions.body):
-        names = {node.name} if hasattr(node, "name") else _targets(node)
+        names = {node.name} if hasattr(node, "name") else _list_targets(node)
         others = [each for each in program.definitions.body if each is not node]
         used = find_names(*others, program.inputs, roots)
         if names and not names & (used | kept):
             program.definitions.body.remove(node)
 
 
-def _targets(node: ast.stmt) -> set[str]:
+def _list_targets(node: ast.stmt) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else []
     return {each.id for each in targets if isinstance(each, ast.Name)}
 
@@ -291,5 +291,5 @@ def _is_empty_constructor(node: ast.stmt) -> bool:
 def _drop_inputs(inputs: ast.Module) -> None:
     used = find_names(inputs, context=ast.Load)
     inputs.body = [
-        each for each in inputs.body if not (_targets(each) and not _targets(each) & used)
+        each for each in inputs.body if not (_list_targets(each) and not _list_targets(each) & used)
     ]

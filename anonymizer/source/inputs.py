@@ -110,10 +110,10 @@ class _Inputs:
         if ref["kind"] == "tree":
             return ast.unparse(ref["tree"])
         if ref["kind"] == "tensor":
-            return self._tensor(ref["id"], bool(ref.get("apart")))
+            return self._name_tensor(ref["id"], bool(ref.get("apart")))
         if ref["kind"] == "same":
-            self._tensor(ref["instead"])
-            return self._tensor(ref["id"])
+            self._name_tensor(ref["instead"])
+            return self._name_tensor(ref["id"])
         if ref["kind"] in ("list", "tuple", "set"):
             items = [self.write(each) for each in ref["items"]]
             inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
@@ -128,7 +128,7 @@ class _Inputs:
     def _as_type(self, ref: SequenceReference | DictReference, display: str) -> str:
         return ast.unparse(self.writer.values.wrap_in_type(ref, parse_expression(display)))
 
-    def _tensor(self, key: str, apart: bool = False) -> str:
+    def _name_tensor(self, key: str, apart: bool = False) -> str:
         """The name of a tensor; one that is kept apart shares nothing with those before it."""
         if key in self.known:
             return self._write_alone(key) if apart else self.known[key]

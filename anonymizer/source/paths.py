@@ -39,14 +39,14 @@ def find_tensor_paths(
     found = list(walk.find_tensors(*entry)) if entry is not None else []
     for name, ref in context.definitions.roots.items():
         found += walk.find_tensors(name, ref)
-    for path, ref in (*_attributes(context), *_defaults(context)):
+    for path, ref in (*_list_attributes(context), *_list_defaults(context)):
         found += walk.find_tensors(path, ref)
     for index, argument in enumerate(given):
         found += walk.find_tensors(f"given[{index}]", argument)
     return tuple(dict.fromkeys(found))
 
 
-def _attributes(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
+def _list_attributes(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     """What stands in the bodies of classes."""
     public = context.definitions.public
     for key, record in context.symbols.gathered["classes"].items():
@@ -54,7 +54,7 @@ def _attributes(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
             yield f"{public[key]}.{context.decisions.name_member(key, name)}", ref
 
 
-def _defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
+def _list_defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     """Default values of functions and methods."""
     owners, public = context.owners, context.definitions.public
     for key, record in context.symbols.gathered["functions"].items():
@@ -84,13 +84,13 @@ class _Walk:
         elif ref["kind"] == "instance":
             if ref["id"] not in self.above and len(self.above) < _DEEP:
                 self.above.append(ref["id"])
-                yield from self._inside(path, ref["id"])
+                yield from self._list_inside(path, ref["id"])
                 self.above.pop()
         else:
-            for step, each in self._items(ref):
+            for step, each in self._list_items(ref):
                 yield from self.find_tensors(path + step, each)
 
-    def _items(self, ref: Argument) -> Iterator[tuple[str, Reference]]:
+    def _list_items(self, ref: Argument) -> Iterator[tuple[str, Reference]]:
         if ref["kind"] in ("list", "tuple"):
             yield from ((f"[{index}]", each) for index, each in enumerate(ref["items"]))
         elif ref["kind"] == "dict":
@@ -104,7 +104,7 @@ class _Walk:
                 public = name if own else self.context.names.name_variable(name, "arg")
                 yield f".keywords[{public!r}]", each
 
-    def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
+    def _list_inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
         record = self.context.symbols.get_instance(key)
         names = self.context.names
         if record.get("stock") is not None and "items" not in record:

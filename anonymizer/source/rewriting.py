@@ -46,11 +46,11 @@ def rebuild(
         raise SourceError("the callable cannot be followed")
     context = ProgramContext.load(SymbolTable.load(gathered), PublicNames(vocabulary), exact)
     values = ValueWriter(context)
-    expression, entry = _entry(values, gathered["entry"])
-    args = _arguments(context, entry, gathered)
+    expression, entry = _write_entry(values, gathered["entry"])
+    args = _place_arguments(context, entry, gathered)
     writer = InputsWriter(values)
     inputs = writer.write(args)
-    earlier = [_arguments(context, entry, call) for call in gathered.get("earlier", ())]
+    earlier = [_place_arguments(context, entry, call) for call in gathered.get("earlier", ())]
     sequences = tuple(find_sequences(writer, args, earlier))
     return SourceProgram(
         definitions=ast.Module(order_definitions(context.definitions.statements), []),
@@ -59,14 +59,14 @@ def rebuild(
         private=PrivateCounterparts(
             context.names.build_mapping(),
             context.names.reverse(),
-            find_tensor_paths(values, _root(context, gathered["entry"]), args),
+            find_tensor_paths(values, _find_root(context, gathered["entry"]), args),
         ),
         problems=tuple(dict.fromkeys(context.definitions.problems)),
         sequences=sequences,
     )
 
 
-def _root(context: ProgramContext, ref: Reference) -> tuple[str, Reference] | None:
+def _find_root(context: ProgramContext, ref: Reference) -> tuple[str, Reference] | None:
     """Where the object of the entry is in the public program; None if it is a function, or among
     the globals.
     """
@@ -120,16 +120,16 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
     )
 
 
-def _entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | None]:
+def _write_entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
     context = values.context
     if ref["kind"] == "function" and _takes_any_keywords(context, ref["id"]):
-        return _function(context, ast.unparse(values.refer(ref, "entry", False))), None
+        return _define_function(context, ast.unparse(values.refer(ref, "entry", False))), None
     if ref["kind"] == "function":
         if ref["id"] in context.owners:
             context.definitions.problems.append("a static method as the entry")
         name = values.functions.define(ref["id"], "repro")
-        return name, _signature(context, name, None)
+        return name, _find_signature(context, name, None)
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] == "instance":
         key = owner["id"]
@@ -140,14 +140,14 @@ def _entry(values: ValueWriter, ref: Reference) -> tuple[str, ast.arguments | No
             text += "" if record["training"] else ".eval()"
             wanted = ref["name"] if ref["kind"] == "method" else "forward"
             public = context.decisions.name_member(record["class"]["id"], wanted)
-            signature = _signature(context, "Repro", public)
+            signature = _find_signature(context, "Repro", public)
             return text if public == "forward" else f"{text}.{public}", signature
         if record["module"]:
             if ref["kind"] == "method":
                 raise SourceError("the callable is a method of a stock layer")
             return _wrap(values, key, record), None
     inner = ast.unparse(values.refer(ref, "entry", False))
-    return _function(context, inner), None
+    return _define_function(context, inner), None
 
 
 def _takes_any_keywords(context: ProgramContext, key: str) -> bool:
@@ -161,7 +161,7 @@ def _takes_any_keywords(context: ProgramContext, key: str) -> bool:
 def _wrap(values: ValueWriter, key: str, record: InstanceRecord) -> str:
     """A stock layer or container as the entry gets a module around it."""
     context = values.context
-    names, given = _parameters(context)
+    names, given = _name_parameters(context)
     body = ast.unparse(values.build({"kind": "instance", "id": key}))
     text = (
         "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n       "
@@ -174,26 +174,26 @@ def _wrap(values: ValueWriter, key: str, record: InstanceRecord) -> str:
     return "Repro()" if record["training"] else "Repro().eval()"
 
 
-def _function(context: ProgramContext, inner: str) -> str:
-    names, given = _parameters(context)
+def _define_function(context: ProgramContext, inner: str) -> str:
+    names, given = _name_parameters(context)
     context.definitions.statements["repro"] = list(
         ast.parse(f"def repro({names}):\n    return {inner}({given})").body
     )
     return "repro"
 
 
-def _parameters(context: ProgramContext) -> tuple[str, str]:
+def _name_parameters(context: ProgramContext) -> tuple[str, str]:
     """The parameters of an entry that has no signature, and what it hands on: positional arguments,
     then those that were given by keyword.
     """
-    words = _public_keywords(context)
+    words = _list_public_keywords(context)
     count = len(context.symbols.gathered["args"])
     names = ["x" if index == 0 else f"x{index}" for index in range(count + len(words))]
     given = [*names[:count], *(f"{word}={name}" for word, name in zip(words, names[count:]))]
     return ", ".join(names), ", ".join(given)
 
 
-def _public_keywords(context: ProgramContext) -> list[str]:
+def _list_public_keywords(context: ProgramContext) -> list[str]:
     """The words by which the call gives arguments; none where one has no public form."""
     variables, vocabulary = context.names.tables["variables"], context.names.vocabulary
     words = [
@@ -203,7 +203,7 @@ def _public_keywords(context: ProgramContext) -> list[str]:
     return words if all(word.isidentifier() for word in words) else []
 
 
-def _signature(context: ProgramContext, name: str, method: str | None) -> ast.arguments | None:
+def _find_signature(context: ProgramContext, name: str, method: str | None) -> ast.arguments | None:
     for node in context.definitions.statements[name]:
         for part in [node] if method is None else getattr(node, "body", []):
             if isinstance(part, ast.FunctionDef) and method in (None, part.name):
@@ -211,7 +211,7 @@ def _signature(context: ProgramContext, name: str, method: str | None) -> ast.ar
     return None
 
 
-def _arguments(
+def _place_arguments(
     context: ProgramContext, signature: ast.arguments | None, call: CallArguments
 ) -> list[Argument]:
     """Positional arguments; what was given by keyword is put in its place, and the signature made
@@ -222,7 +222,7 @@ def _arguments(
     if not named:
         return args
     if signature is None:
-        if _public_keywords(context):
+        if _list_public_keywords(context):
             return args + [
                 named[name] for name in context.symbols.gathered["kwargs"] if name in named
             ]

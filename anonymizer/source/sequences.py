@@ -38,7 +38,7 @@ def find_sequences(
     recorded = _find_recorded(writer, args, earlier)
     if recorded is not None:
         yield recorded
-    numbered = _numbered(writer, args)
+    numbered = _build_numbered(writer, args)
     if numbered is not None:
         yield numbered
     yield CallSequence(writer.write(args), ((),) * _REPEATED)
@@ -91,7 +91,7 @@ class _Pairing:
             _OtherStructure: the trees differ in more than that.
         """
         if one["kind"] == "placeholder":
-            return self._tensor(one, last)
+            return self._pair_tensor(one, last)
         if one["kind"] != last["kind"]:
             raise _OtherStructure
         if one["kind"] in ("list", "tuple", "set") and last["kind"] in ("list", "tuple", "set"):
@@ -109,7 +109,7 @@ class _Pairing:
             return cast(Argument, {**last, "items": rows})
         return one
 
-    def _tensor(self, one: PlaceholderReference, last: Argument) -> Argument:
+    def _pair_tensor(self, one: PlaceholderReference, last: Argument) -> Argument:
         """Tensors of an earlier call are one where they were, and share no memory otherwise."""
         if last["kind"] != "tensor":
             raise _OtherStructure
@@ -145,9 +145,9 @@ def _resize(spec: TensorSpec, shape: list[int]) -> TensorSpec:
     return resized
 
 
-def _numbered(writer: InputsWriter, args: Sequence[Argument]) -> CallSequence | None:
+def _build_numbered(writer: InputsWriter, args: Sequence[Argument]) -> CallSequence | None:
     """One call for each of the values 1, 2 and 3 of the one-element tensors."""
-    single = [key for ref in args for key in _single_tensors(ref, writer)]
+    single = [key for ref in args for key in _find_single_tensors(ref, writer)]
     if not single:
         return None
     modules = []
@@ -160,7 +160,7 @@ def _numbered(writer: InputsWriter, args: Sequence[Argument]) -> CallSequence | 
     return _merge(modules)
 
 
-def _single_tensors(ref: Argument, writer: InputsWriter) -> Iterator[str]:
+def _find_single_tensors(ref: Argument, writer: InputsWriter) -> Iterator[str]:
     if ref["kind"] == "tensor":
         spec = writer.tensors[ref["id"]]
         is_number = spec.get("dtype") not in ("bool", "complex64", "complex128")
@@ -169,10 +169,10 @@ def _single_tensors(ref: Argument, writer: InputsWriter) -> Iterator[str]:
                 yield ref["id"]
     elif ref["kind"] in ("list", "tuple", "set"):
         for each in ref["items"]:
-            yield from _single_tensors(each, writer)
+            yield from _find_single_tensors(each, writer)
     elif ref["kind"] == "dict":
         for _, each in ref["items"]:
-            yield from _single_tensors(each, writer)
+            yield from _find_single_tensors(each, writer)
 
 
 def _merge(modules: Sequence[ast.Module]) -> CallSequence | None:
@@ -210,7 +210,7 @@ class _Numbers:
         if any(type(node) is not type(first) for node in nodes):
             raise _OtherStructure
         if isinstance(first, ast.Constant):
-            return self._constant([node.value for node in nodes])
+            return self._name_constant([node.value for node in nodes])
         if isinstance(first, (ast.Assign, ast.Return)):
             return self._rebuild(nodes, value=self._choose([node.value for node in nodes]))
         if isinstance(first, ast.AST):
@@ -251,11 +251,11 @@ class _Numbers:
         texts = [ast.unparse(node) for node in nodes]
         if len(set(texts)) != 2:
             raise _OtherStructure
-        condition = self._constant([int(text == texts[-1]) for text in texts])
+        condition = self._name_constant([int(text == texts[-1]) for text in texts])
         other = next(node for node, text in zip(nodes, texts) if text != texts[-1])
         return ast.IfExp(condition, nodes[-1], other)
 
-    def _constant(self, values: list[Any]) -> ast.expr:
+    def _name_constant(self, values: list[Any]) -> ast.expr:
         if len({repr(value) for value in values}) == 1:  # 0.0 is not -0.0 here
             return ast.Constant(values[-1])
         if any(type(value) not in (int, float) for value in values):

@@ -72,8 +72,8 @@ def observe(program: SourceProgram) -> Iterator[SourceProgram]:
     inside = _split(program)[1]
     for calls in (1, 2):
         for lengths in (True, False):
-            read = list(_expressions(inside, lengths))
-            if read and (lengths or read != list(_expressions(inside, True))):
+            read = list(_list_expressions(inside, lengths))
+            if read and (lengths or read != list(_list_expressions(inside, True))):
                 reader = ast.parse(f"{STATE} = lambda {_MODEL}: [{', '.join(read)}]").body
                 definitions = ast.Module([*program.definitions.body, *reader], [])
                 yield replace(
@@ -88,7 +88,7 @@ def renew(program: SourceProgram) -> Iterator[SourceProgram]:
     if program.has_own_state or program.backend is not None:
         return
     inside = _split(program)[1]
-    if any(_of_definitions(inside, lengths=False)) or _keeps_on_functions(inside):
+    if any(_list_in_definitions(inside, lengths=False)) or _keeps_on_functions(inside):
         yield replace(program, has_own_state=True)
 
 
@@ -123,7 +123,7 @@ def _split(program: SourceProgram) -> tuple[list[ast.stmt], SourceProgram]:
     program of the others.
     """
     body = program.definitions.body
-    names = [set(_defined(node)) for node in body]
+    names = [set(_list_defined(node)) for node in body]
     needed = find_names(program.inputs)
     outside: set[int] = set()
     while True:
@@ -137,10 +137,10 @@ def _split(program: SourceProgram) -> tuple[list[ast.stmt], SourceProgram]:
     return [node for at, node in enumerate(body) if at in outside], rest
 
 
-def _defined(node: ast.stmt) -> list[str]:
+def _list_defined(node: ast.stmt) -> list[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
-    return [name for name, _ in _variables([node])]
+    return [name for name, _ in _list_variables([node])]
 
 
 def _make_factory(program: SourceProgram) -> ast.FunctionDef:
@@ -168,10 +168,10 @@ def _copy(node: ast.stmt) -> ast.stmt:
 
 def _find_assigned(program: SourceProgram) -> set[str]:
     """Names of variables that the definitions assign at their top level."""
-    return {name for name, _ in _variables(program.definitions.body)}
+    return {name for name, _ in _list_variables(program.definitions.body)}
 
 
-def _variables(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+def _list_variables(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     for node in body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -179,28 +179,28 @@ def _variables(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
                 yield target.id, node.value
 
 
-def _expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:
+def _list_expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:
     """What reads the state, one expression for each variable, class attribute and object."""
-    yield from _of_definitions(program, lengths)
-    yield from _of_model(program, lengths)
+    yield from _list_in_definitions(program, lengths)
+    yield from _list_in_model(program, lengths)
 
 
-def _classes(program: SourceProgram) -> dict[str, ast.ClassDef]:
+def _find_classes(program: SourceProgram) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in program.definitions.body if isinstance(node, ast.ClassDef)}
 
 
-def _of_definitions(program: SourceProgram, lengths: bool) -> Iterator[str]:
+def _list_in_definitions(program: SourceProgram, lengths: bool) -> Iterator[str]:
     """What reads variables and attributes of classes."""
-    classes = _classes(program)
-    for name, value in _variables(program.definitions.body):
-        yield from _reading(name, value, lengths, set(classes))
+    classes = _find_classes(program)
+    for name, value in _list_variables(program.definitions.body):
+        yield from _write_reading(name, value, lengths, set(classes))
     for owner, definition in classes.items():
-        for name, value in _variables(definition.body):
+        for name, value in _list_variables(definition.body):
             if not name.startswith("__"):
-                yield from _reading(f"{owner}.{name}", value, lengths, set(classes))
+                yield from _write_reading(f"{owner}.{name}", value, lengths, set(classes))
 
 
-def _of_model(program: SourceProgram, lengths: bool) -> Iterator[str]:
+def _list_in_model(program: SourceProgram, lengths: bool) -> Iterator[str]:
     """What reads attributes of the model, and of the objects that it holds; nothing for a
     function.
     """
@@ -209,7 +209,7 @@ def _of_model(program: SourceProgram, lengths: bool) -> Iterator[str]:
     if not lengths:
         condition = 'k[0] != "_" and not hasattr(v, "__dict__")'
         yield f"{{k: v for k, v in vars({_MODEL}).items() if {condition}}}"
-    classes = _classes(program)
+    classes = _find_classes(program)
     model = classes.get(program.callable_expression.partition("(")[0])
     if model is not None:
         yield from _list_state_within(_MODEL, model, lengths, classes, _DEEPEST)
@@ -230,14 +230,14 @@ def _list_state_within(
                 continue
             at, value = f"{path}.{target.attr}", statement.value  # type: ignore[attr-defined]
             if path != _MODEL or lengths:  # its own attributes are read as a whole
-                yield from _reading(at, value, lengths, set())
+                yield from _write_reading(at, value, lengths, set())
             if isinstance(value, ast.Call) and read_callee_name(value) in classes and depth:
                 yield from _list_state_within(
                     at, classes[read_callee_name(value)], lengths, classes, depth - 1
                 )
 
 
-def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
+def _write_reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
     if is_container(value):
         yield f"{'list' if _is_dictionary(value) else 'len'}({name})" if lengths else name
     elif isinstance(value, ast.Constant):

@@ -96,13 +96,13 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
     return PublicKernel(
         "\n\n\n".join(rewriter.texts),
         public,
-        {item.arg: names[item.arg] for item in _arguments(functions[name])},
+        {item.arg: names[item.arg] for item in _list_arguments(functions[name])},
         names,
         rewriter.strings,
     )
 
 
-def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
+def _list_arguments(node: ast.FunctionDef) -> list[ast.arg]:
     return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
 
 
@@ -120,7 +120,7 @@ class _Rewriter(ast.NodeTransformer):
         self.functions = functions
         self.constants = constants
         self.vocabulary = frozenset(vocabulary) | _METHODS
-        self.modules = dict(_modules(tree))
+        self.modules = dict(_find_modules(tree))
         self.texts: list[str] = []
         self.done: dict[str, str] = {}
         self.local: frozenset[str] = frozenset()
@@ -134,12 +134,12 @@ class _Rewriter(ast.NodeTransformer):
         public = self.names.name_variable(name, prefix)
         self.done[name] = public
         outer, self.local = self.local, _find_assigned(node)
-        for argument in _arguments(node):
-            self.names.name_variable(argument.arg, _role(argument))
+        for argument in _list_arguments(node):
+            self.names.name_variable(argument.arg, _choose_role(argument))
         made = copy.deepcopy(node)
         made.name = public
         made.args = self.visit(made.args)
-        made.body = [self.visit(item) for item in _body(made)]
+        made.body = [self.visit(item) for item in _drop_texts(made)]
         made.decorator_list = [ast.parse("triton.jit", mode="eval").body]
         made.returns = None
         self.local = outer
@@ -149,7 +149,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.arg:
         annotation = "constexpr" in ast.unparse(node.annotation) if node.annotation else False
         note = ast.parse("tl.constexpr", mode="eval").body if annotation else None
-        return ast.arg(arg=self.names.name_variable(node.arg, _role(node)), annotation=note)
+        return ast.arg(arg=self.names.name_variable(node.arg, _choose_role(node)), annotation=note)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.local:
@@ -159,12 +159,12 @@ class _Rewriter(ast.NodeTransformer):
         if node.id in self.functions:
             return ast.Name(self.rewrite_function(node.id, "helper"), node.ctx)
         if node.id in self.constants:
-            return self._constant(node.id, node.ctx)
+            return self._name_constant(node.id, node.ctx)
         if node.id in _BUILTINS:
             return node
         raise KernelNotPublicError("it uses a name that is defined elsewhere")
 
-    def _constant(self, name: str, context: ast.expr_context) -> ast.expr:
+    def _name_constant(self, name: str, context: ast.expr_context) -> ast.expr:
         value = self.constants[name]
         is_wrapped = isinstance(value, ast.Call) and ast.unparse(value.func).endswith("constexpr")
         inner = (
@@ -212,7 +212,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.AnnAssign(target, note, self.visit(node.value), node.simple)
 
 
-def _body(node: ast.FunctionDef) -> list[ast.stmt]:
+def _drop_texts(node: ast.FunctionDef) -> list[ast.stmt]:
     """The statements without texts that stand alone."""
     return [
         item
@@ -223,17 +223,17 @@ def _body(node: ast.FunctionDef) -> list[ast.stmt]:
 
 def _find_assigned(node: ast.FunctionDef) -> frozenset[str]:
     stored = find_names(node, context=ast.Store)
-    return frozenset(stored | {item.arg for item in _arguments(node)})
+    return frozenset(stored | {item.arg for item in _list_arguments(node)})
 
 
-def _role(argument: ast.arg) -> str:
+def _choose_role(argument: ast.arg) -> str:
     """The first half of a public name: what a reader wants to know of a parameter."""
     if argument.annotation is not None and "constexpr" in ast.unparse(argument.annotation):
         return "SIZE"
     return "ptr" if "ptr" in argument.arg.lower() else "arg"
 
 
-def _modules(tree: ast.Module) -> list[tuple[str, str]]:
+def _find_modules(tree: ast.Module) -> list[tuple[str, str]]:
     """Local name → the public expression of Triton's modules, however the script imported them."""
     found = []
     for node in ast.walk(tree):

@@ -145,15 +145,15 @@ class Ownership:
         if call.module == ROOT:
             given = self.program.given
             return tuple(n for n in given if given[n].kind == "input" and n in self.owners)
-        return (*taken, *self._modules(call))
+        return (*taken, *self._list_modules(call))
 
-    def _modules(self, call: ModuleCall) -> tuple[str, ...]:
+    def _list_modules(self, call: ModuleCall) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for item in call.items:
             if item.module is not None and self.find_parent(item.module) != call.module:
                 found[name_module(item.module)] = None
             if isinstance(item, ModuleCall):
-                for name in self._modules(item):
+                for name in self._list_modules(item):
                     if not self.reaches(call.module, name):
                         found[name] = None
         return tuple(found)

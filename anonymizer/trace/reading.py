@@ -64,9 +64,9 @@ def read_program(data: TraceJson, recipe: ChooseRecipe) -> TracedProgram:
     for index, name in enumerate(names):
         shapes = [call[index] for call in data["earlier"] if len(call) == len(names)]
         given[name] = replace(given[name], earlier=tuple(map(tuple, shapes)))
-    modules = {item["id"]: _module(item) for item in data["modules"]}
+    modules = {item["id"]: _read_module(item) for item in data["modules"]}
     outputs = tuple(value["ref"] for value in data["outputs"])
-    metas = _metas(data["root"])
+    metas = _read_metas(data["root"])
     root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
     root = unpack(root, metas, find_readers(root, outputs))
     root = splice(prune(root, set(outputs)))
@@ -74,24 +74,24 @@ def read_program(data: TraceJson, recipe: ChooseRecipe) -> TracedProgram:
     return TracedProgram(root, modules, given, outputs, tuple(data["states"]), metas)
 
 
-def _module(item: TracedModule) -> Module:
+def _read_module(item: TracedModule) -> Module:
     layer = read_layer(item["stock"], item["training"]) if item["stock"] else None
     state = tuple((name, label) for name, label in item["state"])
     return Module(item["id"], layer, item["sequential"], item["training"], state)
 
 
-def _metas(items: list[TracedItem]) -> dict[str, Any]:
+def _read_metas(items: list[TracedItem]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in items:
         if "call" in item:
-            found.update(_metas(item["items"]))
+            found.update(_read_metas(item["items"]))
             continue
         found[item["name"]] = read_meta(item["meta"])
         inner = item.get("function")
         if inner:
             found.update((name, read_meta(meta)) for name, meta in inner["metas"].items())
             for part in (inner["forward"], inner["backward"]):
-                found.update(_metas(part["items"]) if part else {})
+                found.update(_read_metas(part["items"]) if part else {})
     return found
 
 
@@ -106,9 +106,9 @@ class _Reader:
         read: list[Step | ModuleCall] = []
         for item in items:
             if "call" not in item:
-                read.append(self._step(item))
+                read.append(self._read_step(item))
                 continue
-            stock = self._stock(item)
+            stock = self._read_stock(item)
             inner = stock or self.call(item["call"], item["items"], item["state"])
             if item.get("wrap"):
                 inner = replace(inner, wrap=f"use_reentrant={item['wrap']['use_reentrant']}")
@@ -116,7 +116,7 @@ class _Reader:
                 read.append(inner)
         return ModuleCall(module, tuple(read), state)
 
-    def _step(self, item: TracedOperation) -> Step:
+    def _read_step(self, item: TracedOperation) -> Step:
         node = read_operation(item, read_meta(item["meta"]))
         if item["op"] == "apply":
             return self._apply(item, node)
@@ -134,7 +134,7 @@ class _Reader:
         results = tuple(item["results"] or ())
         return Step(node, item["state"], item.get("same", ""), results=results, function=found)
 
-    def _stock(self, item: TracedCall) -> Step | None:
+    def _read_stock(self, item: TracedCall) -> Step | None:
         """The call as one operation, where the module is stock and its arguments and results are
         values.
         """
@@ -142,10 +142,10 @@ class _Reader:
         args, kwargs = _list_values(item["args"]), _list_values(item["kwargs"].values())
         if module.layer is None or args is None or kwargs is None:
             return None
-        results = tuple(_refs(result))
+        results = tuple(_list_refs(result))
         if result is None or not results or None in results:
             return None
-        made = set(_metas(item["items"]))
+        made = set(_read_metas(item["items"]))
         single, first = isinstance(result, dict), str(results[0])
         if any(name not in made for name in results):
             if not single:
@@ -159,7 +159,7 @@ class _Reader:
             "module",
             args,
             tuple(zip(item["kwargs"], kwargs)),
-            read_meta(_meta_named(item["items"], first)) if single else (),
+            read_meta(_find_meta(item["items"], first)) if single else (),
             layer=module.layer,
         )
         names = _nest(result) if isinstance(result, list) else ()
@@ -184,19 +184,19 @@ def _list_values(data: Iterable[Encoded | OpaqueArgument]) -> tuple[Value, ...] 
     return tuple(found)
 
 
-def _refs(result: ReturnedNames) -> Iterator[str | None]:
+def _list_refs(result: ReturnedNames) -> Iterator[str | None]:
     if isinstance(result, list):
         for item in result:
             if item is not None:
-                yield from _refs(item)
+                yield from _list_refs(item)
     else:
         yield None if result is None else result["ref"]
 
 
-def _meta_named(items: list[TracedItem], name: str) -> ResultLayout:
+def _find_meta(items: list[TracedItem], name: str) -> ResultLayout:
     for item in items:
         if "call" in item:
-            found = _meta_named(item["items"], name)
+            found = _find_meta(item["items"], name)
             if found is not None:
                 return found
         elif item["name"] == name:

@@ -61,7 +61,7 @@ class Counter:
         self, backend: str, subsystem: str, debug_info: Optional[Callable[[], str]] = None
     ) -> bool:
         """The question torch asks: whether to leave out this application."""
-        subject = _subject(debug_info)
+        subject = _find_subject(debug_info)
         if subsystem == "lowerings" and find_operator_name(subject) is None:
             return False  # nothing eager could do instead: 2.6 asks for these too, and then fails
         key = backend + "/" + subsystem
@@ -137,7 +137,7 @@ def install(spec: BisectSpec) -> Counter:
         raise CannotBisectError("no subsystem {backend}/{subsystem}".format(**spec))
     counter = Counter(spec["backend"], spec["subsystem"], spec.get("max"))
     disable_caches()
-    bisector = _bisector()
+    bisector = _find_bisector()
     if bisector is None:
         _ask_before_lowering(counter)
         return counter
@@ -168,7 +168,7 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     """
     found: List[CompilerSubsystem] = []
     changes: TorchSettings = {}
-    if _bisector() is None:
+    if _find_bisector() is None:
         found.append({"backend": "inductor", "subsystem": "lowerings"})
     else:
         table = importlib.import_module("torch._inductor.compiler_bisector").BACKENDS
@@ -201,7 +201,7 @@ def fall_back(name: str) -> None:
     """
     try:
         lowering = importlib.import_module("torch._inductor.lowering")
-        lowering.make_fallback(_operator(name), warn=False)
+        lowering.make_fallback(_find_operator(name), warn=False)
     except Exception as error:  # no such operator, or an assertion of Inductor's
         raise CannotBisectError("Inductor cannot fall back for {}".format(name)) from error
 
@@ -213,7 +213,9 @@ def leave_whole(name: str) -> None:
         CannotBisectError: this torch has no way to do it.
     """
     try:
-        importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
+        importlib.import_module("torch._inductor.decomposition").decompositions.pop(
+            _find_operator(name)
+        )
     except (ImportError, AttributeError, KeyError) as error:
         raise CannotBisectError("{} is not decomposed".format(name)) from error
     forget_decompositions()
@@ -229,7 +231,7 @@ def unbind_decompositions() -> None:
         CannotBisectError: this torch has none.
     """
     found = 0
-    for operator in _decomposed_operators():
+    for operator in _list_decomposed_operators():
         bound = getattr(operator, "py_kernels", None) or {}
         for key in [key for key in bound if str(key).rpartition(".")[2] in _AUTOGRAD]:
             if str(getattr(bound[key], "__module__", "")).startswith(_DECOMPOSING):
@@ -240,7 +242,7 @@ def unbind_decompositions() -> None:
         raise CannotBisectError("no operator has a kernel in Python for autograd")
 
 
-def _decomposed_operators() -> List[Any]:
+def _list_decomposed_operators() -> List[Any]:
     """Every overload of an operator of torch's that something has asked for, as who binds a kernel
     to it does.
     """
@@ -263,7 +265,7 @@ def forget_decompositions() -> None:
         forget()
 
 
-def _operator(name: str) -> Any:
+def _find_operator(name: str) -> Any:
     import torch
 
     target: Any = torch.ops
@@ -280,7 +282,7 @@ def find_operator_name(subject: Any) -> Optional[str]:
     return str(target)
 
 
-def _subject(debug_info: Optional[Callable[[], str]]) -> Any:
+def _find_subject(debug_info: Optional[Callable[[], str]]) -> Any:
     """What a debug text is made from: torch passes `lambda: repr(n)`, whose `n` is the node or the
     operator.
     """
@@ -310,7 +312,7 @@ def _is_torch_pass(name: str) -> bool:
     return False
 
 
-def _bisector() -> Any:
+def _find_bisector() -> Any:
     """torch's own bisector, or None where there is none (2.0)."""
     try:
         return importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector

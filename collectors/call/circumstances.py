@@ -33,7 +33,7 @@ def change() -> Iterator[None]:
     held = _take_memory()
     try:
         with contextlib.suppress(Exception):  # what cannot be replaced is left as it is
-            undo += _replace(_other_clocks())
+            undo += _replace(_make_other_clocks())
         with contextlib.suppress(Exception):  # as above
             undo += _say_compiling()
         yield
@@ -95,11 +95,11 @@ def _take_memory() -> List[Any]:
     return held
 
 
-def _other_clocks() -> List[Tuple[Any, Any]]:
+def _make_other_clocks() -> List[Tuple[Any, Any]]:
     """(clock, clock that runs fast) for everything in Python that tells the time."""
     passed = [0.0]
 
-    def fast(clock: Any, unit: float) -> Any:
+    def speed_up(clock: Any, unit: float) -> Any:
         def read() -> Any:
             passed[0] += _STEP
             now = clock()
@@ -112,8 +112,8 @@ def _other_clocks() -> List[Tuple[Any, Any]]:
         for suffix, unit in (("", 1.0), ("_ns", 1e9)):
             clock = getattr(time, name + suffix, None)
             if clock is not None:
-                found.append((clock, fast(clock, unit)))
-    now = fast(time.time, 1.0)
+                found.append((clock, speed_up(clock, unit)))
+    now = speed_up(time.time, 1.0)
 
     class LaterDatetime(datetime.datetime):
         @classmethod

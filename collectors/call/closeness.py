@@ -58,7 +58,9 @@ def compare_lists(
             continue
         error = (one.double() - other.double()).abs()
         found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
-        if torch.allclose(one.double(), other.double(), *_tolerance(one.dtype), equal_nan=True):
+        if torch.allclose(
+            one.double(), other.double(), *_choose_tolerance(one.dtype), equal_nan=True
+        ):
             seen.add("close")
         else:
             seen.add("refereed" if _as_near(one, other, referee) else "differ")
@@ -93,7 +95,7 @@ def _are_identical(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(torch.equal(one, other))
 
 
-def _tolerance(dtype: torch.dtype) -> Tuple[float, float]:
+def _choose_tolerance(dtype: torch.dtype) -> Tuple[float, float]:
     """(rtol, atol) of torch.testing.assert_close (`torch/testing/_comparison.py` of 2.13.0)."""
     return {
         torch.float16: (1e-3, 1e-5),

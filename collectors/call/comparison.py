@@ -26,7 +26,7 @@ def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
     return any(size > 1 and one != two for size, one, two in pairs)
 
 
-def _metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[MetadataDifference]:
+def _compare_metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[MetadataDifference]:
     compared: List[Tuple[Property, object, object]] = [
         (Property.DTYPE, a["dtype"], b["dtype"]),
         (Property.SHAPE, a["shape"], b["shape"]),
@@ -83,9 +83,9 @@ class _Comparison:
     values: List[ValueDifference] = field(default_factory=list)
 
     def compare(self) -> Comparison:
-        self._leaves()
+        self._compare_leaves()
         self._compare_written()
-        self._gradients()
+        self._compare_gradients()
         self.metadata += effect_comparison.find_differences(
             self.reference, self.actual, self.known.again
         )
@@ -99,7 +99,7 @@ class _Comparison:
             "values": values,
         }
 
-    def _differs(self, where: str, name: Property, eager: Any, compiled: Any) -> None:
+    def _note_difference(self, where: str, name: Property, eager: Any, compiled: Any) -> None:
         self.metadata.append(
             {
                 "where": where,
@@ -109,24 +109,26 @@ class _Comparison:
             }
         )
 
-    def _leaves(self) -> None:
+    def _compare_leaves(self) -> None:
         pair = self.reference["leaves"], self.actual["leaves"]
         if len(pair[0]) != len(pair[1]):
-            self._differs("outputs", Property.STRUCTURE, len(pair[0]), len(pair[1]))
+            self._note_difference("outputs", Property.STRUCTURE, len(pair[0]), len(pair[1]))
         exact = self.known.exact["leaves"] if self.known.exact else []
         fine: Sequence[Optional[SavedLeaf]] = [None] * len(pair[0])
         fine = exact if len(exact) == len(pair[0]) else fine
         for index, (a, b, x) in enumerate(zip(pair[0], pair[1], fine)):
             where = "output {}".format(index)
             if a["path"] != b["path"]:
-                self._differs("outputs", Property.STRUCTURE, "containers", "other containers")
+                self._note_difference(
+                    "outputs", Property.STRUCTURE, "containers", "other containers"
+                )
             if a["kind"] != b["kind"] or a["kind"] == "value" and a["type"] != b["type"]:
-                self._differs(
+                self._note_difference(
                     where, Property.TYPE, a.get("type") or a["kind"], b.get("type") or b["kind"]
                 )
             elif a["kind"] == "tensor":
-                self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
-                self._tensors(
+                self.metadata.extend(_compare_metadata(where, a["meta"], b["meta"]))
+                self._compare_tensors(
                     where,
                     TensorRole.OUTPUT,
                     a["tensor"],
@@ -134,10 +136,10 @@ class _Comparison:
                     x and x.get("tensor"),
                     self.known.ties.get(index),
                 )
-            elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
-                self._differs(where, Property.PYTHON_VALUE, a["value"], b["value"])
+            elif a["kind"] == "value" and not _is_same_python(a["value"], b["value"]):
+                self._note_difference(where, Property.PYTHON_VALUE, a["value"], b["value"])
 
-    def _tensors(
+    def _compare_tensors(
         self,
         where: str,
         role: TensorRole,
@@ -179,9 +181,9 @@ class _Comparison:
             if a is None or b is None:
                 continue
             where = "changed input {}".format(number)
-            self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
+            self.metadata.extend(_compare_metadata(where, a["meta"], b["meta"]))
             fine = exact.get(label)
-            found = self._tensors(
+            found = self._compare_tensors(
                 where,
                 TensorRole.CHANGED_INPUT,
                 a["tensor"],
@@ -195,7 +197,7 @@ class _Comparison:
         tensor = self.known.baseline.get(label)
         return None if tensor is None else outputs.build_saved_tensor(tensor)
 
-    def _gradients(self) -> None:
+    def _compare_gradients(self) -> None:
         sides = self.reference["grads"], self.actual["grads"]
         exact = self.known.exact["grads"] if self.known.exact else {}
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
@@ -221,13 +223,13 @@ class _Comparison:
                 )
                 continue
             if a.shape != b.shape:
-                self._differs(where, Property.SHAPE, tuple(a.shape), tuple(b.shape))
-            found = self._tensors(where, TensorRole.GRADIENT, a, b, exact.get(label))
+                self._note_difference(where, Property.SHAPE, tuple(a.shape), tuple(b.shape))
+            found = self._compare_tensors(where, TensorRole.GRADIENT, a, b, exact.get(label))
             if found is not None:
                 found["label"] = label
 
 
-def _same_python(a: Any, b: Any) -> bool:
+def _is_same_python(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-4) or a != a and b != b
     return bool(a == b)

@@ -83,7 +83,7 @@ def apply_state(state: ContextState) -> Iterator[None]:
         yield
 
 
-def _function_values(function: Any, depth: int) -> List[Tuple[str, Any]]:
+def _list_function_values(function: Any, depth: int) -> List[Tuple[str, Any]]:
     found: List[Tuple[str, Any]] = []
     code = getattr(function, "__code__", None)
     if code is None:
@@ -103,7 +103,7 @@ def _function_values(function: Any, depth: int) -> List[Tuple[str, Any]]:
     if depth > 0:
         for _, value in list(found):
             if isinstance(value, types.FunctionType) and not _is_library(value):
-                found.extend(_function_values(value, depth - 1))
+                found.extend(_list_function_values(value, depth - 1))
     return found
 
 
@@ -143,9 +143,9 @@ def list_roots(function: Any) -> List[Tuple[str, Any]]:
         found.append(("self", function))
     elif owner is not None and not isinstance(owner, types.ModuleType):
         found.append(("self", owner))
-        found.extend(_function_values(getattr(function, "__func__", None), 2))
+        found.extend(_list_function_values(getattr(function, "__func__", None), 2))
     else:
-        found.extend(_function_values(function, 2))
+        found.extend(_list_function_values(function, 2))
     return found
 
 

@@ -67,13 +67,13 @@ class _Node:
         """The gravest difference of this node."""
         found: Optional[MetadataDifference] = None
         for field in sorted({*self.after[0], *self.after[1]}, key=lambda name: name != "length"):
-            told = self._field(where, field)
+            told = self._compare_field(where, field)
             if told is not None and told["property"] == Property.SIDE_EFFECT:
                 return told
             found = found or told
         return found
 
-    def _field(self, where: str, field: str) -> Optional[MetadataDifference]:
+    def _compare_field(self, where: str, field: str) -> Optional[MetadataDifference]:
         begin = self.before[0].get(field)
         if not _are_equal(begin, self.before[1].get(field)):
             return None  # the runs did not begin with the same state
@@ -87,7 +87,7 @@ class _Node:
             or compiled is None
             or eager[0] != compiled[0]
             or eager[0] in ("length", "tuple", "tensor")
-            and _size(eager) != _size(compiled)
+            and _measure_size(eager) != _measure_size(compiled)
         )
         is_kept = [_are_equal(begin, one) for one in (eager, compiled)]
         return {
@@ -109,7 +109,7 @@ class _Node:
         return True
 
 
-def _size(value: Leaf) -> Any:
+def _measure_size(value: Leaf) -> Any:
     if value[0] == "tensor":
         return value[1:3]
     return len(value[1]) if isinstance(value[1], tuple) else value[1]

@@ -61,7 +61,7 @@ class LazyExport:
         export = torch.export.draft_export if "draft" in self.steps else torch.export.export
         taken = {name: self.arguments[name] for name in EXPORT_ARGUMENTS if name in self.arguments}
         if "dynamic_shapes" in taken:
-            taken["dynamic_shapes"] = _dimensions(taken["dynamic_shapes"])
+            taken["dynamic_shapes"] = _build_dimensions(taken["dynamic_shapes"])
         program = _unwrap(export)(self.function, args, kwargs, **taken)
         if to_onnx:
             given.pop("dynamic_shapes", None)  # the exported program has its own
@@ -70,14 +70,14 @@ class LazyExport:
         return follow(program, self.steps, self.configs)
 
 
-def _dimensions(shapes: Any) -> Any:
+def _build_dimensions(shapes: Any) -> Any:
     """Dynamic shapes as torch.export takes them; the exporter to ONNX takes names as well."""
     if isinstance(shapes, str):
         return torch.export.Dim.DYNAMIC
     if isinstance(shapes, dict):
-        return {key: _dimensions(item) for key, item in shapes.items()}
+        return {key: _build_dimensions(item) for key, item in shapes.items()}
     if type(shapes) in (list, tuple):
-        return type(shapes)(_dimensions(item) for item in shapes)
+        return type(shapes)(_build_dimensions(item) for item in shapes)
     return shapes
 
 
@@ -133,7 +133,7 @@ def follow(
         unflattened: Callable[..., Any] = _unwrap(torch.export.unflatten)(program)
         return unflattened
     if "package" in steps:
-        return _package(program, configs)
+        return _compile_package(program, configs)
     module: Callable[..., Any] = _unwrap(type(program).module)(program)
     return module
 
@@ -151,7 +151,7 @@ def _follow(program: Any, steps: List[ExportStep]) -> Any:
     return program
 
 
-def _package(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
+def _compile_package(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
     import torch._inductor as inductor
 
     path = _unwrap(inductor.aoti_compile_and_package)(program, inductor_configs=configs)

@@ -45,7 +45,7 @@ def find_torch_folder() -> str:
     return os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep
 
 
-def _chain(error: BaseException) -> List[BaseException]:
+def _collect_chain(error: BaseException) -> List[BaseException]:
     chain = [error]
     seen = {id(error)}
     while True:
@@ -59,7 +59,7 @@ def _chain(error: BaseException) -> List[BaseException]:
         chain.append(inner)
 
 
-def _diagnosis(chain: List[BaseException]) -> BaseException:
+def _find_diagnosis(chain: List[BaseException]) -> BaseException:
     """The first exception of the chain that is not a mere wrapper; the last one if all are."""
     for error in chain:
         if type(error).__name__ not in WRAPPERS:
@@ -67,7 +67,7 @@ def _diagnosis(chain: List[BaseException]) -> BaseException:
     return chain[-1]
 
 
-def _frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
+def _list_frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
     frames: List[FailureFrame] = []
     own = FOLDER
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -97,13 +97,13 @@ def find_key_line(message: str) -> str:
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""
-    first = _behind_the_place([line.strip() for line in text.splitlines() if line.strip()])
+    first = _read_behind_place([line.strip() for line in text.splitlines() if line.strip()])
     first = first or lines[0]
     target = next((line for line in lines if line.startswith("target: ")), None)
     return first + (" | " + target if target and target not in first else "")
 
 
-def _behind_the_place(lines: List[str]) -> str:
+def _read_behind_place(lines: List[str]) -> str:
     """What a message says that begins with a place of generated code: a module of Inductor that
     does not parse, a Triton kernel, or one that another process compiled; empty for other messages.
     """
@@ -118,21 +118,21 @@ def _behind_the_place(lines: List[str]) -> str:
         if said:
             raised = lines[said[-1]].partition(": ")[2]
             inside = [raised, *lines[said[-1] + 1 :]]
-            return _behind_the_place(inside) or raised
+            return _read_behind_place(inside) or raised
     return ""
 
 
 def describe(error: BaseException) -> Failure:
     """A JSON-able account of `error`, with every key."""
     torch_root = find_torch_folder()
-    chain = _chain(error)
-    inner = _diagnosis(chain)
+    chain = _collect_chain(error)
+    inner = _find_diagnosis(chain)
     frames: List[FailureFrame] = []
     for candidate in (inner, chain[-1], *reversed(chain)):
-        frames = _frames(candidate, torch_root)
+        frames = _list_frames(candidate, torch_root)
         if any(frame["torch"] for frame in frames):
             break
-    message = _text(inner)
+    message = _read_text(inner)
     return {
         "exception": type(inner).__name__,
         "chain": [type(item).__name__ for item in chain],
@@ -140,7 +140,7 @@ def describe(error: BaseException) -> Failure:
         "first_line": find_key_line(message),
         "frames": frames[-40:],
         "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
-        "traceback": _without_middle(_traceback_text(error)),
+        "traceback": _without_middle(_render_traceback(error)),
         "kernels": _find_refused_kernels(chain, message),
     }
 
@@ -156,7 +156,7 @@ def _without_middle(text: str) -> str:
     return "\n".join((head, "[... frames left out ...]", tail))
 
 
-def _traceback_text(error: BaseException) -> str:
+def _render_traceback(error: BaseException) -> str:
     """The traceback as Python prints it, without the frames of this package."""
     own = FOLDER
     trace = error.__traceback__
@@ -165,7 +165,7 @@ def _traceback_text(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, trace))
 
 
-def _text(error: BaseException) -> str:
+def _read_text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # a broken __str__ must not hide the failure

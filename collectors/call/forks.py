@@ -16,7 +16,7 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     pids: List[int] = []
     problems: List[OSError] = []
 
-    def target() -> None:
+    def fork_and_run() -> None:
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or too many processes
@@ -35,7 +35,7 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
 
     import warnings
 
-    thread = threading.Thread(target=target)
+    thread = threading.Thread(target=fork_and_run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         thread.start()

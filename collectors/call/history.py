@@ -84,9 +84,9 @@ def materialise(value: Any) -> Any:
     """
     known: Dict[int, torch.Tensor] = {}
 
-    def tensor(placeholder: Placeholder) -> torch.Tensor:
+    def find_tensor(placeholder: Placeholder) -> torch.Tensor:
         if id(placeholder) not in known:
             known[id(placeholder)] = placeholder.make_tensor()
         return known[id(placeholder)]
 
-    return _map(value, Placeholder, tensor)
+    return _map(value, Placeholder, find_tensor)

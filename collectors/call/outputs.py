@@ -128,7 +128,7 @@ def _as_tensor(value: Any) -> Any:
     return value
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def _find_storage(tensor: torch.Tensor) -> int:
     try:
         return int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError, AttributeError):
@@ -153,7 +153,7 @@ def has_no_values(tensor: torch.Tensor) -> bool:
     return tensor.device.type == "meta" or type(tensor).__name__ == "FakeTensor"
 
 
-def _meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
+def _read_meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
     dense = tensor.layout == torch.strided
     return {
         "dtype": str(tensor.dtype),
@@ -162,7 +162,7 @@ def _meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
         "device": str(tensor.device.type),
         "requires_grad": bool(tensor.requires_grad),
         "is_leaf": bool(tensor.is_leaf),
-        "alias": owners.get(_storage(tensor)) if dense and tensor.numel() else None,
+        "alias": owners.get(_find_storage(tensor)) if dense and tensor.numel() else None,
     }
 
 
@@ -254,7 +254,7 @@ def _save_leaves(outputs: Any, state: Dict[str, torch.Tensor]) -> List[SavedLeaf
     owners: Dict[int, str] = {}
     for label, tensor in state.items():
         if tensor.layout == torch.strided and tensor.numel():
-            owners.setdefault(_storage(tensor), label)
+            owners.setdefault(_find_storage(tensor), label)
     leaves: List[SavedLeaf] = []
     for index, (path, leaf) in enumerate(flatten(outputs)):
         if isinstance(leaf, torch.Tensor):
@@ -263,11 +263,11 @@ def _save_leaves(outputs: Any, state: Dict[str, torch.Tensor]) -> List[SavedLeaf
                     "path": path,
                     "kind": "tensor",
                     "tensor": copy_for_saving(leaf),
-                    "meta": _meta(leaf, owners),
+                    "meta": _read_meta(leaf, owners),
                 }
             )
             if leaf.layout == torch.strided and leaf.numel():
-                owners.setdefault(_storage(leaf), "output {}".format(index))
+                owners.setdefault(_find_storage(leaf), "output {}".format(index))
         elif type(leaf) in _VALUES:
             leaves.append(
                 {"path": path, "kind": "value", "value": leaf, "type": type(leaf).__name__}
@@ -279,4 +279,4 @@ def _save_leaves(outputs: Any, state: Dict[str, torch.Tensor]) -> List[SavedLeaf
 
 def build_saved_tensor(tensor: torch.Tensor) -> SavedTensor:
     """A changed input, of any shape and dtype, as a snapshot has it: a copy on the CPU."""
-    return {"tensor": copy_for_saving(tensor), "meta": _meta(tensor, {})}
+    return {"tensor": copy_for_saving(tensor), "meta": _read_meta(tensor, {})}

@@ -71,7 +71,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         seeded = torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
-        before = _generators(kwargs) if seeded else []
+        before = _read_generators(kwargs) if seeded else []
         copies = undefined_writes.copy_unnamed(func, args, kwargs)
         result = func(*args, **(kwargs or {}))
         if copies and undefined_writes.find_undeclared(copies, func, args, kwargs):
@@ -86,7 +86,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         if short in EMPTY:
             self.uninitialized.append(short)
         # attention carries the tag too, and draws nothing without dropout
-        if seeded and not all(map(torch.equal, before, _generators(kwargs))):
+        if seeded and not all(map(torch.equal, before, _read_generators(kwargs))):
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
@@ -95,17 +95,19 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         if any(tensor.is_cuda for tensor in (*inputs, *results)):
             self.cuda = True
         if short in _CASTS and inputs and results:
-            self._cast(inputs[-1], results[0])
+            self._note_cast(inputs[-1], results[0])
         write = undefined_writes.find_write(func, args, kwargs or {}, result)
         if write is not None and write.lost:
             self.lost_writes.append(
                 {"by": short.strip("_"), "elements": write.lost, "of": write.of}
             )
         if short in _INDEXING and inputs:
-            self._index(func, short, args, kwargs or {}, results)
+            self._note_index(func, short, args, kwargs or {}, results)
         return result
 
-    def _index(self, func: Any, short: str, args: Any, kwargs: Any, results: List[Any]) -> None:
+    def _note_index(
+        self, func: Any, short: str, args: Any, kwargs: Any, results: List[Any]
+    ) -> None:
         """Remembers what an index result indexes; the result is kept alive so that its memory stays
         its own.
         """
@@ -124,7 +126,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         entry = _Indexing(values, int(dim), stable, index)
         self.indices[index.untyped_storage().data_ptr()] = entry
 
-    def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
+    def _note_cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
         outside = _find_undefined(source, target)
         if outside is not None and bool(outside.any()):
             self.undefined_casts.append(
@@ -137,7 +139,7 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
             )
 
 
-def _generators(kwargs: Any) -> List[torch.Tensor]:
+def _read_generators(kwargs: Any) -> List[torch.Tensor]:
     """The states of the generators that an operator may draw from."""
     chosen = (kwargs or {}).get("generator")
     if chosen is not None:
@@ -159,7 +161,7 @@ def _find_undefined(source: torch.Tensor, target: torch.Tensor) -> Optional[torc
     return ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
 
 
-def _streams() -> Dict[str, str]:
+def _read_streams() -> Dict[str, str]:
     """The states of random numbers that are not torch's."""
     found = {"random": repr(random.getstate())}
     numpy = sys.modules.get("numpy")
@@ -169,7 +171,7 @@ def _streams() -> Dict[str, str]:
     return found
 
 
-def _ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
+def _find_ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
     """By number of the output: what it indexes."""
     found: Dict[int, IndexedValues] = {}
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
@@ -191,13 +193,13 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
     """
     watch = EagerFactsMode()
-    streams = _streams()
+    streams = _read_streams()
     error = None
     ties: Dict[int, IndexedValues] = {}
     try:
         with watch:
             result = call.function(*call.args, **call.kwargs)
-        ties = _ties(watch, result) if path else {}
+        ties = _find_ties(watch, result) if path else {}
     except Exception as raised:  # an invalid program is judged by its eager rung, not here
         error = type(raised).__name__
     return {
@@ -206,7 +208,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "undeclared_writes": sorted(set(watch.undeclared_writes))[:20],
         "uninitialized": sorted(set(watch.uninitialized)),
         "random": sorted(set(watch.random)),
-        "streams": [name for name, state in streams.items() if _streams().get(name) != state],
+        "streams": [name for name, state in streams.items() if _read_streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
         "sums": watch.sums,

@@ -27,13 +27,13 @@ def keep_state(call: Any) -> Iterator[None]:
     """What the body does to tensors, modules, plain objects and random numbers that the call
     reaches is undone.
     """
-    undo = [_tensors(call), keep_random()]
+    undo = [_keep_tensors(call), keep_random()]
     seen: Set[int] = set()
     for _, value in context.list_roots(call.function):
         with contextlib.suppress(Exception):  # an object may refuse to be looked at
-            undo += _objects(value, 4, seen)
-    undo += _globals(call.function)
-    undo += build_undo_steps(call.function, call.args, call.kwargs, _contents)
+            undo += _keep_objects(value, 4, seen)
+    undo += _keep_globals(call.function)
+    undo += build_undo_steps(call.function, call.args, call.kwargs, _keep_contents)
     try:
         yield
     finally:
@@ -59,7 +59,7 @@ def keep_random() -> Callable[[], None]:
     return restore
 
 
-def _tensors(call: Any) -> Callable[[], None]:
+def _keep_tensors(call: Any) -> Callable[[], None]:
     state = context.find_reachable(call.function, call.args, call.kwargs)
     before = outputs.stamp_tensors(state)
     kept = {}
@@ -82,7 +82,7 @@ def _tensors(call: Any) -> Callable[[], None]:
     return restore
 
 
-def _objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
+def _keep_objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
     """Steps that put back the attributes of modules and plain objects, and the contents of
     containers.
     """
@@ -92,32 +92,32 @@ def _objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]
     steps: List[Callable[[], None]] = []
     if isinstance(value, torch.nn.Module):
         for module in value.modules():
-            steps += _attributes(module, depth, seen)
+            steps += _keep_attributes(module, depth, seen)
     elif isinstance(value, _CONTAINERS):
-        steps.append(_contents(value))
+        steps.append(_keep_contents(value))
         for item in list(value.values()) if isinstance(value, dict) else list(value):
-            steps += _objects(item, depth - 1, seen)
+            steps += _keep_objects(item, depth - 1, seen)
     elif isinstance(value, tuple):
         for item in value:
-            steps += _objects(item, depth - 1, seen)
+            steps += _keep_objects(item, depth - 1, seen)
     elif context.is_plain(value):
-        steps += _attributes(value, depth, seen)
+        steps += _keep_attributes(value, depth, seen)
     return steps
 
 
-def _attributes(owner: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
+def _keep_attributes(owner: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
     attributes = vars(owner)
     seen.add(id(owner))
-    steps = [_contents(attributes)]
+    steps = [_keep_contents(attributes)]
     for name, item in list(attributes.items()):
         if isinstance(item, _CONTAINERS) and name != "_modules":
-            steps += _objects(item, depth - 1, seen)
+            steps += _keep_objects(item, depth - 1, seen)
         elif not isinstance(owner, torch.nn.Module):
-            steps += _objects(item, depth - 1, seen)
+            steps += _keep_objects(item, depth - 1, seen)
     return steps
 
 
-def _contents(container: Any) -> Callable[[], None]:
+def _keep_contents(container: Any) -> Callable[[], None]:
     kept = container.copy()
 
     def restore() -> None:
@@ -126,21 +126,25 @@ def _contents(container: Any) -> Callable[[], None]:
         elif isinstance(container, collections.deque):
             container.clear()
             container.extend(kept)
-        elif container != kept if isinstance(container, set) else not _same_items(container, kept):
+        elif (
+            container != kept
+            if isinstance(container, set)
+            else not _have_same_items(container, kept)
+        ):
             container.clear()
             container.update(kept)
 
     return restore
 
 
-def _same_items(one: Dict[Any, Any], other: Dict[Any, Any]) -> bool:
+def _have_same_items(one: Dict[Any, Any], other: Dict[Any, Any]) -> bool:
     """Whether two dictionaries hold the same objects: writing to one that is unchanged would trip
     Dynamo's guards.
     """
     return list(one) == list(other) and all(one[key] is other[key] for key in one)
 
 
-def _globals(function: Any) -> List[Callable[[], None]]:
+def _keep_globals(function: Any) -> List[Callable[[], None]]:
     """Steps that put back plain global variables that a function names."""
     function = getattr(function, "func", function)
     function = getattr(function, "__func__", function)

@@ -59,7 +59,7 @@ def _is_inexact(tensor: torch.Tensor) -> bool:
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def _rmse(a: torch.Tensor, b: torch.Tensor) -> float:
+def _compute_rmse(a: torch.Tensor, b: torch.Tensor) -> float:
     if a.numel() == 0:
         return 0.0
     return float((widen_values(a) - widen_values(b)).abs().square().mean().sqrt().item())
@@ -72,7 +72,7 @@ def find_equal_elements(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return (a == b) | ((a != a) & (b != b))
 
 
-def _max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
+def _compute_max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
     if a.numel() == 0:
         return 0.0
     if a.dtype == torch.bool:
@@ -81,7 +81,7 @@ def _max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(difference.masked_fill(find_equal_elements(a, b), 0.0).max().item())
 
 
-def _max_ulp(a: torch.Tensor, b: torch.Tensor) -> Optional[float]:
+def _compute_max_ulp(a: torch.Tensor, b: torch.Tensor) -> Optional[float]:
     """Largest difference in units in the last place of `a`'s dtype; None where that has no
     meaning.
     """
@@ -165,9 +165,9 @@ def judge_values(
         "equal": False,
         "same": False,
         "tight": False,
-        "max_abs_error": _max_abs(reference, actual),
-        "max_ulp": _max_ulp(reference, actual),
-        "rms_error": _rmse(actual, reference),
+        "max_abs_error": _compute_max_abs(reference, actual),
+        "max_ulp": _compute_max_ulp(reference, actual),
+        "rms_error": _compute_rmse(actual, reference),
         "mismatched": int((~equal).sum().item()),
         "elements": reference.numel(),
     }
@@ -200,7 +200,7 @@ _MANY_LOOKED_AT = 10000
 def _is_near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
     """Whether float64 computed the same thing: off by rounding, not by other random numbers."""
     scale = float(widen_values(exact).abs().square().mean().sqrt().item()) if exact.numel() else 0.0
-    return _rmse(reference, exact) <= _RANDOM_NEAR * scale
+    return _compute_rmse(reference, exact) <= _RANDOM_NEAR * scale
 
 
 def _select_finite(
@@ -244,7 +244,7 @@ def _judge_integers(
         found["error_vs_fp64"] = float((actual != exact).double().mean().item())
         found["eager_error_vs_fp64"] = float((reference != exact).double().mean().item())
         nearer = found["error_vs_fp64"] <= found["eager_error_vs_fp64"]
-        nearer = nearer and _max_abs(actual, exact) <= _max_abs(reference, exact)
+        nearer = nearer and _compute_max_abs(actual, exact) <= _compute_max_abs(reference, exact)
         found["same"] = nearer and found["eager_error_vs_fp64"] > 0
     if tie is not None and is_tied(reference, actual, tie):
         found["same"] = found["tied"] = True
@@ -272,16 +272,16 @@ def _judge_floats(
         over = _find_overflowed(reference, actual, exact, computed_in)
         if bool(over.any()):
             found["overflowed"] = int(over.sum().item())
-            off_there = _rmse(actual[over], exact[over])
+            off_there = _compute_rmse(actual[over], exact[over])
             reference, actual, exact = reference[~over], actual[~over], exact[~over]
     moved = torch.isnan(reference) != torch.isnan(actual)
     found["nan_moved"] = int(moved.sum().item())
     if found["nan_moved"]:
-        found["max_abs_beside_nan"] = _max_abs(reference[~moved], actual[~moved])
+        found["max_abs_beside_nan"] = _compute_max_abs(reference[~moved], actual[~moved])
     if exact is not None:
         reference, actual, exact = _select_finite(reference, actual, exact)
     if exact is not None:
-        off, eager_off = _rmse(actual, exact), _rmse(reference, exact)
+        off, eager_off = _compute_rmse(actual, exact), _compute_rmse(reference, exact)
         found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
         if exact.numel():
             found["scale"] = float(widen_values(exact).abs().square().mean().sqrt().item())
@@ -311,7 +311,7 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
     one, two = values.gather(dim, a), values.gather(dim, b)
     if tie.get("stable") and bool((find_equal_elements(one, two) & (a != b)).any()):
         return False
-    if a.shape[dim] > 1 and not torch.equal(*(_repeats(t, dim) for t in (a, b))):
+    if a.shape[dim] > 1 and not torch.equal(*(_count_repeats(t, dim) for t in (a, b))):
         return False
     if not _is_inexact(values):
         return bool(find_equal_elements(one, two).all())
@@ -321,7 +321,7 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
     return _is_within(two, one, tolerance, tolerance)
 
 
-def _repeats(index: torch.Tensor, dim: int) -> torch.Tensor:
+def _count_repeats(index: torch.Tensor, dim: int) -> torch.Tensor:
     """How many neighbours are equal once sorted: zero for a permutation or a selection."""
     ordered = index.sort(dim).values
     return (ordered.diff(dim=dim) == 0).sum(dim)

@@ -47,7 +47,7 @@ def find_write(
     return kind(given, result)
 
 
-def _index_put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+def _read_index_put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
     indices: List[Any] = list(given["indices"])
     used = [place for place, index in enumerate(indices) if index is not None]
     if any(indices[place].dtype in (torch.bool, torch.uint8) for place in used):
@@ -58,51 +58,51 @@ def _index_put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
     first = used[0] if together else 0
     dims = list(range(first, first + spread[0].dim()))
 
-    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+    def repeat(func: Any, kwargs: Dict[str, Any]) -> Any:
         turned = list(indices)
         for place, index in zip(used, spread):
             turned[place] = index.flip(list(range(index.dim())))
         values = given["values"].expand_as(back).flip(dims)
         return func(result, turned, values, **kwargs)
 
-    return _Write(back, given["values"], again)
+    return _Write(back, given["values"], repeat)
 
 
-def _scatter(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+def _read_scatter(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
     dim, index = given["dim"], given["index"]
     values = given["src"][tuple(slice(0, size) for size in index.shape)]
 
-    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+    def repeat(func: Any, kwargs: Dict[str, Any]) -> Any:
         return func(result, dim, index.flip(dim), values.flip(dim), **kwargs)
 
-    return _Write(result.gather(dim, index), values, again)
+    return _Write(result.gather(dim, index), values, repeat)
 
 
-def _index_copy(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+def _read_index_copy(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
     dim, index, values = given["dim"], given["index"], given["source"]
 
-    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+    def repeat(func: Any, kwargs: Dict[str, Any]) -> Any:
         return func(result, dim, index.flip(0), values.flip(dim), **kwargs)
 
-    return _Write(result.index_select(dim, index), values, again)
+    return _Write(result.index_select(dim, index), values, repeat)
 
 
-def _put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+def _read_put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
     index, values = given["index"].flatten(), given["source"].flatten()
 
-    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+    def repeat(func: Any, kwargs: Dict[str, Any]) -> Any:
         return func(result, index.flip(0), values.flip(0), **kwargs)
 
-    return _Write(result.take(index), values, again)
+    return _Write(result.take(index), values, repeat)
 
 
 _KINDS: Dict[str, Callable[[Dict[str, Any], torch.Tensor], Optional[_Write]]] = {
-    "index_put": _index_put,
-    "index_put_impl": _index_put,
-    "unsafe_index_put": _index_put,
-    "scatter": _scatter,
-    "index_copy": _index_copy,
-    "put": _put,
+    "index_put": _read_index_put,
+    "index_put_impl": _read_index_put,
+    "unsafe_index_put": _read_index_put,
+    "scatter": _read_scatter,
+    "index_copy": _read_index_copy,
+    "put": _read_put,
 }
 
 

@@ -63,9 +63,9 @@ class InductorFolder(Tool):
 def find_graphs(folder: str) -> List[str]:
     """The folders of compiled graphs, in the order they were compiled."""
     found = [path for path, _, names in os.walk(folder) if any(name in WANTED for name in names)]
-    return sorted(found, key=_order)
+    return sorted(found, key=_build_order_key)
 
 
-def _order(path: str) -> Any:
+def _build_order_key(path: str) -> Any:
     number = path.rpartition(".")[2]
     return (int(number) if number.isdigit() else 0, path)

@@ -56,10 +56,10 @@ class Phases(Tool):
             for name, values in times.items()
             if isinstance(values, list) and all(isinstance(item, (int, float)) for item in values)
         }
-        return {"seconds": _by_phase(functions), "functions": functions}
+        return {"seconds": _group_by_phase(functions), "functions": functions}
 
 
-def _by_phase(functions: Mapping[str, float]) -> Dict[str, float]:
+def _group_by_phase(functions: Mapping[str, float]) -> Dict[str, float]:
     found = {}
     for phase, names in PHASES:
         known = [functions[name] for name in names if name in functions]

@@ -31,11 +31,11 @@ class Profiler(Tool):
         original = output_graph.OutputGraph.call_user_compiler
         sizes = self._sizes
 
-        def counting(output: Any, module: Any, *rest: Any, **more: Any) -> Any:
+        def count_and_call(output: Any, module: Any, *rest: Any, **more: Any) -> Any:
             sizes.append(sum(node.op.startswith("call") for node in module.graph.nodes))
             return original(output, module, *rest, **more)
 
-        output_graph.OutputGraph.call_user_compiler = counting
+        output_graph.OutputGraph.call_user_compiler = count_and_call
 
     def stop(self) -> ExplainFacts:
         again = [made for made in self._observer.compiles if made.reasons and not made.limited]

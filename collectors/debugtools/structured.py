@@ -44,7 +44,7 @@ class StructuredTrace(Tool):
         for name in sorted(os.listdir(self.folder)):
             with open(self.build_path(name), encoding="utf-8", errors="replace") as source:
                 for line in source:
-                    kind = _kind(line)
+                    kind = _read_kind(line)
                     if kind:
                         kinds[kind] = kinds.get(kind, 0) + 1
         if not kinds:
@@ -52,7 +52,7 @@ class StructuredTrace(Tool):
         return {"entries": dict(sorted(kinds.items()))}
 
 
-def _kind(line: str) -> str:
+def _read_kind(line: str) -> str:
     """What an entry is about: the one key that is not bookkeeping; payload lines, which are
     indented, are none.
     """

@@ -63,15 +63,15 @@ class ToolSession:
         """Switches all tools on; one that cannot is left out and says why."""
         for tool in self._tools:
             os.makedirs(tool.folder, exist_ok=True)
-            self._step(tool, "start")
+            self._run_step(tool, "start")
 
     def stop(self) -> Dict[str, ToolFinding]:
         """Switches them off in reverse order; what they found, by name."""
         for tool in reversed(list(self._running)):
-            self._step(tool, "stop")
+            self._run_step(tool, "stop")
         return self.found
 
-    def _step(self, tool: Tool, step: str) -> None:
+    def _run_step(self, tool: Tool, step: str) -> None:
         began = time.monotonic()
         entry = self.found.setdefault(tool.name, {"seconds": 0.0})
         try:

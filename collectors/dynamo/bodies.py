@@ -36,17 +36,17 @@ def find_bodies(target: Any, args: Tuple[Any, ...]) -> List[Body]:
     Those whose inputs the operator makes by itself (`score_mod` of flex attention) are left out.
     """
     try:
-        found = list(_bodies(str(target.name()).split(":")[-1], args))
+        found = list(_list_bodies(str(target.name()).split(":")[-1], args))
     except (IndexError, TypeError, ValueError):
         return []  # another release gives the operator something else
     return [
         Body(module, tuple(inputs))
         for module, inputs in found
-        if isinstance(module, torch.fx.GraphModule) and _takes(module) == len(inputs)
+        if isinstance(module, torch.fx.GraphModule) and _count_inputs(module) == len(inputs)
     ]
 
 
-def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]:
+def _list_bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]:
     if name == "cond":
         pred, true_fn, false_fn, operands = args
         yield (true_fn if bool(pred) else false_fn), _flatten(operands)
@@ -55,13 +55,13 @@ def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]
         yield body_fn, _flatten([carried, additional])
     elif name == "scan":
         combine_fn, init, xs, additional = args[:4]
-        yield combine_fn, [*_flatten(init), *_first(xs), *_flatten(additional)]
+        yield combine_fn, [*_flatten(init), *_take_first_rows(xs), *_flatten(additional)]
     elif name == "associative_scan":
         combine_fn, xs = args[:2]
-        yield combine_fn, [*_first(xs), *_first(xs), *_flatten(args[2:])]
+        yield combine_fn, [*_take_first_rows(xs), *_take_first_rows(xs), *_flatten(args[2:])]
     elif name in ("map", "map_impl"):
         body_fn, xs, additional = args
-        yield body_fn, [*_first(xs), *_flatten(additional)]
+        yield body_fn, [*_take_first_rows(xs), *_flatten(additional)]
     else:  # regions, checkpoints and contexts: a graph, then its operands
         positions = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
         if len(positions) == 1:
@@ -69,7 +69,7 @@ def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]
             yield args[positions[0]], _flatten(operands)
 
 
-def _takes(module: Any) -> int:
+def _count_inputs(module: Any) -> int:
     return sum(node.op == "placeholder" for node in module.graph.nodes)
 
 
@@ -79,6 +79,6 @@ def _flatten(value: Any) -> List[Any]:
     return [value]
 
 
-def _first(rows: Any) -> List[Any]:
+def _take_first_rows(rows: Any) -> List[Any]:
     """The first row of each tensor that a loop goes through."""
     return [row[0] for row in _flatten(rows)]

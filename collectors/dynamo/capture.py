@@ -63,7 +63,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
     """
     if call.conditions.options.get("compiler") == "eager":
-        return _of_operator(call, request)
+        return _capture_operator(call, request)
     rungs.quiet_compile_workers()
     reachable = context.find_reachable(call.function, call.args, call.kwargs)
     owned = {id(tensor): label for label, tensor in reachable.items()}
@@ -80,11 +80,11 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
         if ran_now or error is not None or not request.get("replay"):
             graphs.append(_translate(backend, index, names, owned, allowed))
             if not request.get("replay"):
-                nested += _nested_graphs(backend.watching[index].bodies, names)
+                nested += _build_nested_graphs(backend.watching[index].bodies, names)
     return {"outcome": CallOutcome.OK, "graphs": [*nested, *graphs], "error": error}
 
 
-def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
+def _capture_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     """The graph of one call of a torch function, which is not run."""
     given = context.name_reachable(None, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
@@ -139,13 +139,13 @@ def _translate(
     inputs = runs[-1] if runs else None
     try:
         graph = Translator(module, inputs, owned, names, watched, allowed).translate()
-        graph["runs"] = _bindings(module, backend.list_runs())
+        graph["runs"] = _read_bindings(module, backend.list_runs())
     except NotInGraphError as reason:
         return {"unsupported": str(reason)}
     return graph
 
 
-def _nested_graphs(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
+def _build_nested_graphs(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
     """The graphs inside of a graph, each once, as graphs of their own; the innermost first."""
     graphs: List[GraphJson] = []
     seen: Set[int] = set()
@@ -158,11 +158,11 @@ def _nested_graphs(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
             with torch.no_grad():
                 watched.run(*body.inputs)
             graph = Translator(body.module, body.inputs, {}, names, watched).translate()
-            graphs += [*_nested_graphs(watched.bodies, names), graph]
+            graphs += [*_build_nested_graphs(watched.bodies, names), graph]
     return graphs
 
 
-def _bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:
+def _read_bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:
     """What each call gave the symbolic sizes of a graph, oldest first: calls of other graphs of the
     same code included.
     """

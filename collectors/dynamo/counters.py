@@ -45,7 +45,7 @@ def count() -> DynamoCounts:
             entries = [split_reason(str(reason)) for reason in reasons]
             # the attempt that hits the limit notes its reasons too, and compiles nothing
             found["recompiles"] += min(
-                _times([name for name, _ in entries]), read_recompile_limit() - 1
+                _count_times([name for name, _ in entries]), read_recompile_limit() - 1
             )
             for guard in dict.fromkeys(guard for _, guard in entries):
                 if len(found["failed"]) < MOST_LISTED:
@@ -105,6 +105,6 @@ def split_reason(reason: str) -> Tuple[str, str]:
     return name, line.split("  # ")[0].strip()[:MOST_TEXT]
 
 
-def _times(names: List[str]) -> int:
+def _count_times(names: List[str]) -> int:
     """How often a function was compiled again: each time every earlier compile is named once."""
     return max((names.count(name) for name in set(names)), default=0)

@@ -42,7 +42,7 @@ def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> 
     rungs.quiet_compile_workers()
     torch_settings.set_settings(request.get("config") or {})
     if request["ask"] == "nodes":
-        return _nodes(call, request)
+        return _list_nodes(call, request)
     with append_lines(request["results"]) as tell:
         rng = torch.get_rng_state()
         for position in request["positions"]:
@@ -142,7 +142,7 @@ def _follow(
         function(*call.args, **call.kwargs)
 
 
-def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
+def _list_nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
     names = collect_public_names()
     described: Dict[int, NumberedGraph] = {}
     ran: List[int] = []
@@ -169,7 +169,7 @@ def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAn
     }
 
 
-def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
+def _find_compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
     options = dict(call.conditions.options)
     if backend is not None:
         replace_backend(options, backend)
@@ -209,7 +209,7 @@ def _measure(
     noise is expected.
     """
     cut = PrefixCut(request["graph"], position)
-    compile_graph = _compiler(call, request.get("backend"))
+    compile_graph = _find_compiler(call, request.get("backend"))
     try:
         _follow(call, request, partial(cut.receive, compile_graph))
     except PositionReachedError as reached:
@@ -281,7 +281,7 @@ class PrefixRun:
                 made = function(*inputs)
             leaves = [leaf for _, leaf in outputs.flatten(made) if isinstance(leaf, torch.Tensor)]
             if self.grads:  # outside the call's autocast, as training scripts go backward
-                return self._gradients(leaves, tensors)
+                return self._compute_gradients(leaves, tensors)
             if self.changed is None:
                 self.changed = [
                     i
@@ -294,7 +294,7 @@ class PrefixRun:
         finally:
             self._restore()
 
-    def _gradients(
+    def _compute_gradients(
         self, leaves: List[torch.Tensor], tensors: List[Any]
     ) -> List[Optional[torch.Tensor]]:
         if self.flows is None:

@@ -60,7 +60,7 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
         "graph_breaks": {
             "graphs": len(observer.graphs),
             "graph_breaks": list_breaks(observer),
-            "recompiles": _recompiles(observer, call),
+            "recompiles": _list_recompiles(observer, call),
             "limit": int(call.conditions.options.get("recompile_limit") or read_recompile_limit()),
             "limit_hit": observer.limit_hit,
         },
@@ -79,14 +79,14 @@ def list_breaks(observer: Observer) -> List[BreakRecord]:
     """Each place where tracing stopped, once, with how often it did."""
     found: Dict[Tuple[Any, ...], BreakRecord] = {}
     for item in observer.breaks:
-        reason = _headline(item.reason)
+        reason = _read_headline(item.reason)
         file, line, function = item.location
         entry = found.setdefault(
             (reason, file, line),
             {
                 "reason": reason,
                 "public": find_own_words(reason),
-                "explanation": _explanation(item.reason),
+                "explanation": _read_explanation(item.reason),
                 "file": file,
                 "line": line,
                 "function": function,
@@ -98,17 +98,17 @@ def list_breaks(observer: Observer) -> List[BreakRecord]:
     return list(found.values())[:MOST_LISTED]
 
 
-def _explanation(reason: str) -> str:
+def _read_explanation(reason: str) -> str:
     """What newer releases say under the headline, in one line; it may quote the program."""
     match = re.search(r"^\s*Explanation: (.*)", reason, re.MULTILINE)
     return match.group(1).strip()[:MOST_TEXT] if match else ""
 
 
-def _headline(reason: str) -> str:
+def _read_headline(reason: str) -> str:
     return next((line.strip() for line in reason.splitlines() if line.strip()), "")[:MOST_TEXT]
 
 
-def _recompiles(observer: Observer, call: Any) -> List[RecompileRecord]:
+def _list_recompiles(observer: Observer, call: Any) -> List[RecompileRecord]:
     found: List[RecompileRecord] = []
     for made in observer.compiles:
         if not made.reasons or made.limited:
@@ -133,7 +133,7 @@ def find_own_words(reason: str) -> str:
     """The longest start of a reason that is torch's own: written so in Dynamo's source, then names
     of torch and Python.
     """
-    source = _dynamo_source()
+    source = _read_dynamo_source()
     words = reason.strip("'\"").split(" ")
     for count in range(len(words), 0, -1):
         start = " ".join(words[:count]).rstrip(" :.")
@@ -166,7 +166,7 @@ def _is_known(word: str, source: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1)
-def _dynamo_source() -> str:
+def _read_dynamo_source() -> str:
     folder = os.path.join(os.path.dirname(str(torch.__file__)), "_dynamo")
     texts = []
     for pattern in ("*.py", os.path.join("variables", "*.py")):

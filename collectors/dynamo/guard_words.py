@@ -109,7 +109,7 @@ def publish(text: str, names: Labels) -> Tuple[str, bool]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         assert match is not None  # `other` takes any character
-        piece = _public_piece(match, names)
+        piece = _publish_piece(match, names)
         if piece is None:
             return made.rstrip(" '\"([,-"), True
         made += piece
@@ -117,9 +117,9 @@ def publish(text: str, names: Labels) -> Tuple[str, bool]:
     return made, False
 
 
-def _public_piece(match: re.Match[str], names: Labels) -> Optional[str]:
+def _publish_piece(match: re.Match[str], names: Labels) -> Optional[str]:
     if match.group("local"):
-        return _local(match.group("name"), match.group("access"), names)
+        return _name_local(match.group("name"), match.group("access"), names)
     if match.group("global"):
         return "a global value"
     quoted = match.group("quoted")
@@ -134,11 +134,11 @@ def _public_piece(match: re.Match[str], names: Labels) -> Optional[str]:
     if re.fullmatch(r"torch\.(u?int\d+|b?float\d+\w*|bool|complex\d+|Tensor)", whole):
         return whole
     if word in names or word == names.star:
-        return _local(word, match.group("tail"), names)
+        return _name_local(word, match.group("tail"), names)
     if word in _WORDS or word.startswith("___check"):
-        return word + _access(match.group("tail"))
+        return word + _shorten_access(match.group("tail"))
     if word in names.locals or word.startswith("___"):
-        return _local(word, match.group("tail"), names)
+        return _name_local(word, match.group("tail"), names)
     return None
 
 
@@ -152,16 +152,16 @@ def _quote(text: str, names: Labels) -> Optional[str]:
     return None if cut else inner
 
 
-def _local(name: str, access: str, names: Labels) -> str:
+def _name_local(name: str, access: str, names: Labels) -> str:
     index = re.match(r"\[(\d+)\]", access)
     if name == names.star and index:
-        return "argument {}".format(names.base + int(index.group(1))) + _access(
+        return "argument {}".format(names.base + int(index.group(1))) + _shorten_access(
             access[index.end() :]
         )
-    return names.get(name, "a local value") + _access(access)
+    return names.get(name, "a local value") + _shorten_access(access)
 
 
-def _access(text: str) -> str:
+def _shorten_access(text: str) -> str:
     """How a value is reached from a labelled one: sizes and numeric indices stay, names become
     `.…`.
     """

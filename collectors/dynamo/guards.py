@@ -48,12 +48,12 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
         "outcome": CallOutcome.OK,
         "snapshot": request["snapshot"],
         "reused": len(reused),
-        "changed": _dependent_first(changed, reused, call),
-        "checked": _about_sizes(reused, call),
-        "used": _unique(text for graph in reused for text in graph.sizes)[:_MAX_LISTED],
+        "changed": _order_by_dependence(changed, reused, call),
+        "checked": _list_size_guards(reused, call),
+        "used": _drop_repeats(text for graph in reused for text in graph.sizes)[:_MAX_LISTED],
         "symbols": {
             name: "{}, dimension {}".format(where, dim) if dim is not None else where
-            for name, (where, dim) in _symbol_labels(reused, call).items()
+            for name, (where, dim) in _label_symbols(reused, call).items()
         },
     }
 
@@ -70,7 +70,7 @@ def _run(
         with contextlib.suppress(AttributeError):
             torch._dynamo.config.specialize_int = True
     for args, kwargs in calls:
-        found = _leaves(call, args, kwargs)
+        found = _label_leaves(call, args, kwargs)
         for change in static:
             value = found.get(change["where"])
             if change["dimension"] is not None and isinstance(value, torch.Tensor):
@@ -97,7 +97,7 @@ def _isolate(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple
     dimensions = {(change["where"], change["dimension"]) for change in vary}
     earlier = []
     for args, kwargs in call.before.history:
-        then = _leaves(call, args, kwargs)
+        then = _label_leaves(call, args, kwargs)
 
         def mix(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
             old = then.get(label)
@@ -121,14 +121,14 @@ def _find_reused(observer: Observer, last: int) -> List[ObservedGraph]:
     return found
 
 
-def _unique(texts: Any) -> List[str]:
+def _drop_repeats(texts: Any) -> List[str]:
     return list(dict.fromkeys(texts))
 
 
 # -- what changed ----------------------------------------------------------------------------------
 
 
-def _leaves(call: rungs.RecordedCall, args: Any, kwargs: Any) -> Dict[str, Any]:
+def _label_leaves(call: rungs.RecordedCall, args: Any, kwargs: Any) -> Dict[str, Any]:
     """Every tensor and plain value among the arguments, by its public label."""
     found: Dict[str, Any] = {}
 
@@ -173,12 +173,12 @@ def _find_changes(
     reused: List[ObservedGraph], calls: List[Tuple[Any, Any]], call: rungs.RecordedCall
 ) -> List[ArgumentChange]:
     """What differs between the calls the reused graphs were compiled for and the last one."""
-    now = _leaves(call, *calls[-1])
+    now = _label_leaves(call, *calls[-1])
     changes: Dict[Tuple[str, Optional[int]], ArgumentChange] = {}
     for made in sorted({graph.call for graph in reused}):
-        then = _leaves(call, *calls[made])
+        then = _label_leaves(call, *calls[made])
         for where, value in now.items():
-            for dim, before, after in _differences(then.get(where), value):
+            for dim, before, after in _list_differences(then.get(where), value):
                 changes.setdefault(
                     (where, dim),
                     {"where": where, "dimension": dim, "compiled": before, "now": after},
@@ -186,7 +186,7 @@ def _find_changes(
     return list(changes.values())
 
 
-def _differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]]:
+def _list_differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]]:
     if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
         if before.dim() != after.dim():
             return []
@@ -198,29 +198,29 @@ def _differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]
     return []
 
 
-def _names_in(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
+def _label_names(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
     return label_frame(graph.compile.code, call) if graph.compile is not None else Labels(call)
 
 
-def _symbol_labels(
+def _label_symbols(
     reused: List[ObservedGraph], call: rungs.RecordedCall
 ) -> Dict[str, Tuple[str, Optional[int]]]:
     found: Dict[str, Tuple[str, Optional[int]]] = {}
     for graph in reused:
         for symbol, (source, dim) in graph.symbols.items():
-            where, cut = publish(source, _names_in(graph, call))
+            where, cut = publish(source, _label_names(graph, call))
             found.setdefault(symbol, ("a value that is no argument" if cut else where, dim))
     return found
 
 
-def _dependent_first(
+def _order_by_dependence(
     changed: List[ArgumentChange], reused: List[ObservedGraph], call: rungs.RecordedCall
 ) -> List[ArgumentChange]:
     """The changes with `used`: the size expressions of the reused graphs that hold their symbol;
     most used first.
     """
-    symbols = {place: symbol for symbol, place in _symbol_labels(reused, call).items()}
-    expressions = _unique(text for graph in reused for text in graph.sizes)
+    symbols = {place: symbol for symbol, place in _label_symbols(reused, call).items()}
+    expressions = _drop_repeats(text for graph in reused for text in graph.sizes)
     for change in changed:
         symbol = symbols.get((change["where"], change["dimension"]))
         pattern = re.compile(r"\b{}\b".format(re.escape(symbol))) if symbol else None
@@ -228,13 +228,13 @@ def _dependent_first(
     return sorted(changed, key=lambda change: -len(change["used"]))
 
 
-def _about_sizes(reused: List[ObservedGraph], call: rungs.RecordedCall) -> List[str]:
+def _list_size_guards(reused: List[ObservedGraph], call: rungs.RecordedCall) -> List[str]:
     """The guards of the reused entries that say something about sizes or values, with public words
     only.
     """
     found = []
     for graph in reused:
-        names = _names_in(graph, call)
+        names = _label_names(graph, call)
         for part in graph.compile.guards if graph.compile is not None else ():
             part = re.sub(
                 r"^check_tensor\((.+?), .*\bsize=\[([^\]]*)\].*", r"\1.shape is [\2]", part
@@ -243,7 +243,7 @@ def _about_sizes(reused: List[ObservedGraph], call: rungs.RecordedCall) -> List[
                 text, cut = publish(part, names)
                 if text and not cut and "a local value" not in text:
                     found.append(text)
-    return _unique(found)[:_MAX_LISTED]
+    return _drop_repeats(found)[:_MAX_LISTED]
 
 
 #: Guards on sizes, strides and numbers; the others could not have told the two calls apart.

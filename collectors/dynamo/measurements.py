@@ -104,7 +104,7 @@ class _Repro:
         seen: Dict[str, List[Any]] = {}
         genuine = torch.compile
 
-        def noting(model: Any = None, **options: Any) -> Any:
+        def note_options(model: Any = None, **options: Any) -> Any:
             self.options = {**options, "model": model}
             return genuine(model, **options)
 
@@ -121,7 +121,7 @@ class _Repro:
             return out
 
         self.module.__dict__["run"] = run
-        torch.compile = noting
+        torch.compile = note_options
         try:
             self.module.__dict__["main"]()
         except _ENDED:
@@ -139,11 +139,11 @@ class _Repro:
         def run(*args: Any, **kwargs: Any) -> Any:
             asked = []
 
-            def noting(model: Any = None, **options: Any) -> Any:
+            def note_model(model: Any = None, **options: Any) -> Any:
                 asked.append(model)
                 return model
 
-            genuine, torch.compile = torch.compile, noting
+            genuine, torch.compile = torch.compile, note_model
             try:
                 return self.run(*args, **kwargs)
             finally:
@@ -170,12 +170,12 @@ class _Repro:
         args, kwargs = self.compiled
         genuine = torch.compile
 
-        def instead(model: Any = None, **options: Any) -> Any:
+        def compile_instead(model: Any = None, **options: Any) -> Any:
             return make(model, options)
 
-        instead.__wrapped__ = genuine  # type: ignore[attr-defined]
+        compile_instead.__wrapped__ = genuine  # type: ignore[attr-defined]
         torch._dynamo.reset()
-        torch.compile = instead
+        torch.compile = compile_instead
         try:
             self.run(*args, **kwargs)
         except _ENDED as error:
@@ -225,7 +225,7 @@ class _Repro:
             self._follow(cut.receive)
         except PositionReachedError as reached:
             prefix = PrefixRun(reached, cut.eager, self.backward)
-            return _errors(prefix, cut.compiled, cut.error)
+            return _measure_errors(prefix, cut.compiled, cut.error)
         return {"error": type(cut.error).__name__ if cut.error is not None else "not reached"}
 
     def find_breaks(self) -> List[BreakLine]:
@@ -234,7 +234,7 @@ class _Repro:
 
         def make(model: Any, options: _Named) -> Any:
             def explain(*args: Any, **kwargs: Any) -> Any:
-                found.extend(self._reasons(model, args, kwargs))
+                found.extend(self._read_reasons(model, args, kwargs))
                 raise _Stop
 
             return explain
@@ -245,7 +245,7 @@ class _Repro:
             pass
         return found
 
-    def _reasons(self, model: Any, args: Tuple[Any, ...], kwargs: _Named) -> List[BreakLine]:
+    def _read_reasons(self, model: Any, args: Tuple[Any, ...], kwargs: _Named) -> List[BreakLine]:
         genuine = torch._dynamo.explain
         try:
             answer = genuine(model)(*args, **kwargs)
@@ -262,7 +262,9 @@ class _Repro:
         return rows
 
 
-def _errors(prefix: PrefixRun, compiled: Any, error: Optional[Exception]) -> MeasurementLine:
+def _measure_errors(
+    prefix: PrefixRun, compiled: Any, error: Optional[Exception]
+) -> MeasurementLine:
     """Root mean square errors against float64 of the tensor where the compiled one is furthest
     off.
     """
@@ -299,10 +301,10 @@ def _compute_error(value: Any, reference: Any) -> Optional[float]:
         return None
     if not value.numel():
         return 0.0
-    return float(_absolute_errors(value, reference).square().mean().sqrt())
+    return float(_compute_absolute_errors(value, reference).square().mean().sqrt())
 
 
-def _absolute_errors(value: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+def _compute_absolute_errors(value: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     """How far each element is off; infinities that are equal are not."""
     value, reference = widen_values(value), widen_values(reference)
     return torch.where(value == reference, 0.0, (value - reference).abs().double())
@@ -321,7 +323,7 @@ def build_error_map(
             continue
         if value.shape != reference.shape or not value.numel():
             continue
-        off = torch.nan_to_num(_absolute_errors(value, reference), nan=float("inf"))
+        off = torch.nan_to_num(_compute_absolute_errors(value, reference), nan=float("inf"))
         if float(off.max()) > worst:
             worst, where = float(off.max()), (index, value, off)
     if where is None:
@@ -344,7 +346,7 @@ def build_error_map(
         "off": int((~nearly).sum()),
         "elements": value.numel(),
         "reference": "float64" if judge is exact else "eager",
-        "worst": _worst_elements(eager[index], value, off),
+        "worst": _list_worst_elements(eager[index], value, off),
         "cells": [
             [None if cell == float("inf") else float("{:.3g}".format(cell)) for cell in row]
             for row in cells.tolist()
@@ -352,7 +354,9 @@ def build_error_map(
     }
 
 
-def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> List[ErrorElement]:
+def _list_worst_elements(
+    eager: object, actual: torch.Tensor, off: torch.Tensor
+) -> List[ErrorElement]:
     """All elements of a small output in their order, else the worst ones."""
     if not isinstance(eager, torch.Tensor) or eager.shape != actual.shape or actual.is_complex():
         return []

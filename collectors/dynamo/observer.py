@@ -60,9 +60,9 @@ class ObservedGraph:
     ) -> None:
         self.compile = compiled
         self.call = call
-        examples = _examples(output, module)
-        self.sizes = _size_expressions(examples)
-        self.symbols = _symbols(examples)
+        examples = _list_examples(output, module)
+        self.sizes = _list_size_expressions(examples)
+        self.symbols = _find_symbols(examples)
 
 
 class Observer:
@@ -83,11 +83,11 @@ class Observer:
         from torch._dynamo import convert_frame, exc, guards, output_graph
         from torch.fx.experimental import symbolic_shapes
 
-        _wrap(convert_frame, "_compile", self._compiling)
-        _wrap(output_graph.OutputGraph, "compile_subgraph", self._ending)
-        _wrap(output_graph.OutputGraph, "call_user_compiler", self._handing_over)
-        _wrap(guards.CheckFunctionManager, "__init__", self._guarding)
-        _wrap(symbolic_shapes.ShapeEnv, "produce_guards_verbose", self._shape_guarding)
+        _wrap(convert_frame, "_compile", self._watch_compile)
+        _wrap(output_graph.OutputGraph, "compile_subgraph", self._watch_graph_end)
+        _wrap(output_graph.OutputGraph, "call_user_compiler", self._hand_over)
+        _wrap(guards.CheckFunctionManager, "__init__", self._add_guards)
+        _wrap(symbolic_shapes.ShapeEnv, "produce_guards_verbose", self._add_shape_guards)
         _wrap(exc.Unsupported, "add_to_stats", self._note_unsupported)
         _wrap(exc.SkipFrame, "__init__", self._note_skip)
         logger = logging.getLogger("torch._dynamo.convert_frame")
@@ -98,7 +98,7 @@ class Observer:
 
     # -- what the wrappers do ----------------------------------------------------------------------
 
-    def _compiling(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _watch_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         code = args[0] if args else kwargs["code"]
         made = CodeCompilation(code, self.call, [])
         self._open.append(made)
@@ -110,23 +110,23 @@ class Observer:
                 self._leave_to_python(made, error)
             raise
         finally:
-            made.reasons = self._new_reasons(code)
+            made.reasons = self._take_new_reasons(code)
             if "graph break" in made.skip:
                 self._leave_to_python(made, made.unsupported)
             self._open.remove(made)
 
     def _leave_to_python(self, made: CodeCompilation, error: Optional[BaseException]) -> None:
         reason = str(getattr(error, "msg", "") or made.skip)
-        location = _location(getattr(error, "real_stack", None)) or read_code_place(made.code)
+        location = _find_location(getattr(error, "real_stack", None)) or read_code_place(made.code)
         self.breaks.append(Break(reason, location, True))
 
-    def _new_reasons(self, code: Any) -> List[str]:
+    def _take_new_reasons(self, code: Any) -> List[str]:
         known = torch._dynamo.utils.guard_failures.get(code) or []
         start = min(self._seen.get(code, 0), len(known))
         self._seen[code] = len(known)
         return [str(reason) for reason in known[start:]]
 
-    def _ending(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _watch_graph_end(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
             if type(value).__name__ == "GraphCompileReason":
                 text = str(value.reason)
@@ -136,10 +136,10 @@ class Observer:
 
     def _note_break(self, reason: str, stack: Any) -> None:
         made = self._open[-1] if self._open else None
-        location = _location(stack) or (read_code_place(made.code) if made else ("", 0, ""))
+        location = _find_location(stack) or (read_code_place(made.code) if made else ("", 0, ""))
         error = made.unsupported if made else None
         if error is not None and reason.startswith(_TERSE):
-            met = _location(getattr(error, "real_stack", None))
+            met = _find_location(getattr(error, "real_stack", None))
             if met is None or met == location:
                 reason = str(getattr(error, "msg", "") or reason)
         if made is not None:
@@ -158,7 +158,7 @@ class Observer:
             self._open[-1].skip = str(args[0])
         return original(error, *args, **kw)
 
-    def _handing_over(self, original: Callable[..., Any], output: Any, module: Any, *r: Any) -> Any:
+    def _hand_over(self, original: Callable[..., Any], output: Any, module: Any, *r: Any) -> Any:
         graph = ObservedGraph(output, module, self._open[-1] if self._open else None, self.call)
         self.graphs.append(graph)
         function = original(output, module, *r)
@@ -171,14 +171,14 @@ class Observer:
             run.__dict__.update(vars(function))
         return run
 
-    def _guarding(self, original: Callable[..., Any], manager: Any, *args: Any, **kw: Any) -> Any:
+    def _add_guards(self, original: Callable[..., Any], manager: Any, *args: Any, **kw: Any) -> Any:
         result = original(manager, *args, **kw)
         made = getattr(manager, "guard_manager", None) or getattr(manager, "check_fn", None)
         if self._open:
             self._open[-1].guards += [str(part) for part in getattr(made, "code_parts", ())]
         return result
 
-    def _shape_guarding(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _add_shape_guards(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Since 2.1 relations between sizes are compiled into a check of their own that does not
         name its parts.
         """
@@ -224,13 +224,13 @@ def _wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
     if original is None:
         return
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def call_around(*args: Any, **kwargs: Any) -> Any:
         return around(original, *args, **kwargs)
 
-    setattr(owner, name, wrapper)
+    setattr(owner, name, call_around)
 
 
-def _location(stack: Any) -> Optional[Tuple[str, int, str]]:
+def _find_location(stack: Any) -> Optional[Tuple[str, int, str]]:
     """(file, line, function) of the innermost frame that is not torch's own."""
     root = failure.find_torch_folder()
     frames = [frame for frame in stack or () if not str(frame.filename).startswith(root)]
@@ -253,7 +253,7 @@ def find_function_name(name: str) -> str:
     return (match.group(1) or match.group(2)) if match else name
 
 
-def _examples(output: Any, module: Any) -> List[Tuple[Any, Any, Any]]:
+def _list_examples(output: Any, module: Any) -> List[Tuple[Any, Any, Any]]:
     """(node, what it computes for shapes, source of an input); 2.0 keeps only the inputs' shapes,
     beside the graph.
     """
@@ -274,15 +274,15 @@ def _examples(output: Any, module: Any) -> List[Tuple[Any, Any, Any]]:
     return []
 
 
-def _dims(value: Any) -> List[Any]:
+def _list_dims(value: Any) -> List[Any]:
     return list(value.shape) if isinstance(value, torch.Tensor) else [value]
 
 
-def _size_expressions(examples: List[Tuple[Any, Any, Any]]) -> List[str]:
+def _list_size_expressions(examples: List[Tuple[Any, Any, Any]]) -> List[str]:
     """Each symbolic size the graph computes with or makes a tensor of, in order of appearance."""
     found: List[str] = []
     for _, value, _ in examples:
-        for size in _dims(value):
+        for size in _list_dims(value):
             if isinstance(size, torch.SymInt):
                 text = str(size)
                 if text not in found and not text.lstrip("-").isdigit():
@@ -290,7 +290,7 @@ def _size_expressions(examples: List[Tuple[Any, Any, Any]]) -> List[str]:
     return found
 
 
-def _symbols(examples: List[Tuple[Any, Any, Any]]) -> Dict[str, Tuple[str, Optional[int]]]:
+def _find_symbols(examples: List[Tuple[Any, Any, Any]]) -> Dict[str, Tuple[str, Optional[int]]]:
     """Symbol → (source expression of the input that has it, dimension or None for a number)."""
     found: Dict[str, Tuple[str, Optional[int]]] = {}
     for node, value, source in examples:
@@ -301,11 +301,11 @@ def _symbols(examples: List[Tuple[Any, Any, Any]]) -> Dict[str, Tuple[str, Optio
             if isinstance(size, torch.SymInt) and str(size).isidentifier():
                 known = found.get(str(size))
                 if known is None or known[1] is None and dim is not None:
-                    found[str(size)] = (_expression(source), dim)
+                    found[str(size)] = (_read_expression(source), dim)
     return found
 
 
-def _expression(source: Any) -> str:
+def _read_expression(source: Any) -> str:
     """Where an input of the graph came from, as guards write it."""
     name = getattr(source, "name", "")
     with contextlib.suppress(Exception):  # as above

@@ -44,7 +44,7 @@ def describe(module: Any, names: Dict[int, str]) -> GraphShape:
         if node.op not in _CALLS:
             continue
         positions[node] = len(nodes)
-        value = _value(_source(node))
+        value = _read_value(_find_source(node))
         tensors = [t for _, t in outputs.flatten(value) if isinstance(t, torch.Tensor)]
         nodes.append(
             {
@@ -77,7 +77,7 @@ def note_values(module: Any, example_inputs: Any) -> None:
     """
     calls = [node for node in module.graph.nodes if node.op in _CALLS]
     modes = [tensor.fake_mode for tensor in example_inputs if hasattr(tensor, "fake_mode")]
-    if not modes or any(_value(node) is not None for node in calls):
+    if not modes or any(_read_value(node) is not None for node in calls):
         return
 
     class ValueInterpreter(torch.fx.Interpreter):  # type: ignore[misc]
@@ -103,11 +103,11 @@ def _shorten(node: Any) -> str:
     return str(node.target) if node.op == "call_method" else ""
 
 
-def _value(node: Any) -> Any:
+def _read_value(node: Any) -> Any:
     return node.meta.get("example_value", node.meta.get("val"))
 
 
-def _source(node: Any) -> Any:
+def _find_source(node: Any) -> Any:
     """The node that holds what `node` computed: for an assignment to a part of a tensor, that
     tensor.
     """
@@ -188,8 +188,8 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
         elif _shorten(node) == "_set_grad_enabled":
             switch = node.target
         if node.op in _CALLS and number == position:
-            source = _source(node)
-            leaves = tuple(_leaves(graph, copies[source], _value(source)))
+            source = _find_source(node)
+            leaves = tuple(_unpack_leaves(graph, copies[source], _read_value(source)))
             for region in reversed(entered):
                 leave = getattr(sys.modules[region.target.__module__], _LEAVES[_shorten(region)])
                 graph.call_function(leave, (copies[region],))
@@ -211,12 +211,12 @@ def _with_notes(made: Any, original: Any) -> None:
         vars(made).setdefault(name, value)
 
 
-def _leaves(graph: Any, node: Any, value: Any) -> Iterator[Any]:
+def _unpack_leaves(graph: Any, node: Any, value: Any) -> Iterator[Any]:
     if isinstance(value, (tuple, list)):
         for index, part in enumerate(value):
             if isinstance(part, (torch.Tensor, tuple, list)):
                 item = graph.call_function(operator.getitem, (node, index))
                 item.meta["example_value"] = part
-                yield from _leaves(graph, item, part)
+                yield from _unpack_leaves(graph, item, part)
     else:
         yield node

@@ -18,7 +18,7 @@ from ..machine.public_names import NotInGraphError
 _SKIPPED = ("self", "device", "dtype", "args", "kwargs")
 
 
-def _attention(module: Any) -> Dict[str, Any]:
+def _read_attention(module: Any) -> Dict[str, Any]:
     found: Dict[str, Any] = {
         "bias": module.in_proj_bias is not None,
         "add_bias_kv": module.bias_k is not None,
@@ -29,7 +29,7 @@ def _attention(module: Any) -> Dict[str, Any]:
     return found
 
 
-def _activation(module: Any) -> Any:
+def _read_activation(module: Any) -> Any:
     function = module.activation
     for name in ("relu", "gelu"):
         if function is getattr(nn.functional, name):
@@ -37,14 +37,14 @@ def _activation(module: Any) -> Any:
     raise NotInGraphError("torch.nn.{} with an activation of its own".format(type(module).__name__))
 
 
-def _transformer_layer(module: Any) -> Dict[str, Any]:
+def _read_transformer_layer(module: Any) -> Dict[str, Any]:
     attention = module.self_attn
     return {
         "d_model": attention.embed_dim,
         "nhead": attention.num_heads,
         "dim_feedforward": module.linear1.out_features,
         "dropout": module.dropout.p,
-        "activation": _activation(module),
+        "activation": _read_activation(module),
         "layer_norm_eps": module.norm1.eps,
         "batch_first": attention.batch_first,
         "norm_first": module.norm_first,
@@ -52,16 +52,16 @@ def _transformer_layer(module: Any) -> Dict[str, Any]:
     }
 
 
-def _embedding_bag(module: Any) -> Dict[str, Any]:
+def _read_embedding_bag(module: Any) -> Dict[str, Any]:
     return {"_weight": None}
 
 
 _READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
-    "MultiheadAttention": _attention,
-    "TransformerEncoderLayer": _transformer_layer,
-    "TransformerDecoderLayer": _transformer_layer,
-    "Embedding": _embedding_bag,
-    "EmbeddingBag": _embedding_bag,
+    "MultiheadAttention": _read_attention,
+    "TransformerEncoderLayer": _read_transformer_layer,
+    "TransformerDecoderLayer": _read_transformer_layer,
+    "Embedding": _read_embedding_bag,
+    "EmbeddingBag": _read_embedding_bag,
     "PReLU": lambda module: {"init": 0.25},
 }
 #: Layers whose parameters are not made by their constructor, or that hold modules which need not be
@@ -92,7 +92,9 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
             parameter.VAR_KEYWORD,
         ):
             continue
-        value = given[argument] if argument in given else _attribute(module, argument, parameter)
+        value = (
+            given[argument] if argument in given else _read_attribute(module, argument, parameter)
+        )
         if isinstance(value, tuple):
             same = argument in _EQUAL_SIZES and len(set(value)) == 1
             same = same or argument == "normalized_shape" and len(value) == 1
@@ -124,7 +126,7 @@ _RNN = {
 }
 
 
-def _attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -> Any:
+def _read_attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -> Any:
     if argument == "bias":
         value = getattr(module, "bias", None)
         return value if isinstance(value, bool) else value is not None
@@ -148,7 +150,9 @@ def _is_changed(module: nn.Module) -> bool:
             return True
         if getattr(inner, "parametrizations", None) is not None:
             return True
-        if getattr(nn, type(inner).__name__, None) is not type(inner) and not _torch(type(inner)):
+        if getattr(nn, type(inner).__name__, None) is not type(inner) and not _is_torch(
+            type(inner)
+        ):
             return True
     return False
 
@@ -156,7 +160,7 @@ def _is_changed(module: nn.Module) -> bool:
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def _torch(cls: type) -> bool:
+def _is_torch(cls: type) -> bool:
     return cls.__module__.split(".")[0] == "torch"
 
 

@@ -95,7 +95,7 @@ def find_tool() -> List[str]:
     )
 
 
-def _short_folder() -> str:
+def _make_short_folder() -> str:
     """A new folder whose path leaves room for the name of a socket, which has 103 bytes at most."""
     usual = tempfile.gettempdir()
     fits = len(os.fsencode(usual)) < 80 or not os.access("/tmp", os.W_OK)
@@ -109,7 +109,7 @@ class Host:
         command = find_tool()
         if background and shutil.which("nice"):
             command = ["nice", "-n", "10", *command]
-        self.folder = _short_folder()
+        self.folder = _make_short_folder()
         self.link = os.path.join(self.folder, "h")
         os.mkdir(self.link, 0o700)
         self.log = os.path.join(self.folder, "log")
@@ -205,7 +205,7 @@ class WatchedRegion:
         """
         self.host = host
         channel = Channel(host.socket, patience)
-        channel.send(_greeting(mode))
+        channel.send(_build_greeting(mode))
         spec: RecorderSpec = {
             "socket": host.socket,
             "folder": host.link,
@@ -233,7 +233,7 @@ class WatchedRegion:
         self.recorder.finish(told)
 
 
-def _greeting(mode: WatchMode) -> ScriptGreeting:
+def _build_greeting(mode: WatchMode) -> ScriptGreeting:
     """With what the tool could not know of a program that it did not start."""
     torch = sys.modules.get("torch")
     return {
@@ -271,7 +271,7 @@ class BackgroundWatch:
         self.run.recorder.found = self._notify_found
         self.run.start()
         threading.Thread(target=self._wait, daemon=True, name="bugreport").start()
-        atexit.register(self._program_ends)
+        atexit.register(self._end_with_program)
 
     def _notify_found(self) -> None:
         ensure_switch().active = None
@@ -280,7 +280,7 @@ class BackgroundWatch:
             " made beside it: {} (log: {})".format(self.folder, self.host.log)
         )
 
-    def _program_ends(self) -> None:
+    def _end_with_program(self) -> None:
         if os.getpid() == self.pid:
             try:
                 self.run.end()

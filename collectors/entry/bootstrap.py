@@ -41,7 +41,7 @@ def main() -> None:
     hooks = importlib.import_module(PACKAGE + ".record.hooks")
     starting = importlib.import_module(PACKAGE + ".record.starting")
     endings = importlib.import_module(PACKAGE + ".record.ending")
-    recorder = _recorder(spec)
+    recorder = _make_recorder(spec)
     hooks.install(recorder)
     if "operators" in spec and "child" not in spec:
         hooks.count_operators(recorder, spec)
@@ -95,7 +95,7 @@ def begin_child(path: str, number: int) -> messages.ProgramEnding:
     return ending
 
 
-def _recorder(spec: Union[messages.WatchedProgramSpec, messages.RerunProgramSpec]) -> Any:
+def _make_recorder(spec: Union[messages.WatchedProgramSpec, messages.RerunProgramSpec]) -> Any:
     """What watches the calls; where the program is only run again up to one of them, what makes
     that call.
     """

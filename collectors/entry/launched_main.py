@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 
-def _bootstrap() -> Any:
+def _load_bootstrap() -> Any:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
     spec = importlib.util.spec_from_file_location("_bugreport_bootstrap", path)
     assert spec is not None and spec.loader is not None
@@ -25,7 +25,7 @@ def _bootstrap() -> Any:
 
 def main() -> None:
     """Runs the target to its end, with its exit code."""
-    bootstrap = _bootstrap()
+    bootstrap = _load_bootstrap()
     bootstrap.load_package()
     children = importlib.import_module(bootstrap.PACKAGE + ".record.children")
     starting = importlib.import_module(bootstrap.PACKAGE + ".record.starting")

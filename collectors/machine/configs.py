@@ -34,14 +34,14 @@ def _show(name: str, value: Any) -> PlainValue:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        return value if value in _choices(name) else CHANGED
+        return value if value in _list_choices(name) else CHANGED
     if isinstance(value, (list, tuple)):
         items = [_show(name, item) for item in value]
         return str(items) if CHANGED not in items and len(items) <= 20 else CHANGED
     return CHANGED
 
 
-def _choices(name: str) -> FrozenSet[str]:
+def _list_choices(name: str) -> FrozenSet[str]:
     """The texts in the configuration file of a setting, `torch._inductor.config.x`."""
     module = name.partition(".config.")[0].split(".")[1:]
     return read_literals(*module, "config.py")
@@ -62,7 +62,7 @@ def find_changed_choices() -> List[str]:
     return [
         name
         for name, value in find_changed_settings().items()
-        if isinstance(value, str) and value in _choices(name)
+        if isinstance(value, str) and value in _list_choices(name)
     ]
 
 
@@ -76,7 +76,7 @@ def find_changed_settings() -> Dict[str, object]:
     for module_name in _CONFIGS:
         module = sys.modules.get(module_name)
         with contextlib.suppress(Exception):  # each release keeps its settings in another way
-            for name, value, default in _settings(module):
+            for name, value, default in _list_settings(module):
                 if name.startswith("_") or name == "compile_threads":
                     continue
                 if not _are_equal(value, default):
@@ -91,17 +91,17 @@ def _are_equal(value: Any, default: Any) -> bool:
         return value is default
 
 
-def _settings(module: Any) -> Iterator[Tuple[str, Any, Any]]:
+def _list_settings(module: Any) -> Iterator[Tuple[str, Any, Any]]:
     entries = dict(getattr(module, "_config", {}))
     if entries and not hasattr(next(iter(entries.values())), "default"):
-        yield from _settings_by_reload(module, entries)
+        yield from _reload_settings(module, entries)
         return
     for name, entry in entries.items():
         if getattr(entry, "alias", None) is None:
-            yield name, _current(entry), entry.default
+            yield name, _read_current(entry), entry.default
 
 
-def _current(entry: Any) -> Any:
+def _read_current(entry: Any) -> Any:
     """The value in force, in the order torch itself applies."""
     override = entry.user_override
     if hasattr(override, "get") and not isinstance(override, dict):
@@ -112,7 +112,7 @@ def _current(entry: Any) -> Any:
     return entry.default
 
 
-def _settings_by_reload(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
+def _reload_settings(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
     """torch 2.0 keeps no defaults: its configuration file is executed once more under another
     name.
     """

@@ -22,12 +22,12 @@ def collect_device_facts() -> DeviceFacts:
     """What is known of each kind of device, or None."""
     names = list_gpus()
     return {
-        "cuda_available": _cuda_available(names),
+        "cuda_available": _is_cuda_available(names),
         "gpus": names,
-        "driver": _driver(),
-        "cudnn": _cudnn(),
-        "rocm": _rocm(),
-        "xpu_available": _xpu_available(),
+        "driver": _read_driver(),
+        "cudnn": _read_cudnn(),
+        "rocm": _read_rocm(),
+        "xpu_available": _is_xpu_available(),
     }
 
 
@@ -52,7 +52,7 @@ def _find(pattern: str, wanted: str, prefix: str = "") -> List[str]:
     return names
 
 
-def _cuda_available(names: List[str]) -> bool:
+def _is_cuda_available(names: List[str]) -> bool:
     """What torch.cuda.is_available would say, without asking the runtime."""
     with contextlib.suppress(Exception):  # as above
         if torch.cuda.is_initialized():
@@ -61,7 +61,7 @@ def _cuda_available(names: List[str]) -> bool:
     return built and bool(names) and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
 
 
-def _driver() -> Optional[str]:
+def _read_driver() -> Optional[str]:
     """The version of NVIDIA's or AMD's kernel driver."""
     for path, pattern in (
         ("/proc/driver/nvidia/version", r"\b\d{3}\.\d+(\.\d+)?\b"),
@@ -75,7 +75,7 @@ def _driver() -> Optional[str]:
     return None
 
 
-def _cudnn() -> Optional[int]:
+def _read_cudnn() -> Optional[int]:
     """The cuDNN torch has loaded, as its own number (90100 is 9.1.0)."""
     with contextlib.suppress(Exception):  # as above
         if torch.cuda.is_initialized():
@@ -83,7 +83,7 @@ def _cudnn() -> Optional[int]:
     return None
 
 
-def _rocm() -> Dict[str, Optional[str]]:
+def _read_rocm() -> Dict[str, Optional[str]]:
     """What a ROCm build says of its own libraries; empty for other builds."""
     if not getattr(torch.version, "hip", None):
         return {}
@@ -96,7 +96,7 @@ def _rocm() -> Dict[str, Optional[str]]:
     return {**found, "ROCm": str(version) if version else None}
 
 
-def _xpu_available() -> Optional[bool]:
+def _is_xpu_available() -> Optional[bool]:
     """Whether an XPU is in use; False without asking its runtime where torch was not built for
     one.
     """

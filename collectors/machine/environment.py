@@ -46,7 +46,7 @@ def collect_environment() -> EnvironmentFacts:
     tools = machine.collect_tool_versions()
     found = devices.collect_device_facts()
     return {
-        **_torch(),
+        **_describe_torch(),
         "python": platform.python_version(),
         "python_compiler": platform.python_compiler(),
         "implementation": platform.python_implementation(),
@@ -76,7 +76,7 @@ def collect_environment() -> EnvironmentFacts:
     }
 
 
-def _torch() -> TorchFacts:
+def _describe_torch() -> TorchFacts:
     return {
         "torch": str(torch.__version__),
         "git": getattr(torch.version, "git_version", None),

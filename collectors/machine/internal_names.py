@@ -47,14 +47,14 @@ def collect_internal_names(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
                 code = getattr(getattr(function, "__func__", function), "__code__", None)
                 if isinstance(code, types.CodeType):
                     words.update((code.co_name, *code.co_varnames, *code.co_names))
-                    addresses.update(_addresses(code))
+                    addresses.update(_list_addresses(code))
     return sorted((*filter(str.isidentifier, words), *addresses))
 
 
-def _addresses(code: types.CodeType) -> Iterator[str]:
+def _list_addresses(code: types.CodeType) -> Iterator[str]:
     """The addresses in the messages of a function, and of those that are defined in it."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _addresses(constant)
+            yield from _list_addresses(constant)
         elif isinstance(constant, str) and "://" in constant:
             yield from (found.rstrip(".,;:") for found in _ADDRESS.findall(constant))

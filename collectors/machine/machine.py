@@ -57,14 +57,14 @@ def read_cpu() -> ProcessorFacts:
         "number": facts.get("model") or facts.get("cpu part"),
         "stepping": facts.get("stepping") or facts.get("cpu revision"),
         "usable": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "caches": _cpu_caches(),
+        "caches": _read_cpu_caches(),
         "nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
         "virtual": "hypervisor" in flags,
         "flags": " ".join(flag for flag in flags if _VECTOR_FLAGS.fullmatch(flag)),
     }
 
 
-def _cpu_caches() -> Dict[str, str]:
+def _read_cpu_caches() -> Dict[str, str]:
     """Sizes of the first processor's caches, `L1d` -> `48K`."""
     found = {}
     for folder in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cache/index[0-9]")):
@@ -103,23 +103,23 @@ def read_vector_isa() -> Optional[str]:
 
 def collect_tool_versions() -> Dict[str, Optional[str]]:
     """Versions by tool; None where it does not start. `compiler` is the one inductor calls."""
-    chosen = _inductor_compiler()
+    chosen = _find_inductor_compiler()
     wanted: Dict[str, Sequence[str]] = {
         "compiler": [chosen, "--version"],
         "gcc": ["gcc", "--version"],
         "clang": ["clang", "--version"],
         "cmake": ["cmake", "--version"],
         "nvcc": ["nvcc", "--version"],
-        "cudnn": [_ldconfig(), "-p"],
+        "cudnn": [_find_ldconfig(), "-p"],
     }
     said = _ask(wanted)
     return {
-        "compiler": _family(said["compiler"]),
-        "gcc": _gcc(said["gcc"]),
-        "clang": _first(r"clang version (\S+)", said["clang"]),
-        "cmake": _first(r"cmake version (\S+)", said["cmake"]),
-        "nvcc": _first(r"release .+ V(\S+)", said["nvcc"]),
-        "cudnn": _cudnn_library(said["cudnn"]),
+        "compiler": _read_family(said["compiler"]),
+        "gcc": _read_gcc(said["gcc"]),
+        "clang": _find_first(r"clang version (\S+)", said["clang"]),
+        "cmake": _find_first(r"cmake version (\S+)", said["cmake"]),
+        "nvcc": _find_first(r"release .+ V(\S+)", said["nvcc"]),
+        "cudnn": _read_cudnn_versions(said["cudnn"]),
     }
 
 
@@ -132,7 +132,7 @@ _FAMILIES = (
 )
 
 
-def _family(said: str) -> Optional[str]:
+def _read_family(said: str) -> Optional[str]:
     """The family and the release of a compiler by what it prints; None where it does not start.
 
     GCC names itself by its file, so it is known by its copyright.
@@ -148,7 +148,7 @@ def _family(said: str) -> Optional[str]:
     return "another " + number.group().strip() if number else None
 
 
-def _gcc(said: str) -> Optional[str]:
+def _read_gcc(said: str) -> Optional[str]:
     """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`."""
     line = said.partition("\n")[0]
     version = re.search(r"\s(\d+\.[\d.]+)", line.partition(")")[2] or line)
@@ -158,7 +158,7 @@ def _gcc(said: str) -> Optional[str]:
     return ("(" + builder.group(1) + ") " if builder else "") + version.group(1)
 
 
-def _inductor_compiler() -> str:
+def _find_inductor_compiler() -> str:
     with contextlib.suppress(KeyError, AttributeError, StopIteration):
         configured = sys.modules["torch._inductor.config"].cpp.cxx
         names = configured if isinstance(configured, (tuple, list)) else (configured,)
@@ -166,11 +166,11 @@ def _inductor_compiler() -> str:
     return os.environ.get("CXX") or "g++"
 
 
-def _ldconfig() -> str:
+def _find_ldconfig() -> str:
     return next((path for path in ("/sbin/ldconfig",) if os.path.exists(path)), "ldconfig")
 
 
-def _cudnn_library(listing: str) -> Optional[str]:
+def _read_cudnn_versions(listing: str) -> Optional[str]:
     """The versions of the cuDNN libraries that the linker knows; their folders are nobody's
     business.
     """
@@ -182,7 +182,7 @@ def _cudnn_library(listing: str) -> Optional[str]:
     return ", ".join(sorted(found)) or None
 
 
-def _first(pattern: str, text: str) -> Optional[str]:
+def _find_first(pattern: str, text: str) -> Optional[str]:
     """The first group of a match."""
     found = re.search(pattern, text)
     return found.group(1).strip() if found else None

@@ -110,7 +110,7 @@ _LITERAL = re.compile(r"[\"']([\w.+-]{1,60})[\"']")
 def read_variables() -> Dict[str, str]:
     """The variables that are set, by name; those that hold places are left out."""
     return {
-        name: _value(name, value)
+        name: _filter_value(name, value)
         for name, value in sorted(os.environ.items())
         if (name in WORDS or _is_torch_variable(name)) and not _HOLDS_PATH.search(name)
     }
@@ -127,15 +127,17 @@ def read_literals(*path: str) -> FrozenSet[str]:
 
 
 @functools.lru_cache(maxsize=1)
-def _of_torch() -> FrozenSet[str]:
+def _list_torch_texts() -> FrozenSet[str]:
     return frozenset().union(*(read_literals(*path) for path in _CONFIG_FILES))
 
 
 def _is_torch_variable(name: str) -> bool:
-    return _TORCH_VARIABLE.fullmatch(name) is not None and (name in _TORCH or name in _of_torch())
+    return _TORCH_VARIABLE.fullmatch(name) is not None and (
+        name in _TORCH or name in _list_torch_texts()
+    )
 
 
-def _value(name: str, value: str) -> str:
+def _filter_value(name: str, value: str) -> str:
     """The value made of its parts that may leave; neighbouring parts that may not become one."""
     if name == "CUDA_VISIBLE_DEVICES" and not value:
         return ""
@@ -154,14 +156,14 @@ def _may_leave(part: str, known: FrozenSet[str]) -> bool:
 
 def _find_registered(name: str) -> FrozenSet[str]:
     if name == "TORCH_LOGS":
-        return frozenset(_log_names())
+        return frozenset(_list_log_names())
     if name in WORDS:
         words = WORDS[name].split()
         return frozenset(words) | frozenset(word.lower() for word in words)
-    return _of_torch()
+    return _list_torch_texts()
 
 
-def _log_names() -> Iterator[str]:
+def _list_log_names() -> Iterator[str]:
     """The logs and artifacts that torch has registered; a program may register others, in modules
     of its own, by their dotted names.
     """

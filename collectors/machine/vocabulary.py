@@ -32,23 +32,23 @@ def collect_vocabulary() -> List[str]:
     parameters.
     """
     words: Set[str] = set()
-    for module in _public_modules():
+    for module in _list_public_modules():
         words.update(dir(module))
-    words.update(_layer_names())
-    words.update(_parameter_names())
-    words.update(_graph_names())
+    words.update(_list_layer_names())
+    words.update(_list_parameter_names())
+    words.update(_list_graph_names())
     words.update(_SIGNATURES.split())
     words.update(_GRAPHS.split())
-    words.update(_operator_names())
-    words.update(_documented_options())
-    words.update(_config_names())
-    words.update(_exception_names())
-    words.update(_backend_names())
-    words.update(_onnx_names())
+    words.update(_list_operator_names())
+    words.update(_list_documented_options())
+    words.update(_list_config_names())
+    words.update(_list_exception_names())
+    words.update(_list_backend_names())
+    words.update(_list_onnx_names())
     return sorted(word for word in words if word.isidentifier())
 
 
-def _layer_names() -> Set[str]:
+def _list_layer_names() -> Set[str]:
     """What layers and optimizers have, and the parameters of them and of the functions beside
     them.
     """
@@ -67,7 +67,7 @@ def _layer_names() -> Set[str]:
     return words
 
 
-def _parameter_names() -> Set[str]:
+def _list_parameter_names() -> Set[str]:
     """The parameters of functions that work on other functions, and of those that set a mode."""
     words: Set[str] = set()
     for module in (
@@ -89,7 +89,7 @@ def _parameter_names() -> Set[str]:
     return words
 
 
-def _graph_names() -> Set[str]:
+def _list_graph_names() -> Set[str]:
     """What results with named fields have, and the objects of a graph."""
     words: Set[str] = set()
     for value in vars(torch.return_types).values():  # such as `solution` of `linalg.lstsq`
@@ -106,7 +106,7 @@ def _graph_names() -> Set[str]:
     return words
 
 
-def _operator_names() -> Set[str]:
+def _list_operator_names() -> Set[str]:
     """The names of torch's operators and of their overloads; what other namespaces define is the
     program's.
     """
@@ -118,7 +118,7 @@ def _operator_names() -> Set[str]:
     return found
 
 
-def _documented_options() -> Set[str]:
+def _list_documented_options() -> Set[str]:
     """What the documents of functions and layers have in quotes: the texts that they take, such as
     the drivers of `torch.linalg.lstsq`.
     """
@@ -137,7 +137,7 @@ def _documented_options() -> Set[str]:
     return found
 
 
-def _config_names() -> Set[str]:
+def _list_config_names() -> Set[str]:
     """Settings of torch's compiler, read from the text of its configuration files: importing those
     takes seconds.
     """
@@ -146,7 +146,7 @@ def _config_names() -> Set[str]:
     return {name for file in files for name in setting.findall(_read_text(file))}
 
 
-def _exception_names() -> Set[str]:
+def _list_exception_names() -> Set[str]:
     """The exceptions of torch's compiler, which people copy into comments; read from the text of
     their modules, since importing those takes seconds.
     """
@@ -165,7 +165,7 @@ def _read_text(file: str) -> str:
         return ""
 
 
-def _onnx_names() -> Set[str]:
+def _list_onnx_names() -> Set[str]:
     """What the exporter to ONNX takes, and the public names of the packages that it works with;
     nothing where the program does not use it.
     """
@@ -178,7 +178,7 @@ def _onnx_names() -> Set[str]:
     return words
 
 
-def _backend_names() -> Set[str]:
+def _list_backend_names() -> Set[str]:
     """The backends of torch.compile that torch itself has registered, some of them for its own
     tests; the program's own are not among them.
     """
@@ -191,7 +191,7 @@ def _backend_names() -> Set[str]:
     }
 
 
-def _public_modules() -> List[Any]:
+def _list_public_modules() -> List[Any]:
     names = (
         "nn nn.functional nn.init nn.utils linalg fft special autograd optim utils.data amp"
         " compiler backends"

@@ -19,10 +19,10 @@ def measure_time_in_queue(group: int, proc: str = "/proc") -> float:
     Args:
         group: the number of the group, that of its leader.
     """
-    return sum(_delays(group, proc)) / 1e9
+    return sum(_read_delays(group, proc)) / 1e9
 
 
-def _delays(group: int, proc: str) -> Iterator[int]:
+def _read_delays(group: int, proc: str) -> Iterator[int]:
     """Nanoseconds (`Documentation/scheduler/sched-stats.rst` of Linux, the second field)."""
     with contextlib.suppress(OSError):
         for name in os.listdir(proc):

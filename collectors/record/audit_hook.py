@@ -131,7 +131,7 @@ def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
             frame = frame.f_back
         return frame is not None and is_file_of_program(frame.f_code.co_filename)
 
-    def open_path(path: Any) -> Optional[str]:
+    def judge_open_path(path: Any) -> Optional[str]:
         if isinstance(path, bytes):
             path = path.decode(errors="replace")
         if not isinstance(path, str):
@@ -148,7 +148,7 @@ def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
         if event in ("os.kill", "os.killpg"):
             return None if args[0] == pid else "the signals of another process"
         if event in ("open", "os.listdir", "os.scandir"):
-            return open_path(args[0]) if is_programs(library) else None
+            return judge_open_path(args[0]) if is_programs(library) else None
         if event == "object.__getattr__" and args[1] in frames:
             return "frames of other functions" if is_programs(()) else None
         if event == "object.__setattr__" and args[1] == "__code__":

@@ -26,10 +26,12 @@ def keep(call: Any, path: str) -> None:
     enough, random states.
     """
     reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
-    sizes = {t.untyped_storage().data_ptr(): _bytes(t) for t in reachable.values() if _is_plain(t)}
+    sizes = {
+        t.untyped_storage().data_ptr(): _count_bytes(t) for t in reachable.values() if _is_plain(t)
+    }
     values = {label: t.detach() for label, t in reachable.items() if _is_plain(t)}
     kept = {
-        "kinds": _kinds(reachable),
+        "kinds": _describe_kinds(reachable),
         "values": values if sum(sizes.values()) <= _MOST_KEPT else {},
         "python": call.conditions.random,
         "torch": torch.get_rng_state(),
@@ -48,7 +50,7 @@ def restore(call: Any, path: str) -> bool:
     """
     kept = outputs.load(path, "cpu")
     reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
-    kinds = _kinds(reachable)
+    kinds = _describe_kinds(reachable)
     if kinds != kept["kinds"]:
         odd = sorted(
             label
@@ -91,9 +93,9 @@ def _is_plain(tensor: Any) -> bool:
     )
 
 
-def _bytes(tensor: Any) -> int:
+def _count_bytes(tensor: Any) -> int:
     return int(tensor.untyped_storage().nbytes())
 
 
-def _kinds(tensors: Dict[str, Any]) -> Dict[str, Tuple[List[int], str]]:
+def _describe_kinds(tensors: Dict[str, Any]) -> Dict[str, Tuple[List[int], str]]:
     return {label: (list(t.shape), str(t.dtype)) for label, t in tensors.items()}

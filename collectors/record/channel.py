@@ -38,13 +38,13 @@ class Channel:
         self.connection.settimeout(self._patience)
         self.connection.connect(self._path)
         self._buffer = b""
-        self._identity = _identity(self.connection.fileno())
+        self._identity = _identify(self.connection.fileno())
 
     def is_cut(self) -> bool:
         """Whether the program has closed the descriptor under the socket, or has put another in
         its place.
         """
-        return _identity(self.connection.fileno()) != self._identity
+        return _identify(self.connection.fileno()) != self._identity
 
     def reconnect(self) -> bool:
         """Connects again where the program has cut the connection; whether that was so.
@@ -67,7 +67,7 @@ class Channel:
         made.connection = socket.socket(fileno=descriptor)
         made.connection.setblocking(True)
         made._buffer = b""
-        made._identity = _identity(descriptor)
+        made._identity = _identify(descriptor)
         os.set_inheritable(descriptor, False)
         return made
 
@@ -110,7 +110,7 @@ class Channel:
         self.connection.close()
 
 
-def _identity(descriptor: int) -> Optional[Tuple[int, int]]:
+def _identify(descriptor: int) -> Optional[Tuple[int, int]]:
     """What a descriptor stands for; None if nothing."""
     try:
         status = os.fstat(descriptor)

@@ -247,7 +247,7 @@ def begin_child(spec: RecorderSpec, number: int) -> ProgramEnding:
     Returns:
         what is told when the process ends, for who knows how it does.
     """
-    recorder = _recorder_of(spec, number)
+    recorder = _make_recorder(spec, number)
     hooks.install(recorder)
     _watch_operators(spec, number, recorder)
     hooks.call_when_imported(
@@ -301,7 +301,7 @@ def _begin_fork(
     """As `begin_child` in a process that was forked, where the hooks hand calls to its parent's
     `recorder`. Returns what is to be told how the process ends.
     """
-    recorder.in_fork = _recorder_of(spec, number)
+    recorder.in_fork = _make_recorder(spec, number)
     _watch_operators(spec, number, recorder.in_fork)
     return recorder.in_fork.finish
 
@@ -311,16 +311,16 @@ def _watch_operators(spec: RecorderSpec, number: int, recorder: CallWatcher) -> 
         hooks.count_operators(recorder, spec)
 
 
-def _recorder_of(spec: RecorderSpec, number: int) -> CallWatcher:
+def _make_recorder(spec: RecorderSpec, number: int) -> CallWatcher:
     if spec.get("child") != number:
         return FirstCompileWatcher(os.path.join(spec["folder"], CHILD_COMPILED + str(number)))
     channel = Channel(spec["socket"])
     greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
-    return Recorder(channel, {**spec, "pipes": _pipes()})
+    return Recorder(channel, {**spec, "pipes": _list_pipes()})
 
 
-def _pipes() -> List[int]:
+def _list_pipes() -> List[int]:
     """The pipes that this process was started with and writes to; who started it waits for the last
     copy of one of them to be closed.
     """

@@ -25,12 +25,12 @@ def describe_exception(error: BaseException) -> ScriptException:
     return {
         "class": type(error).__name__,
         "raised_in_torch": inside,
-        "location": _location(frames),
-        "failure": _failure(error),
+        "location": _find_location(frames),
+        "failure": _describe_failure(error),
     }
 
 
-def _failure(error: BaseException) -> Failure:
+def _describe_failure(error: BaseException) -> Failure:
     if "torch" in sys.modules:
         return failure.describe(error)
     return {
@@ -40,7 +40,7 @@ def _failure(error: BaseException) -> Failure:
     }
 
 
-def _location(frames: List[Tuple[str, int]]) -> str:
+def _find_location(frames: List[Tuple[str, int]]) -> str:
     """Where the innermost frame of the user's own stands: `train.py, line 7`, `train.ipynb, cell 3,
     line 2`.
     """

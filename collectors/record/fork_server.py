@@ -152,13 +152,13 @@ class ForkServer:
         if pid == 0:
             status = _UNWRITTEN
             try:
-                self._child(request, path)
+                self._run_child(request, path)
                 status = 0
             finally:
                 os._exit(status)
         self.children[pid] = _Child(request["id"], path, limit, request["timeout"])
 
-    def _child(self, request: CallRequest, path: str) -> None:
+    def _run_child(self, request: CallRequest, path: str) -> None:
         os.setsid()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.channel.close()
@@ -187,7 +187,7 @@ class ForkServer:
             done, status, used = os.wait4(pid, os.WNOHANG)
             now = time.monotonic()
             if done and child.stopped is None:
-                self._send(pid, self._answer(child, status), used)
+                self._send(pid, self._build_answer(child, status), used)
             elif done or child.stopped is not None and now > child.stopped + STOP_PATIENCE:
                 if not done:
                     kill_group(pid)
@@ -196,7 +196,9 @@ class ForkServer:
                 # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                self._send(pid, {"outcome": CallOutcome.TIMEOUT, "detail": self._log(child)}, used)
+                self._send(
+                    pid, {"outcome": CallOutcome.TIMEOUT, "detail": self._read_log(child)}, used
+                )
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
                     child.limit += min(child.extra, waiting.measure_time_in_queue(pid))
@@ -209,20 +211,20 @@ class ForkServer:
         cpu = round(used.ru_utime + used.ru_stime, 3)
         self.channel.send({"answer": self.children.pop(pid).id, **answer, "cpu": cpu})
 
-    def _answer(self, child: _Child, status: int) -> CallAnswer:
+    def _build_answer(self, child: _Child, status: int) -> CallAnswer:
         """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
             name = name_signal(os.WTERMSIG(status))
-            return {"outcome": CallOutcome.DIED, "signal": name, "detail": self._log(child)}
+            return {"outcome": CallOutcome.DIED, "signal": name, "detail": self._read_log(child)}
         answer = load_answer(child.path)
         if answer is not None:
             return answer
-        code, log = os.WEXITSTATUS(status), self._log(child)
+        code, log = os.WEXITSTATUS(status), self._read_log(child)
         if code == _UNWRITTEN:
             return {"outcome": CallOutcome.DIED, "lost": LostAnswer.UNWRITTEN, "detail": log}
         return {"outcome": CallOutcome.DIED, "signal": "exit {}".format(code), "detail": log}
 
-    def _log(self, child: _Child) -> str:
+    def _read_log(self, child: _Child) -> str:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))
         try:
             with open(path, errors="replace") as log:

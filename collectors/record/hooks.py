@@ -103,7 +103,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
     def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
         if model is None:
             return lambda function: compile(function, *args, **kwargs)
-        backend = _other_backend(recorder)
+        backend = _find_other_backend(recorder)
         if backend is not None:
             args, kwargs = (), _with_backend(kwargs, backend)
         recorder.local.compiling = True
@@ -124,7 +124,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
     torch.compile = compile
 
 
-def _other_backend(recorder: Any) -> Optional[str]:
+def _find_other_backend(recorder: Any) -> Optional[str]:
     """What is compiled with in place of what the script says; what watches a block of a program
     never names another one.
     """
@@ -164,7 +164,7 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
     @functools.wraps(original)
     def optimize(*args: Any, **kwargs: Any) -> Any:
-        backend = _other_backend(recorder)
+        backend = _find_other_backend(recorder)
         if backend is not None and not getattr(recorder.local, "compiling", False):
             args, kwargs = (), {**kwargs, "backend": backend}
         made = original(*args, **kwargs)

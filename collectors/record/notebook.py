@@ -72,14 +72,14 @@ def read(path: str) -> Tuple[List[NotebookCell], str]:
     if document["nbformat"] < 4:
         raise NotebookError("has the format of before 2015; open it in Jupyter once and save it")
     try:
-        return _cells(os.path.abspath(path), document)
+        return _read_cells(os.path.abspath(path), document)
     except (AttributeError, TypeError):
         raise NotebookError("is no notebook (its cells are not those of nbformat 4)") from None
 
 
-def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[NotebookCell], str]:
+def _read_cells(full: str, document: Dict[str, Any]) -> Tuple[List[NotebookCell], str]:
     """The same of a document; `full` is its path."""
-    language = _language(document.get("metadata") or {})
+    language = _read_language(document.get("metadata") or {})
     if language != "python":
         raise NotebookError("is a notebook in {}, not in Python".format(language))
     cells: List[NotebookCell] = []
@@ -97,7 +97,7 @@ def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[NotebookCell], str
     return cells, "\n\n".join(prose)
 
 
-def _language(metadata: Dict[str, Any]) -> str:
+def _read_language(metadata: Dict[str, Any]) -> str:
     info, kernel = metadata.get("language_info") or {}, metadata.get("kernelspec") or {}
     named = str(info.get("name") or kernel.get("language") or "python").lower()
     return "python" if named in ("python", "ipython") else named
@@ -189,7 +189,7 @@ def _without_ipython(cell: NotebookCell, text: str) -> str:
     """
     lines = text.split("\n")
     if lines[0].startswith("%%"):
-        lines[0] = _cell_magic(cell, lines[0])
+        lines[0] = _translate_cell_magic(cell, lines[0])
     for _ in range(len(lines)):
         try:
             compile("\n".join(lines), cell.name, "exec", _AWAIT | ast.PyCF_ONLY_AST)
@@ -198,21 +198,21 @@ def _without_ipython(cell: NotebookCell, text: str) -> str:
             break
         except SyntaxError as error:
             index = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
-            changed = _line_magic(cell, lines[index], index + 1)
+            changed = _translate_line_magic(cell, lines[index], index + 1)
             if changed is None:
                 break  # a mistake of the author's, told by who compiles it
             lines[index] = changed
     return "\n".join(lines)
 
 
-def _cell_magic(cell: NotebookCell, line: str) -> str:
+def _translate_cell_magic(cell: NotebookCell, line: str) -> str:
     name = line[2:].partition(" ")[0]
     if name == "capture":
         return ""
     raise _needs_ipython(cell, 1, "%%" + name)
 
 
-def _line_magic(cell: NotebookCell, line: str, number: int) -> Optional[str]:
+def _translate_line_magic(cell: NotebookCell, line: str, number: int) -> Optional[str]:
     """A line as Python; None if it is no magic."""
     word = line.strip()
     if word.startswith("?") or word.endswith("?"):
@@ -263,7 +263,7 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
     main = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
-    step = _shell_step(main, folder) if has_ipython() else _plain_step(main)
+    step = _make_shell_step(main, folder) if has_ipython() else _make_plain_step(main)
     for cell in cells:
         if cell.skip:
             continue
@@ -275,7 +275,9 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
     return None
 
 
-def _plain_step(main: types.ModuleType) -> Callable[[NotebookCell, str], Optional[BaseException]]:
+def _make_plain_step(
+    main: types.ModuleType,
+) -> Callable[[NotebookCell, str], Optional[BaseException]]:
     def step(cell: NotebookCell, text: str) -> Optional[BaseException]:
         text = prepare(cell, text)
         remember(cell.name, text)
@@ -300,7 +302,7 @@ def remember(name: str, text: str) -> None:
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
 
 
-def _shell_step(
+def _make_shell_step(
     main: types.ModuleType, folder: str
 ) -> Callable[[NotebookCell, str], Optional[BaseException]]:
     from IPython.core.compilerop import CachingCompiler

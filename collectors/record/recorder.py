@@ -112,7 +112,7 @@ class Recorder(CallWatcher):
             self.overhead += time.time() - started
             return result
 
-    def _worth_checking(self, watched: WatchedCallable, shapes: str) -> bool:
+    def _is_worth_checking(self, watched: WatchedCallable, shapes: str) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as
         long for ever.
         """
@@ -166,7 +166,7 @@ class Recorder(CallWatcher):
 
         watched_call = WatchedCall(call, number)
         is_wanted = (
-            self._worth_checking(call.watched, watched_call.shapes) and watched_call.can_start()
+            self._is_worth_checking(call.watched, watched_call.shapes) and watched_call.can_start()
         )
         if is_wanted and not watched_call.is_transformed():
             self._begin(watched_call)
@@ -247,7 +247,7 @@ class Recorder(CallWatcher):
         if watched_call.call.watched.is_export:
             self.ask({"event": "made", "call": watched_call.number})
             return
-        path = self._file("returned", watched_call.number)
+        path = self._name_file("returned", watched_call.number)
         watched_call.save(result, path)
         leaves = watched_call.list_differentiable(result)
         answer = self.ask(
@@ -273,11 +273,11 @@ class Recorder(CallWatcher):
             if entry.lost:
                 self.ask({"event": "forgotten", "call": entry.number})
                 continue
-            path = self._file("flows", entry.number)
+            path = self._name_file("flows", entry.number)
             entry.save(path)
             self.ask({"event": "gradients", "call": entry.number, "path": path})
 
-    def _file(self, kind: str, number: int) -> str:
+    def _name_file(self, kind: str, number: int) -> str:
         return os.path.join(self.spec["folder"], "{}-{}.pt".format(kind, number))
 
     def finish(self, ending: ProgramEnding) -> None:

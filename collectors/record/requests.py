@@ -49,12 +49,12 @@ def _refer_to(module: str, function: str) -> _Doing:
     the request.
     """
 
-    def do(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
+    def run_function(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
         loaded = import_module(_COLLECTORS + "." + module)
         answer: CallAnswer = getattr(loaded, function)(call, request)
         return answer
 
-    return do
+    return run_function
 
 
 def _run(call: rungs.RecordedCall, request: RunRequest) -> RunAnswer:
@@ -79,13 +79,13 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
     return {"outcome": CallOutcome.OK, "comparison": result}
 
 
-def _tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
+def _list_tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
     """The named tensors of the call with the number of their elements."""
     given = context.name_reachable(call.function, call.args, call.kwargs)
     return {"outcome": CallOutcome.OK, "tensors": {name: t.numel() for name, t in given.items()}}
 
 
-def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
+def _list_subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
     table = bisection.list_subsystems(request.get("settings") or ())
     return {
         "outcome": CallOutcome.OK,
@@ -95,7 +95,9 @@ def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> Subsyst
     }
 
 
-def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> EnvironmentAnswer:
+def _describe_environment(
+    call: rungs.RecordedCall, request: EnvironmentRequest
+) -> EnvironmentAnswer:
     return {
         "outcome": CallOutcome.OK,
         "environment": environment.collect_environment(),
@@ -109,16 +111,16 @@ def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> Envir
 KINDS: Dict[Operation, _Doing] = {
     "run": _run,
     "compare": _compare,
-    "tensors": _tensors,
+    "tensors": _list_tensors,
     "capture": _refer_to("dynamo.capture", "capture"),
     "trace": _refer_to("trace.trace", "trace"),
     "equivalence": _refer_to("trace.equivalence", "check"),
     "source_equivalence": _refer_to("source.equivalence", "check"),
     "divergence": _refer_to("dynamo.divergence", "measure_divergence"),
     "gather": _refer_to("source.source", "gather_call"),
-    "subsystems": _subsystems,
+    "subsystems": _list_subsystems,
     "graph_breaks": _refer_to("dynamo.graph_breaks", "collect"),
     "guards": _refer_to("dynamo.guards", "find"),
     "evidence": _refer_to("debugtools.run", "ask_of_call"),
-    "environment": _environment,
+    "environment": _describe_environment,
 }

@@ -47,7 +47,7 @@ class Rerun(CallWatcher):
             self.calls += 1
             call.watched.calls += 1
             if number == self.spec["call"]:
-                self._end_with(self._server(call, number))
+                self._end_with(self._make_server(call, number))
             with contextlib.suppress(Exception):  # the script must not fail by being watched
                 watched_call = self._look_at(call, number)
             result = call.compiled(*call.args, **call.kwargs)
@@ -62,7 +62,7 @@ class Rerun(CallWatcher):
 
         return WatchedCall(call, number)
 
-    def _server(self, call: CompiledCall, number: int) -> Callable[[], None]:
+    def _make_server(self, call: CompiledCall, number: int) -> Callable[[], None]:
         """What answers the questions about a call; it says why, where the call cannot be had.
 
         In the thread that makes the call, whose switches are part of it.
@@ -82,13 +82,13 @@ class Rerun(CallWatcher):
         with contextlib.suppress(ValueError):
             signal.signal(STOP_SIGNAL, signal.SIG_DFL)
 
-        def body() -> None:
+        def serve_inside() -> None:
             self.local.inside = True  # what the call compiles in its turn is part of it
             serve()
 
         # a new thread has torch's switches at their defaults, as in a fork server: the call's own
         # come from its state
-        thread = threading.Thread(target=body)
+        thread = threading.Thread(target=serve_inside)
         thread.start()
         thread.join()
         os._exit(0)

@@ -33,7 +33,7 @@ class RerunServer:
         self.channel = channel
         self.spec = spec
         self.call = call
-        self._device = _device()
+        self._device = _find_device()
 
     def serve(self) -> None:
         """Puts the call's state back and answers until there is no more to come."""
@@ -105,7 +105,7 @@ def _is_out_of_memory(answer: Mapping[str, Any]) -> bool:
     return "OutOfMemoryError" in str(failure.get("exception", ""))
 
 
-def _device() -> int:
+def _find_device() -> int:
     """The calling thread's current CUDA device, which a new thread does not inherit."""
     with contextlib.suppress(Exception):  # a driver may fail in any way
         if torch.cuda.is_initialized():

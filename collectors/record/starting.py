@@ -43,16 +43,16 @@ def run(spec: _Spec) -> Optional[BaseException]:
     otherwise, and UnusableEntryPointError.
     """
     runners: Dict[StartKind, Callable[[_Spec], Optional[BaseException]]] = {
-        "script": _script,
-        "module": _module,
-        "notebook": _notebook,
-        "function": _function,
-        "text": _text,
+        "script": _run_script,
+        "module": _run_module,
+        "notebook": _run_notebook,
+        "function": _run_function,
+        "text": _run_text,
     }
     return runners[spec["kind"]](spec)
 
 
-def _main(path: Optional[str]) -> types.ModuleType:
+def _make_main(path: Optional[str]) -> types.ModuleType:
     module = types.ModuleType("__main__")
     if path is not None:
         module.__dict__["__file__"] = path
@@ -61,47 +61,47 @@ def _main(path: Optional[str]) -> types.ModuleType:
     return module
 
 
-def _script(spec: _Spec) -> None:
+def _run_script(spec: _Spec) -> None:
     path = sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
-    module = _main(path)
+    module = _make_main(path)
     with open(path, "rb") as source:
         code = compile(source.read(), path, "exec", dont_inherit=True)
     exec(code, module.__dict__)
 
 
-def _text(spec: _Spec) -> None:
+def _run_text(spec: _Spec) -> None:
     """A script that came over the standard input, whose name cannot be that of a file."""
     name = os.path.join(os.getcwd(), "<stdin>")
     sys.path[0] = ""
     notebook.remember(name, spec["text"])
-    exec(compile(spec["text"], name, "exec", dont_inherit=True), _main(None).__dict__)
+    exec(compile(spec["text"], name, "exec", dont_inherit=True), _make_main(None).__dict__)
 
 
-def _module(spec: _Spec) -> None:
+def _run_module(spec: _Spec) -> None:
     import runpy
 
     sys.path[0] = os.getcwd()
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
-def _notebook(spec: _Spec) -> Optional[BaseException]:
+def _run_notebook(spec: _Spec) -> Optional[BaseException]:
     sys.path[0] = ""
     try:
-        return notebook.run(sys.argv[0], spec["folder"], _entering)
+        return notebook.run(sys.argv[0], spec["folder"], _note_cell)
     except notebook.NotebookError as error:
         raise UnusableEntryPointError("{}: {}".format(sys.argv[0], error)) from None
 
 
-def _entering(cell: str) -> None:
+def _note_cell(cell: str) -> None:
     _PLACE["now"] = cell
 
 
-def _function(spec: _Spec) -> None:
+def _run_function(spec: _Spec) -> None:
     """`module:function`, imported from the working directory and called without arguments."""
     name, _, attribute = sys.argv[0].partition(":")
     sys.path[0] = os.getcwd()
-    _main(None)
+    _make_main(None)
     found: Any = importlib.import_module(name)
     for part in attribute.split("."):
         if not hasattr(found, part):

@@ -45,7 +45,7 @@ class OutputGradients:
     def note(self, index: int) -> Callable[[Any], None]:
         """The hook for output `index`."""
 
-        def hook(flow: Any) -> None:
+        def add_flow(flow: Any) -> None:
             if flow is None:  # an output that the loss does not depend on, beside one that it does
                 return
             if self.lost or _is_transforming():
@@ -54,7 +54,7 @@ class OutputGradients:
             copy = flow.detach().clone().cpu()
             self.flows[index] = self.flows[index] + copy if index in self.flows else copy
 
-        return hook
+        return add_flow
 
     def save(self, path: str) -> None:
         """Writes what has come so far."""
@@ -89,7 +89,7 @@ class WatchedCall:
         """
         if (process_groups.read_world_size() or 1) > 1 and not is_child:
             return "ranks"
-        return "CUDA" if is_forked and _cuda_in_use() else None
+        return "CUDA" if is_forked and _is_cuda_in_use() else None
 
     def is_transformed(self) -> bool:
         """Whether a transform of torch.func is at work around the call: its levels end with it, so
@@ -115,7 +115,7 @@ class WatchedCall:
                 watched.options, self.state, environment.find_changed_settings()
             ),
             before=rungs.EarlierCalls(
-                self._history(),
+                self._choose_history(),
                 list(watched.earlier or ()) if watched.start is not None else [],
             ),
         )
@@ -140,7 +140,7 @@ class WatchedCall:
         else:
             watched.earlier.append(copies)
 
-    def _history(self) -> List[Tuple[Any, Any]]:
+    def _choose_history(self) -> List[Tuple[Any, Any]]:
         """The calls that decide what the callable is: for an exported program the one that it was
         exported for, if that was another.
         """
@@ -170,9 +170,9 @@ class WatchedCall:
         """How many more of the program have room on the CUDA device that is fullest, one of them
         in float64; None if it uses none.
         """
-        if not _cuda_in_use():
+        if not _is_cuda_in_use():
             return None
-        return min(_room(device) for device in range(torch.cuda.device_count()))
+        return min(_measure_room(device) for device in range(torch.cuda.device_count()))
 
     def keep(self, recorded: rungs.RecordedCall, path: str) -> None:
         """Writes what the call can reach to `path`, for a program that is run again."""
@@ -189,7 +189,7 @@ class WatchedCall:
         """Waits for what the call has begun on a CUDA device, so that a kernel's failure is this
         call's and not a later one's.
         """
-        if _cuda_in_use():
+        if _is_cuda_in_use():
             torch.cuda.synchronize()
 
     def remember(self) -> None:
@@ -213,12 +213,12 @@ class WatchedCall:
         torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
 
     def _note(self) -> PythonState:
-        return rungs.note_state(self.call.watched.options, *self._parts())
+        return rungs.note_state(self.call.watched.options, *self._list_parts())
 
     def _find_reachable(self) -> Dict[str, torch.Tensor]:
-        return rungs.find_watched_tensors(self.call.watched.options, *self._parts())
+        return rungs.find_watched_tensors(self.call.watched.options, *self._list_parts())
 
-    def _parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
+    def _list_parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
         return self.call.watched.function, self.call.args, self.call.kwargs
 
     def list_differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
@@ -245,7 +245,7 @@ class WatchedCall:
         return gradients
 
 
-def _room(device: int) -> int:
+def _measure_room(device: int) -> int:
     """How often what this process holds of a CUDA device, doubled for float64, is still free."""
     held = torch.cuda.memory_reserved(device)
     if not held:
@@ -253,7 +253,7 @@ def _room(device: int) -> int:
     return min(_MOST_ROOM, int(torch.cuda.mem_get_info(device)[0] // (2 * held + _CONTEXT)))
 
 
-def _cuda_in_use() -> bool:
+def _is_cuda_in_use() -> bool:
     return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
 

@@ -97,10 +97,10 @@ class ObjectRecorder:
         elif record["shape"] == "dataclass":
             record["fields"] = [(name, None) for name, _, _ in kinds.list_fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
-        self._members(value, record)
+        self._record_members(value, record)
         return {"kind": "class", "id": key}
 
-    def _members(self, value: type, record: ClassRecord) -> None:
+    def _record_members(self, value: type, record: ClassRecord) -> None:
         members = record["fields"] and {name for name, _ in record["fields"]} or set()
         for name, thing in list(value.__dict__.items()):
             if name in _LEFT_OUT or name in members or name.startswith(("__dataclass", "_field")):
@@ -141,7 +141,7 @@ class ObjectRecorder:
                 "value": self.refer_to(value.value),
             }
         if isinstance(value, nn.Module):
-            return self._module(value)
+            return self._record_module(value)
         if is_foreign(cls.__module__):
             return self.records.note_opaque("an object of " + cls.__module__ + "." + cls.__name__)
         key = self.records.add(value, "i", self.records.instances)
@@ -176,7 +176,7 @@ class ObjectRecorder:
             if not kinds.is_own_method(owner, name, each)
         )
 
-    def _module(self, value: nn.Module) -> Reference:
+    def _record_module(self, value: nn.Module) -> Reference:
         key = self.records.add(value, "i", self.records.instances)
         record: InstanceRecord = {
             "module": True,
@@ -189,7 +189,7 @@ class ObjectRecorder:
             self.records.problems.append("forward hooks are left out")
         cls = type(value)
         if cls.__module__.split(".")[0] == "torch":
-            self._stock(value, record)
+            self._record_stock(value, record)
             return {"kind": "instance", "id": key}
         record["class"] = self.refer_to(cls)
         if record["class"]["kind"] == "class":
@@ -199,7 +199,7 @@ class ObjectRecorder:
             record["items"] = [
                 (name, self.refer_to(child)) for name, child in value._modules.items()
             ]
-        inherited = set() if numbered else self._stock_base(value, record)
+        inherited = set() if numbered else self._record_stock_base(value, record)
         state = {
             name: each
             for name, each in value.__dict__.items()
@@ -211,7 +211,7 @@ class ObjectRecorder:
         self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
 
-    def _stock_base(self, value: nn.Module, record: InstanceRecord) -> Set[str]:
+    def _record_stock_base(self, value: nn.Module, record: InstanceRecord) -> Set[str]:
         """Of a user's subclass of a stock layer: what that layer's own constructor makes."""
         base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
         if base is nn.Module:
@@ -224,7 +224,7 @@ class ObjectRecorder:
         tables = (stock.__dict__, stock._parameters, stock._buffers, stock._modules)
         return {name for table in tables for name in table}
 
-    def _stock(self, value: nn.Module, record: InstanceRecord) -> None:
+    def _record_stock(self, value: nn.Module, record: InstanceRecord) -> None:
         reference = find_public_reference(type(value))
         record["class"] = reference or self.records.note_opaque("layer " + type(value).__name__)
         record["stock"] = {"args": {}, "factory": {}}

@@ -84,7 +84,7 @@ def _run_private(
     live = _gather_live(call)
     mine: Dict[str, torch.Tensor] = {}
     for _, key in request["tensors"]:
-        mine.update(_name(key, live[key]))
+        mine.update(_name_tensors(key, live[key]))
     run = EquivalenceRun(mine)
     run.perform(
         call.conditions.state,
@@ -114,7 +114,7 @@ def _run_public(
     copies: List[torch.Tensor] = []
     with torch.no_grad():
         for path, key in request["tensors"]:
-            for label, theirs, ours in _pairs(key, live[key], eval(path, namespace)):
+            for label, theirs, ours in _list_pairs(key, live[key], eval(path, namespace)):
                 if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
                     raise ValueError("{} has another shape or dtype".format(path))
                 if ours.requires_grad != theirs.requires_grad:
@@ -124,7 +124,7 @@ def _run_public(
                     ours.grad = theirs.grad.detach().clone()
                 tensors.setdefault(label, ours)
                 copies.append(ours)
-    _complete(function, given, copies)
+    _check_complete(function, given, copies)
     run = EquivalenceRun(tensors)
     run.perform(call.conditions.state, rng, call.conditions.random, lambda: function(*given))
     return run
@@ -138,7 +138,7 @@ def _fill(ours: torch.Tensor, theirs: torch.Tensor) -> None:
     ours.copy_(theirs)
 
 
-def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
+def _check_complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
     known = {id(tensor) for tensor in filled}
     reached = context.find_reachable(function, given, {})
     left = [label for label, tensor in reached.items() if id(tensor) not in known]
@@ -152,7 +152,7 @@ def _gather_live(call: rungs.RecordedCall) -> Dict[str, Any]:
     return source.gather_objects(call.function, call.args, call.kwargs, backend)
 
 
-def _name(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
+def _name_tensors(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
     """The tensors behind an id: itself, or those of a stock layer by their names."""
     if isinstance(value, torch.Tensor):
         yield key, value
@@ -163,9 +163,9 @@ def _name(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
             yield "{}.{}".format(key, name), tensor
 
 
-def _pairs(key: str, theirs: Any, ours: Any) -> Iterator[_Pair]:
+def _list_pairs(key: str, theirs: Any, ours: Any) -> Iterator[_Pair]:
     """What is on both sides; of a subclass of a stock layer the rest goes by ids of its own."""
-    public = dict(_name(key, ours))
-    for label, tensor in _name(key, theirs):
+    public = dict(_name_tensors(key, ours))
+    for label, tensor in _name_tensors(key, theirs):
         if label in public:
             yield label, tensor, public[label]

@@ -56,10 +56,10 @@ def is_foreign(module: Any) -> bool:
     if names is not None:
         return top in names
     path = getattr(sys.modules.get(top), "__file__", None)
-    return top in sys.builtin_module_names or bool(path and _in_stdlib(path))
+    return top in sys.builtin_module_names or bool(path and _is_in_stdlib(path))
 
 
-def _in_stdlib(path: str) -> bool:
+def _is_in_stdlib(path: str) -> bool:
     real = os.path.realpath(path)
     return real.startswith(_STDLIB) and "site-packages" not in real and "dist-packages" not in real
 
@@ -74,7 +74,7 @@ def is_user_code(function: Any) -> Optional[bool]:
     if code.co_filename.startswith("<"):
         return None
     real = os.path.realpath(code.co_filename)
-    return not (real.startswith(_TORCH) or _in_stdlib(real))
+    return not (real.startswith(_TORCH) or _is_in_stdlib(real))
 
 
 def list_own_files() -> List[str]:
@@ -91,7 +91,7 @@ def list_own_files() -> List[str]:
         if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):
             continue
         real = os.path.realpath(path)
-        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _is_in_stdlib(real)):
             found.add(os.path.abspath(path))
     return sorted(found)
 
@@ -104,7 +104,7 @@ def list_own_frames() -> List[OwnFrame]:
     while frame is not None:
         code = frame.f_code
         real = os.path.realpath(code.co_filename)
-        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _is_in_stdlib(real)):
             own: OwnFrame = {
                 "file": os.path.abspath(code.co_filename),
                 "function": code.co_name,
@@ -131,7 +131,7 @@ def list_own_texts() -> Dict[str, str]:
     return found
 
 
-def _index() -> Dict[int, str]:
+def _build_index() -> Dict[int, str]:
     if not _INDEX:
         for prefix in _NAMESPACES:
             for name, value in list_callables(resolve(prefix)):
@@ -158,10 +158,10 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(builtins, name, None) is value:
         return {"kind": "builtin", "name": name}
-    operator = _operator(value)
+    operator = _name_operator(value)
     if operator is not None:
         return {"kind": "torch", "name": operator}
-    found = _index().get(id(value))
+    found = _build_index().get(id(value))
     if found is not None and resolve(found) is value:
         return _resolve(found)
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
@@ -198,7 +198,7 @@ def _resolve(dotted: str) -> NamedReference:
     return {"kind": "torch" if top in _TOPS else "stdlib", "name": dotted}
 
 
-def _operator(value: Any) -> Optional[str]:
+def _name_operator(value: Any) -> Optional[str]:
     if isinstance(value, torch._ops.OpOverload):
         dotted = "torch.ops." + str(value)
     elif isinstance(value, torch._ops.OpOverloadPacket):

@@ -35,7 +35,7 @@ _ALL = {
 }
 
 
-def _tree(function: types.FunctionType) -> Optional[ast.Module]:
+def _parse_file(function: types.FunctionType) -> Optional[ast.Module]:
     name = function.__code__.co_filename
     if name not in _FILES:
         text = "".join(linecache.getlines(name, function.__globals__))
@@ -50,7 +50,7 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
     """The FunctionDef, AsyncFunctionDef or Lambda the function was made from, or None without
     source text.
     """
-    tree = _tree(function)
+    tree = _parse_file(function)
     if tree is None:
         return None
     code = function.__code__
@@ -59,7 +59,7 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
             if (
                 isinstance(node, ast.Lambda)
                 and node.lineno == code.co_firstlineno
-                and _same_lambda(node, code)
+                and _is_same_lambda(node, code)
             ):
                 return node
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -76,7 +76,7 @@ def list_parameters(node: Any) -> List[str]:
     return names + [each.arg for each in (given.vararg, given.kwarg) if each is not None]
 
 
-def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
+def _is_same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
     names = list_parameters(node)
     if list(code.co_varnames[: len(names)]) != names:
         return False
@@ -185,18 +185,18 @@ class _Unmangle(ast.NodeTransformer):
     def __init__(self, owner: str) -> None:
         self.owner = owner.lstrip("_")
 
-    def _plain(self, name: str) -> str:
+    def _unmangle(self, name: str) -> str:
         if name.startswith("__") and not name.endswith("__") and self.owner:
             return "_" + self.owner + name
         return name
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        node.attr = self._plain(node.attr)
+        node.attr = self._unmangle(node.attr)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self._plain(node.id)
+        node.id = self._unmangle(node.id)
         return node
 
 

@@ -82,7 +82,7 @@ def measure_pattern(value: torch.Tensor) -> SpecStatistics:
         found["distinct"] = bool(
             finite.numel() <= 10000 and finite.unique().numel() == finite.numel()
         )
-    found["pattern"] = _pattern(wide)
+    found["pattern"] = _find_pattern(wide)
     if (
         wide.numel() <= 16
         and finite.numel() == wide.numel()
@@ -93,7 +93,7 @@ def measure_pattern(value: torch.Tensor) -> SpecStatistics:
     return found
 
 
-def _pattern(wide: torch.Tensor) -> Optional[str]:
+def _find_pattern(wide: torch.Tensor) -> Optional[str]:
     flat = wide.reshape(-1)
     if bool((flat == flat[0]).all()):
         return "constant"
@@ -114,7 +114,10 @@ def find_stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
     made, arguments = build_stock_layer(module, type(module))
     if made is None:
         return None
-    same = _layout(made) == _layout(module) and made.extra_repr() == module.extra_repr()
+    same = (
+        _describe_layout(made) == _describe_layout(module)
+        and made.extra_repr() == module.extra_repr()
+    )
     return arguments if same else None
 
 
@@ -122,17 +125,19 @@ def build_stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Modul
     """A layer of the stock class with the module's settings, on the meta device where it can be;
     and its arguments.
     """
-    arguments = _arguments(module, layer)
+    arguments = _read_arguments(module, layer)
     state = torch.get_rng_state()
     try:
-        return (None if arguments is None else layer(**arguments, **_meta(layer))), arguments or {}
+        return (
+            None if arguments is None else layer(**arguments, **_build_meta_options(layer))
+        ), arguments or {}
     except Exception:  # a layer's constructor may refuse what its attributes say
         return None, {}
     finally:
         torch.set_rng_state(state)
 
 
-def _layout(module: nn.Module) -> List[Any]:
+def _describe_layout(module: nn.Module) -> List[Any]:
     named = list(module.named_parameters()) + list(module.named_buffers())
     return [(name, tuple(value.shape)) for name, value in named]
 
@@ -149,12 +154,12 @@ def read_factory_kwargs(module: nn.Module) -> Dict[str, str]:
     return {}
 
 
-def _meta(layer: type) -> Dict[str, Any]:
+def _build_meta_options(layer: type) -> Dict[str, Any]:
     accepted = inspect.signature(layer.__init__).parameters  # type: ignore[misc]
     return {"device": "meta"} if "device" in accepted or issubclass(layer, nn.RNNBase) else {}
 
 
-def _arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
+def _read_arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
     if isinstance(module, nn.RNNBase):
         return {
             name: getattr(module, name)
@@ -201,7 +206,7 @@ def _collapse(name: str, value: Any) -> Any:
     return value
 
 
-def _attention(module: Any) -> Dict[str, Any]:
+def _read_attention(module: Any) -> Dict[str, Any]:
     arguments = {"embed_dim": module.embed_dim, "num_heads": module.num_heads}
     defaults = {
         "dropout": 0.0,
@@ -224,7 +229,7 @@ def _attention(module: Any) -> Dict[str, Any]:
     return arguments
 
 
-def _encoder_layer(module: Any) -> Optional[Dict[str, Any]]:
+def _read_encoder_layer(module: Any) -> Optional[Dict[str, Any]]:
     name = getattr(module.activation, "__name__", "")
     if name not in ("relu", "gelu"):
         return None
@@ -243,7 +248,7 @@ def _encoder_layer(module: Any) -> Optional[Dict[str, Any]]:
 
 
 _SPECIAL = {
-    "MultiheadAttention": _attention,
-    "TransformerEncoderLayer": _encoder_layer,
-    "TransformerDecoderLayer": _encoder_layer,
+    "MultiheadAttention": _read_attention,
+    "TransformerEncoderLayer": _read_encoder_layer,
+    "TransformerDecoderLayer": _read_encoder_layer,
 }

@@ -84,9 +84,9 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
         return _RunComparison(private, public, request, registry, model, exact).compare()
 
     found = compare(None)
-    if _differ(found) and referee.run():
+    if _has_differences(found) and referee.run():
         found = compare(_take_file(request))
-    if larger and more_rows and not _differ(found) and more_rows.run():
+    if larger and more_rows and not _has_differences(found) and more_rows.run():
         expected = _take_file(request)["results"]
         how = _compare_larger_batch(larger, expected, request, tracer.writer, rng)
         found["batch"] = {"size": larger.size, "how": how}
@@ -127,7 +127,7 @@ def _run_without_gradients(call: rungs.RecordedCall, rng: torch.Tensor) -> Equiv
     return run
 
 
-def _differ(found: EquivalenceAnswer) -> bool:
+def _has_differences(found: EquivalenceAnswer) -> bool:
     parts = (found["outputs"], found["gradients"], found["buffers"])
     return any(part["how"] == "differ" for part in parts)
 
@@ -384,7 +384,7 @@ class _RunComparison:
             "buffers": buffers,
             "operators": compare_operators(self.private["counts"], self.public.counts),
         }
-        if _differ(found):
+        if _has_differences(found):
             found["layer"] = self._find_first_layer()
         return found
 

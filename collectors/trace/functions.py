@@ -210,7 +210,7 @@ class _Record:
         self.metas.update((name, read_tensor_meta(grad)) for grad, name in named)
         self.restore([*self.inner, *zip(self.leaves, self.results), *named])
         try:
-            with torch.no_grad(), _no_autocast():
+            with torch.no_grad(), _disable_autocast():
                 self.back = {
                     "items": [],
                     "state": writer.find_state(),
@@ -219,22 +219,22 @@ class _Record:
                 }
                 writer.stack.append(self.back)
                 try:
-                    found = _backward_of(self.cls)(self._context(), *grads)
-                    self._gradients(found)
+                    found = _find_backward(self.cls)(self._build_context(), *grads)
+                    self._note_gradients(found)
                 finally:
                     writer.stack.pop()
         except Exception:  # the user's own backward may raise whatever it likes
             self.failed = True
         torch.set_rng_state(random)
 
-    def _context(self) -> Any:
+    def _build_context(self) -> Any:
         made = _Context()
         vars(made).update(vars(self.ctx))
         made.saved_tensors = tuple(tensor for tensor, _ in self.saved)
         made.needs_input_grad = tuple(self.ctx.needs_input_grad)
         return made
 
-    def _gradients(self, found: Any) -> None:
+    def _note_gradients(self, found: Any) -> None:
         assert self.back is not None
         returned = list(found) if isinstance(found, (tuple, list)) else [found]
         returned += [None] * (len(self.given) - len(returned))
@@ -319,13 +319,13 @@ class _Context:
         return self.saved_tensors
 
 
-def _backward_of(cls: Any) -> Any:
+def _find_backward(cls: Any) -> Any:
     base = torch.autograd.function._SingleLevelFunction
     return cls.vjp if cls.backward is base.backward else cls.backward
 
 
 @contextlib.contextmanager
-def _no_autocast() -> Iterator[None]:
+def _disable_autocast() -> Iterator[None]:
     """As backward passes run: outside of the autocast region that the forward was in."""
     with contextlib.ExitStack() as stack:
         for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):

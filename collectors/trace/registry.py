@@ -70,7 +70,7 @@ class Registry:
             with contextlib.suppress(NotInGraphError):
                 entry["stock"] = stock_layers.read_constructor(module)
             for name, tensor in self._list_own(module, entry["stock"] is not None):
-                label = self._state_name(tensor)
+                label = self._name_state(tensor)
                 if label:
                     entry["state"].append([name, label])
             for child in module.children():
@@ -83,7 +83,7 @@ class Registry:
         for name, buffer in module.named_buffers(recurse=deep, remove_duplicate=False):
             yield name, buffer
 
-    def _state_name(self, tensor: torch.Tensor) -> str:
+    def _name_state(self, tensor: torch.Tensor) -> str:
         if id(tensor) in self.known:
             return self.known[id(tensor)][1]
         kind: TracedKind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"

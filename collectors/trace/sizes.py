@@ -39,7 +39,7 @@ class Size(int):
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
 
 
-def _operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
+def _make_operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
     plain = getattr(int, "__{}{}__".format("r" if swapped else "", name))
     public = "operator." + name
 
@@ -59,8 +59,8 @@ def _operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
 
 for _name in ("add", "sub", "mul", "floordiv", "mod"):
     assert hasattr(operator, _name)
-    setattr(Size, "__{}__".format(_name), _operation(_name, False))
-    setattr(Size, "__r{}__".format(_name), _operation(_name, True))
+    setattr(Size, "__{}__".format(_name), _make_operation(_name, False))
+    setattr(Size, "__r{}__".format(_name), _make_operation(_name, True))
 
 
 def _negate(self: Size) -> Size:

@@ -32,7 +32,7 @@ def call(
     """Runs an opaque operation and notes it; `what` says in public words what it is, `again`
     repeats it unseen by us.
     """
-    tensors = list(_tensors([list(args), dict(kwargs)]))
+    tensors = list(_list_tensors([list(args), dict(kwargs)]))
     try:
         named: List[Encoded] = [{"ref": writer.registry.resolve_name(tensor)} for tensor in tensors]
     except NotInGraphError as reason:
@@ -77,15 +77,15 @@ class _Place:
     """Where a tensor goes."""
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
+def _list_tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from _list_tensors(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _tensors(item)
+            yield from _list_tensors(item)
 
 
 def _without_tensors(value: Any) -> Any:
@@ -137,7 +137,7 @@ def watch_kernels(writer: TraceWriter) -> Iterator[None]:
 
         return run
 
-    for cls in _launchers():
+    for cls in _list_launchers():
         changed.append((cls, cls.run))
         cls.run = watch(cls.run)
     try:
@@ -147,7 +147,7 @@ def watch_kernels(writer: TraceWriter) -> Iterator[None]:
             cls.run = run
 
 
-def _launchers() -> Iterator[Any]:
+def _list_launchers() -> Iterator[Any]:
     for module, names in (
         ("triton.runtime.jit", ("JITFunction",)),
         ("triton.runtime.interpreter", ("InterpretedFunction",)),

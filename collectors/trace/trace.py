@@ -136,8 +136,8 @@ class Tracer:
             "call": self.registry.number_module(module),
             "items": [],
             "state": self.writer.find_state(),
-            "args": [self._maybe_value(value) for value in args],
-            "kwargs": {name: self._maybe_value(value) for name, value in kwargs.items()},
+            "args": [self._encode_argument(value) for value in args],
+            "kwargs": {name: self._encode_argument(value) for name, value in kwargs.items()},
             "result": None,
         }
         self.writer.stack[-1]["items"].append(item)
@@ -146,7 +146,7 @@ class Tracer:
             result = original(module, *args, **kwargs)
         finally:
             self.writer.stack.pop()
-        item["result"] = self._result(result)
+        item["result"] = self._encode_result(result)
         return result
 
     def trace_checkpoint(self, original: Any, function: Any, args: Any, kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ class Tracer:
 
         return original(watch, *args, **kwargs)
 
-    def _maybe_value(self, value: Any) -> Union[Encoded, OpaqueArgument]:
+    def _encode_argument(self, value: Any) -> Union[Encoded, OpaqueArgument]:
         """An argument of a module, which may be anything; what the IR cannot hold is told by
         `{"opaque": 1}`.
         """
@@ -188,14 +188,14 @@ class Tracer:
         except NotInGraphError:
             return {"opaque": 1}
 
-    def _result(self, value: Any) -> ReturnedNames:
+    def _encode_result(self, value: Any) -> ReturnedNames:
         """Which values a module returned, as nested lists of references."""
         if isinstance(value, torch.Tensor):
             with contextlib.suppress(NotInGraphError):
                 return {"ref": self.registry.resolve_name(value)}
             return None
         if type(value) in (tuple, list):
-            return [self._result(item) for item in value]
+            return [self._encode_result(item) for item in value]
         return None
 
     # -- operations --------------------------------------------------------------------------------
@@ -204,13 +204,13 @@ class Tracer:
         """Runs one torch function and notes it."""
         short = getattr(func, "__name__", "")
         if short in ("__get__", "__set__"):
-            return self._attribute(func, short, args, kwargs)
+            return self._trace_attribute(func, short, args, kwargs)
         if short in SILENT:
             return func(*args, **kwargs)
         if short in DECISIONS:
-            return self._decision(func, short, args, kwargs)
+            return self._trace_decision(func, short, args, kwargs)
         if short == "size" and torch.Tensor.size == func:
-            return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
+            return self._trace_shape(args[0], func(*args, **kwargs), args[1:], kwargs)
         if is_custom(func):
             self.registry.note("a custom operator")
             inner = find_implementation(func) if self.look_inside else None
@@ -221,7 +221,7 @@ class Tracer:
             ):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:
-            op, target = self._target(func, short)
+            op, target = self._find_target(func, short)
             encoded = [self.writer.encode(value) for value in args]
             spoken = drop_defaults(func, kwargs)
             named = {name: self.writer.encode(value) for name, value in spoken.items()}
@@ -241,7 +241,7 @@ class Tracer:
             self.writer.alive.append(result)
         return result
 
-    def _decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
+    def _trace_decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
         """A tensor's value that Python gets to see: asked for again where the rewritten program
         stands there.
         """
@@ -256,7 +256,7 @@ class Tracer:
                 self.writer.write_node(OperatorCall("function", name, encoded), None)
         return func(*args, **kwargs)
 
-    def _target(self, func: Any, short: str) -> Tuple[OperationKind, str]:
+    def _find_target(self, func: Any, short: str) -> Tuple[OperationKind, str]:
         method = getattr(torch.Tensor, short, None)
         if method is not None and method == func:
             return "method", short
@@ -264,7 +264,7 @@ class Tracer:
             return "function", "torch.ops." + str(func).replace("::", ".")
         return "function", find_public_name(func, self.names)
 
-    def _attribute(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
+    def _trace_attribute(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
         name = getattr(getattr(func, "__self__", None), "__name__", "")
         result = func(*args, **kwargs)
         if short == "__set__":
@@ -272,14 +272,14 @@ class Tracer:
                 self.registry.note("an assignment to an attribute of a tensor")
             return result
         if name == "shape":
-            return self._shape(args[0], result, (), {})
+            return self._trace_shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
             encoded: List[Encoded] = [{"ref": self.registry.resolve_name(args[0])}, name]
             call = OperatorCall("function", "getattr", encoded)
             return self.writer.note_result(result, call, self.writer.find_state())
         return result
 
-    def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
+    def _trace_shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
         try:
             name = self.registry.resolve_name(tensor)
         except NotInGraphError:

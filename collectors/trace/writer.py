@@ -66,7 +66,7 @@ class TraceWriter:
         if isinstance(value, torch.Tensor):
             return {"ref": self.registry.resolve_name(value)}
         if type(value) is Size:
-            return self._size(value)
+            return self._refer_to_size(value)
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, float):
@@ -94,11 +94,11 @@ class TraceWriter:
             "an argument of type " + (type(value).__name__ if owned else "object")
         )
 
-    def _size(self, size: Size) -> Union[int, EncodedReference]:
+    def _refer_to_size(self, size: Size) -> Union[int, EncodedReference]:
         """A reference to the size, read or computed in the block where it is first wanted."""
         key = build_size_key(size)
         found = self._sizes_read.get(key)
-        if found is not None and found[1] in (id(item) for item in self._blocks()):
+        if found is not None and found[1] in (id(item) for item in self._list_blocks()):
             return {"ref": found[0]}
         op: OperationKind
         kind, *operands = size.derivation
@@ -108,7 +108,10 @@ class TraceWriter:
             op, target, args = "method", "size", [{"ref": operands[0]}, operands[1]]
         else:
             op, target = "function", operands[0]
-            args = [self._size(item) if type(item) is Size else int(item) for item in operands[1]]
+            args = [
+                self._refer_to_size(item) if type(item) is Size else int(item)
+                for item in operands[1]
+            ]
             if not any(isinstance(item, dict) for item in args):
                 return int(size)
         call = OperatorCall(op, target, args)
@@ -121,7 +124,7 @@ class TraceWriter:
         self._sizes_read[key] = (name, id(self.stack[-1]))
         return {"ref": name}
 
-    def _blocks(self) -> List[TracedBlock]:
+    def _list_blocks(self) -> List[TracedBlock]:
         """The blocks whose values the present one can read."""
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
@@ -134,7 +137,7 @@ class TraceWriter:
             return result
         if isinstance(result, (tuple, list)):
             name = self.write_node(call, read_metas(result), state)
-            self._items(result, name)
+            self._write_items(result, name)
             return result
         if type(result) in (int, float) and call.target == "item":
             meta: ResultLayout = {"scalar": type(result).__name__}
@@ -144,7 +147,7 @@ class TraceWriter:
             self.write_node(call, None, state)
         return result
 
-    def _items(self, result: Any, name: str) -> None:
+    def _write_items(self, result: Any, name: str) -> None:
         for index, item in enumerate(result):
             call = OperatorCall("function", "operator.getitem", [{"ref": name}, index])
             if isinstance(item, torch.Tensor):
@@ -153,7 +156,7 @@ class TraceWriter:
                     self.registry.bind(item, inner)
             elif isinstance(item, (tuple, list)):
                 inner = self.write_node(call, read_metas(item))
-                self._items(item, inner)
+                self._write_items(item, inner)
 
     def take_name(self) -> str:
         """A name for a value."""

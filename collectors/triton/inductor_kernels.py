@@ -108,14 +108,14 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
         return None
     kernel, launcher = found[-1]  # what stands before it are its helpers
     given = {item.arg: item.value for item in launcher.keywords}
-    meta = _entries(given["triton_meta"])
+    meta = _read_entries(given["triton_meta"])
     signature = {
         key: value
         for key, value in ast.literal_eval(meta["signature"]).items()
         if value != "constexpr"
     }
     constants = ast.literal_eval(meta["constants"]) if "constants" in meta else {}
-    constants = {_name(key, signature): value for key, value in constants.items()}
+    constants = {_name_constant(key, signature): value for key, value in constants.items()}
     hints = ast.literal_eval(given["size_hints"]) if "size_hints" in given else {}
     kinds = _list_kinds(kernel, signature)
     own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
@@ -133,7 +133,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
         ],
         "options": {},
         "blocks": own,
-        "launcher": _literals(given.get("inductor_meta")),
+        "launcher": _read_literals(given.get("inductor_meta")),
         "heuristics": ast.unparse(launcher.func).rpartition(".")[2],
         "size_hints": (
             {str(key): value for key, value in dict(hints).items()}
@@ -165,7 +165,7 @@ def _list_kinds(kernel: ast.FunctionDef, signature: Dict[str, str]) -> Dict[str,
     return kinds
 
 
-def _entries(node: ast.expr) -> Dict[str, ast.expr]:
+def _read_entries(node: ast.expr) -> Dict[str, ast.expr]:
     if not isinstance(node, ast.Dict):
         raise ValueError("no dictionary")
     return {
@@ -175,15 +175,15 @@ def _entries(node: ast.expr) -> Dict[str, ast.expr]:
     }
 
 
-def _name(key: Any, signature: Dict[str, str]) -> str:
+def _name_constant(key: Any, signature: Dict[str, str]) -> str:
     """The name of a constant parameter, which older releases number."""
     return list(signature)[key] if isinstance(key, int) else str(key)
 
 
-def _literals(node: Optional[ast.expr]) -> Dict[str, object]:
+def _read_literals(node: Optional[ast.expr]) -> Dict[str, object]:
     """The entries of a dictionary that are plain data, such as the shape of the grid."""
     found: Dict[str, object] = {}
-    for key, value in _entries(node).items() if isinstance(node, ast.Dict) else ():
+    for key, value in _read_entries(node).items() if isinstance(node, ast.Dict) else ():
         with contextlib.suppress(ValueError, TypeError):
             plain = ast.literal_eval(value)
             json.dumps(plain)

@@ -94,10 +94,10 @@ class _Launcher:
             )
         )
         given = {**constants, **dict(zip(names, args))}
-        self._kernel[self._grid(row, grid, constants, given)](**given)
+        self._kernel[self._compute_grid(row, grid, constants, given)](**given)
 
     @staticmethod
-    def _grid(
+    def _compute_grid(
         row: KernelLaunch, grid: Any, constants: Dict[str, Any], given: Dict[str, Any]
     ) -> Any:
         """The number of programs along each dimension: torch's own arithmetic, handed to the launch
@@ -164,7 +164,7 @@ def teach_library() -> None:
     if not hasattr(interpreter.InterpreterBuilder, "get_int1_ty"):  # forgotten until 3.2
         interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
 
-    def computes(function: Callable[..., Any], result: Optional[Any] = None) -> Callable[..., Any]:
+    def implement(function: Callable[..., Any], result: Optional[Any] = None) -> Callable[..., Any]:
         def compute(*args: Any, **_: Any) -> Any:
             like = next(arg for arg in args if isinstance(arg, tl.tensor))
             values = [
@@ -187,10 +187,10 @@ def teach_library() -> None:
         own: Any = _OWN.get(name, owner)
         if own is not None and hasattr(library, name):
             asks = called in ("isnan", "isinf", "signbit")
-            setattr(library, name, computes(own, tl.int32 if asks else None))
+            setattr(library, name, implement(own, tl.int32 if asks else None))
     for name in _LONG:
         if hasattr(library, name):
-            rounded = computes(lambda x: torch.round(x).to(torch.int64), tl.int64)
+            rounded = implement(lambda x: torch.round(x).to(torch.int64), tl.int64)
             setattr(library, name, rounded)
 
 

@@ -104,17 +104,17 @@ def _specialise(
     aligned: List[str] = []
     for name, value in bound.items():
         if is_constexpr(function, name) or value is None:
-            constexprs[name] = _constant(value)
+            constexprs[name] = _encode_constant(value)
             signature[name] = "constexpr"
             continue
-        signature[name] = _type(value)
+        signature[name] = _name_type(value)
         number = value.data_ptr() if hasattr(value, "data_ptr") else value
         if isinstance(number, int) and not isinstance(number, bool) and number % 16 == 0:
             aligned.append(name)
     return signature, constexprs, aligned
 
 
-def _type(value: Any) -> str:
+def _name_type(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and hasattr(value, "data_ptr"):
         return "*" + _DTYPES.get(str(dtype).rpartition(".")[2], "fp32")
@@ -127,7 +127,7 @@ def _type(value: Any) -> str:
     return "constexpr"
 
 
-def _constant(value: Any) -> KernelConstant:
+def _encode_constant(value: Any) -> KernelConstant:
     """A constexpr as JSON: plain values as they are, Triton's own dtypes as their name in `tl`."""
     value = getattr(value, "value", value)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -150,7 +150,7 @@ def describe_launch(value: Any) -> Union[TensorArgument, KernelConstant]:
             "stride": list(value.stride()),
             "device": str(value.device.type),
         }
-    return _constant(value)
+    return _encode_constant(value)
 
 
 def watch_interpreted(launches: Launches) -> None:
@@ -170,7 +170,7 @@ def watch_interpreted(launches: Launches) -> None:
         return original(self, *args, **kwargs)
 
     executor.__call__ = call
-    _one_configuration()
+    _keep_one_configuration()
 
 
 class _Plain:
@@ -195,10 +195,10 @@ def watch_compiled(
             then(self, args, kwargs)
 
     jit.JITFunction.run = run
-    _one_configuration()
+    _keep_one_configuration()
 
 
-def _one_configuration() -> None:
+def _keep_one_configuration() -> None:
     """Autotuning measures on a GPU; the first configuration stands for all of them."""
     from triton.runtime import autotuner
 

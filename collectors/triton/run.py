@@ -29,7 +29,7 @@ def main(arguments: List[str]) -> int:
     ways: Dict[KernelQuestion, Callable[[KernelSpec], KernelsAnswer]] = {
         "interpret": _interpret,
         "compile": _compile,
-        "candidates": _candidates,
+        "candidates": _compile_candidates,
         "generated": _generate,
         "interpret generated": _interpret_generated,
     }
@@ -56,7 +56,7 @@ def _run_script(spec: KernelSpec) -> ScriptEnding:
     return {"exit": 0}
 
 
-def _versions() -> KernelsAnswer:
+def _list_versions() -> KernelsAnswer:
     import triton
 
     return {"triton": triton.__version__}
@@ -69,7 +69,7 @@ def _interpret(spec: KernelSpec) -> KernelsAnswer:
     except (ImportError, AttributeError) as error:
         return {"skipped": "this Triton has no interpreter ({})".format(error)}
     ending = _run_script(spec)
-    return {**_versions(), "ending": ending, "launches": seen.rows}
+    return {**_list_versions(), "ending": ending, "launches": seen.rows}
 
 
 def _compile(spec: KernelSpec) -> KernelsAnswer:
@@ -87,16 +87,16 @@ def _compile(spec: KernelSpec) -> KernelsAnswer:
     seen = launches.Launches()
     compiled: List[List[TargetAnswer]] = []
 
-    def then(kernel: Any, args: Any, kwargs: Any) -> None:
+    def compile_kernel(kernel: Any, args: Any, kwargs: Any) -> None:
         compiled.append([targets.compile_for(kernel, seen.rows[-1], name) for name in wanted])
 
-    launches.watch_compiled(seen, then)
+    launches.watch_compiled(seen, compile_kernel)
     ending = _run_script(spec)
     rows: List[KernelLaunch] = [
         {**row, "targets": answers} for row, answers in zip(seen.rows, compiled)
     ]
     return {
-        **_versions(),
+        **_list_versions(),
         "ending": ending,
         "launches": rows,
         "unsupported": unsupported,
@@ -118,7 +118,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     ending = _run_script(spec)
     if not seen.rows:
-        return {**_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
+        return {**_list_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
     unsupported = targets.find_unusable_targets(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
     rows: List[KernelLaunch] = []
@@ -139,7 +139,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
                 for name in wanted
             ]
         rows.append({**row, "targets": answers})
-    return {**_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
+    return {**_list_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
 
 
 def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
@@ -154,7 +154,7 @@ def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
         )
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
-    return {**_versions(), **interpreted_run.judge_ending(found, _run_script(spec))}
+    return {**_list_versions(), **interpreted_run.judge_ending(found, _run_script(spec))}
 
 
 def collect_vocabulary() -> List[str]:
@@ -188,7 +188,7 @@ def collect_vocabulary() -> List[str]:
     return sorted(found)
 
 
-def _candidates(spec: KernelSpec) -> KernelsAnswer:
+def _compile_candidates(spec: KernelSpec) -> KernelsAnswer:
     """Compiles the function `kernel` of each text for one target, as `launch` says."""
     targets.find_unusable_targets(spec["folder"], [spec["target"]])  # warms up
     answers: List[TargetAnswer] = []

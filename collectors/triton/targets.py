@@ -113,7 +113,7 @@ def compile_kernel(kernel: Any, row: KernelLaunch, name: str) -> Any:
     from triton.compiler import ASTSource
 
     signature = dict(row["signature"])
-    constants = {key: _value(value) for key, value in row["constexprs"].items()}
+    constants = {key: _read_value(value) for key, value in row["constexprs"].items()}
     new = "constexprs" in ASTSource.__init__.__code__.co_varnames
     if not new:  # until 3.2 the signature has no constants in it
         signature = {key: value for key, value in signature.items() if value != "constexpr"}
@@ -123,7 +123,7 @@ def compile_kernel(kernel: Any, row: KernelLaunch, name: str) -> Any:
     return triton.compile(source, target=GPUTarget(*TARGETS[name]), options=dict(row["options"]))
 
 
-def _value(value: Any) -> Any:
+def _read_value(value: Any) -> Any:
     if isinstance(value, dict) and "tl" in value:
         import triton.language as tl
 
@@ -147,8 +147,8 @@ def _judge(text: str, status: int, late: bool) -> TargetAnswer:
         found["outcome"] = (
             KernelOutcome.REFUSED if _is_refusal(names, message) else KernelOutcome.RAISES
         )
-    found["message"] = _headline(before, message)
-    found["pass"] = _pass(before)
+    found["message"] = _find_headline(before, message)
+    found["pass"] = _find_pass(before)
     found["log"] = (message + "\n" + before)[-_MAX_TEXT:].strip()
     return found
 
@@ -165,7 +165,7 @@ def _is_refusal(names: List[str], message: str) -> bool:
     return name not in _MISTAKES and not (name == "AssertionError" and reason == "no reason given")
 
 
-def _headline(before: str, message: str) -> str:
+def _find_headline(before: str, message: str) -> str:
     """The sentence that matters, without the place it is about: paths and lines are the user's."""
     for pattern in _MARKS:
         for text in (before, message):
@@ -179,7 +179,7 @@ def _headline(before: str, message: str) -> str:
     return (lines[-1] if lines else "")[:400]
 
 
-def _pass(text: str) -> Optional[str]:
+def _find_pass(text: str) -> Optional[str]:
     """The pass of MLIR that failed, as its crash reproducer names it."""
     match = _PASS.search(text)
     return next((group for group in match.groups() if group), None) if match else None

@@ -167,7 +167,7 @@ def run(request: CandidateRequest, folder: str) -> int:
         answer["bisect"] = counter.build_answer()
     if tools is not None:
         answer["found"] = tools.stop()
-    if answer["outcome"] == CandidateOutcome.FAILS and _of_values(answer.get("failure")):
+    if answer["outcome"] == CandidateOutcome.FAILS and _is_about_values(answer.get("failure")):
         answer["undefined"] = _find_undefined(request["text"])
     _flush()
     write_json(os.path.join(out, ANSWER_FILE), answer)
@@ -216,7 +216,7 @@ def _fill_memory() -> Any:
     return importlib.import_module(_COLLECTORS + ".call.probe").FillMemoryMode()
 
 
-def _of_values(account: Failure | None) -> bool:
+def _is_about_values(account: Failure | None) -> bool:
     """Whether a repro's own check says that values are wrong."""
     said = account["message"] if account is not None else ""
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))

@@ -26,12 +26,12 @@ def record_commands() -> Iterator[list[list[str]]]:
     commands: list[list[str]] = []
     start: Callable[..., None] = subprocess.Popen.__init__
 
-    def noted(process: object, args: object, *rest: object, **options: object) -> None:
+    def note_and_start(process: object, args: object, *rest: object, **options: object) -> None:
         if isinstance(args, (list, tuple)):
             commands.append([os.fsdecode(word) for word in args])
         start(process, args, *rest, **options)
 
-    with mock.patch.object(subprocess.Popen, "__init__", noted):
+    with mock.patch.object(subprocess.Popen, "__init__", note_and_start):
         yield commands
 
 
@@ -44,12 +44,12 @@ def precompile(commands: Sequence[Sequence[str]], cache: str) -> None:
         is_kernel = len(sources) == 1 and "-shared" in command and "-include" not in command
         if not is_kernel or "clang" in os.path.basename(command[0]):
             continue
-        header = _first_include(sources[0])
+        header = _read_first_include(sources[0])
         if header.startswith(os.path.join(cache, "")) and not os.path.exists(header + SUFFIX):
-            _compile(_for_header(command, sources[0], header), header + SUFFIX)
+            _compile(_build_header_command(command, sources[0], header), header + SUFFIX)
 
 
-def _first_include(source: str) -> str:
+def _read_first_include(source: str) -> str:
     """The path of the header that a file includes first; empty if that is none of its own."""
     with contextlib.suppress(OSError), open(source, encoding="utf-8") as file:
         for line in file:
@@ -59,7 +59,7 @@ def _first_include(source: str) -> str:
     return ""
 
 
-def _for_header(command: Sequence[str], source: str, header: str) -> list[str]:
+def _build_header_command(command: Sequence[str], source: str, header: str) -> list[str]:
     """The command that compiles a header as `command` compiles a kernel."""
     words: list[str] = []
     for before, word in zip(["", *command], command):

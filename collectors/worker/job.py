@@ -81,7 +81,7 @@ def read_answer(job: Job) -> CandidateAnswer:
         "failure": None,
         "signal": None,
         "detail": "",
-        **(_read_written(out) or _ending(job)),
+        **(_read_written(out) or _describe_ending(job)),
         "id": job.request["id"],
         "stdout": read_tail(os.path.join(out, "stdout")),
         "stderr": read_tail(os.path.join(out, "stderr")),
@@ -94,7 +94,7 @@ def read_answer(job: Job) -> CandidateAnswer:
     elif (
         signalled and answer["outcome"] == CandidateOutcome.PASSES
     ):  # it crashed while the interpreter shut down
-        answer = {**answer, **_ending(job)}
+        answer = {**answer, **_describe_ending(job)}
     if job.cancelled:
         answer.update({"outcome": CandidateOutcome.CANCELLED, "failure": None})
     if answer["outcome"] in (CandidateOutcome.DIED, CandidateOutcome.TIMEOUT):
@@ -112,7 +112,7 @@ def _read_written(out: str) -> CandidateEnding | None:
     return ending
 
 
-def _ending(job: Job) -> CandidateEnding:
+def _describe_ending(job: Job) -> CandidateEnding:
     if "error" in job.request:
         return {
             "outcome": CandidateOutcome.CANNOT_JUDGE,

@@ -67,7 +67,7 @@ class Worker:
         warm = warm_up(self.options.warm)
         gc.collect()
         gc.freeze()
-        seconds, cpu = round(time.time() - started, 2), round(_processor_seconds(), 2)
+        seconds, cpu = round(time.time() - started, 2), round(_measure_processor_seconds(), 2)
         self.send({"ready": {"warm": warm, "seconds": seconds, "cpu": cpu}})
         try:
             while self._step():
@@ -243,7 +243,7 @@ class Worker:
         self.send(answer)
 
 
-def _processor_seconds() -> float:
+def _measure_processor_seconds() -> float:
     """What this process and the ones that it has waited for have used."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)

@@ -26,28 +26,28 @@ class Lifetimes:
         self.ownership = ownership
         self.items = call.items
         self.results = program.outputs if call.module == ROOT else call.leaves
-        self.reads = [self._reads(item) for item in self.items]
+        self.reads = [self._list_reads(item) for item in self.items]
         self.inlined = self._find_inline()
         self.chained: dict[str, int] = {}
         self.kept: dict[str, float] = {}
-        self.last = self._last_uses()
+        self.last = self._find_last_uses()
 
     def settle(self, breaks: set[int]) -> None:
         """Finds what may be chained, never across the beginning or the end of a loop (`breaks`)."""
         found = self._find_chains()
         self.chained = {name: after for name, after in found.items() if after not in breaks}
-        self.last = self._last_uses()
+        self.last = self._find_last_uses()
 
     def unchain(self, name: str) -> None:
         """This value gets a statement of its own after all."""
         del self.chained[name]
-        self.last = self._last_uses()
+        self.last = self._find_last_uses()
 
     def keep_until(self, name: str, index: float) -> None:
         """A value is needed up to this statement, whoever reads it."""
         self.kept[name] = self.last[name] = index
 
-    def _reads(self, item: Step | ModuleCall) -> tuple[str, ...]:
+    def _list_reads(self, item: Step | ModuleCall) -> tuple[str, ...]:
         names = (
             self.ownership.list_arguments(item)
             if isinstance(item, ModuleCall)
@@ -74,11 +74,11 @@ class Lifetimes:
                 few = uses.get(item.node.name, 0) <= (4 if item.node.target == "size" else 1)
                 if item.node.meta == "int" and size and few:
                     found.add(item.node.name)
-                elif item.node.target == "operator.getitem" and self._of_tuple(item.node):
+                elif item.node.target == "operator.getitem" and self._is_of_tuple(item.node):
                     found.add(item.node.name)
         return found
 
-    def _of_tuple(self, node: Node) -> bool:
+    def _is_of_tuple(self, node: Node) -> bool:
         of = node.args[0]
         return isinstance(of, Ref) and isinstance(self.program.find_meta(of.name), tuple)
 
@@ -108,7 +108,7 @@ class Lifetimes:
                 found[outs[0]] = after
         return found
 
-    def _last_uses(self) -> dict[str, float]:
+    def _find_last_uses(self) -> dict[str, float]:
         last: dict[str, float] = {}
         for index, reads in enumerate(self.reads):
             for name in reads:

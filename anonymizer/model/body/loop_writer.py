@@ -57,10 +57,10 @@ class LoopWriter:
         """
         self._lines.close_region()
         carried = self._carry(loop)
-        heads = self._heads(loop)
+        heads = self._name_heads(loop)
         self._keep(loop)
         gathered = self._gather(loop)
-        self._lines.add(_head(loop.times, heads))
+        self._lines.add(_write_head(loop.times, heads))
         self._lines.indent()
         self._statements.write(loop.start, loop.start + loop.length)
         self._lines.close_region()
@@ -93,7 +93,7 @@ class LoopWriter:
             self._variables.prefer(made, text)
         return _LoopState(variables, lent)
 
-    def _heads(self, loop: Loop) -> dict[str, str]:
+    def _name_heads(self, loop: Loop) -> dict[str, str]:
         """List of modules -> the variable that runs over it."""
         heads: dict[str, str] = {}
         for modules in loop.modules.values():
@@ -162,7 +162,7 @@ class LoopWriter:
             self._references.leave_loop(modules)
 
 
-def _head(times: int, heads: Mapping[str, str]) -> str:
+def _write_head(times: int, heads: Mapping[str, str]) -> str:
     """The first line of a loop."""
     if not heads:
         return f"for _ in range({times}):"

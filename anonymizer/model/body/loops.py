@@ -66,7 +66,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
             if shapes[start : start + length] != shapes[start + length : start + 2 * length]:
                 continue
             loop = _find_longest(statements, shapes, start, length, wanted_after)
-            if loop is not None and (best is None or _saving(loop) > _saving(best)):
+            if loop is not None and (best is None or _compute_saving(loop) > _compute_saving(best)):
                 best = loop
         if best is not None:
             found.append(best)
@@ -76,7 +76,7 @@ def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> li
     return found
 
 
-def _saving(loop: Loop) -> int:
+def _compute_saving(loop: Loop) -> int:
     return loop.length * (loop.times - 1)
 
 
@@ -92,10 +92,10 @@ def _find_longest(
     while shapes[start + times * length : start + (times + 1) * length] == window:
         times += 1
     while times >= 2:
-        loop = _loop(statements, start, length, times)
+        loop = _find_loop(statements, start, length, times)
         if isinstance(loop, Loop):
             collected = _collect(statements, loop, wanted_after)
-            if _worth(loop) and collected is not None:
+            if _is_worthwhile(loop) and collected is not None:
                 return replace(loop, collected=collected)
             times -= 1
         else:
@@ -103,12 +103,12 @@ def _find_longest(
     return None
 
 
-def _worth(loop: Loop) -> bool:
+def _is_worthwhile(loop: Loop) -> bool:
     """A loop is written for modules, or for a good deal of arithmetic."""
     return bool(loop.modules) or loop.length * loop.times >= 12 and loop.times > 2
 
 
-def _loop(statements: Sequence[Statement], start: int, length: int, times: int) -> Loop | int:
+def _find_loop(statements: Sequence[Statement], start: int, length: int, times: int) -> Loop | int:
     """The loop, or for how many windows it may hold at most."""
     producers = {
         name: (index - start) // length * length + (index - start) % length
@@ -129,7 +129,7 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
         called = [number for number in numbers if number is not None]
         if called:
             if len(set(called)) not in (1, times):
-                return _first_repeat(called)
+                return _find_first_repeat(called)
             row = tuple(called)
             if any(other != row and not set(other).isdisjoint(row) for other in modules.values()):
                 return 1  # one module would have to stand in two lists
@@ -142,7 +142,7 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
     return Loop(start, length, times, carried, modules)
 
 
-def _first_repeat(numbers: list[int]) -> int:
+def _find_first_repeat(numbers: list[int]) -> int:
     for index in range(1, len(numbers)):
         if numbers[index] in numbers[:index]:
             return index

@@ -32,7 +32,7 @@ def divide(context: BlockContext, life: Lifetimes) -> list[StatementRange]:
         NotPublicError: it holds what may not leave.
     """
     statements = [
-        _statement(context, life.reads[index], item) for index, item in enumerate(life.items)
+        _build_statement(context, life.reads[index], item) for index, item in enumerate(life.items)
     ]
     after = {name: int(min(use, len(life.items))) for name, use in life.last.items()}
     ranges: list[StatementRange] = []
@@ -45,7 +45,9 @@ def divide(context: BlockContext, life: Lifetimes) -> list[StatementRange]:
     return [*ranges, StatementRange(None, at, len(life.items))]
 
 
-def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall) -> Statement:
+def _build_statement(
+    context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall
+) -> Statement:
     ownership, model, block = context.ownership, context.model, context.call.module
     # what may not differ between the readers of a loop: whether a thing is a tensor of this block
     # or a value

@@ -38,9 +38,9 @@ class ItemWriter:
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        return self._call(item) if isinstance(item, ModuleCall) else self._step(item)
+        return self._write_call(item) if isinstance(item, ModuleCall) else self._write_step(item)
 
-    def _call(self, call: ModuleCall) -> str:
+    def _write_call(self, call: ModuleCall) -> str:
         method = self._model.which[id(call)]
         called = self._references.read_module(call.module)
         called += f".forward{method + 1}" if method else ""
@@ -54,7 +54,7 @@ class ItemWriter:
             )
         return wrap_in_checkpoint(f"{called}({', '.join(arguments)})", call.wrap)
 
-    def _step(self, step: Step) -> str:
+    def _write_step(self, step: Step) -> str:
         node, write_call = step.node, self._expressions.write_call
         if step.module is not None:
             called = write_call(node, 0, self._references.read_module(step.module))
@@ -105,7 +105,7 @@ class StatementWriter:
         if not live:
             self._lines.add(expression)
         elif not self._chain(item, expression):
-            self._lines.add(f"{self._target(index, item)} = {expression}")
+            self._lines.add(f"{self._name_target(index, item)} = {expression}")
 
     def _change(self, index: int, step: Step, expression: str) -> None:
         """A step that returned what it was given, changed or not."""
@@ -131,7 +131,7 @@ class StatementWriter:
         self._variables.put(name, expression)
         return True
 
-    def _target(self, index: int, item: Step | ModuleCall) -> str:
+    def _name_target(self, index: int, item: Step | ModuleCall) -> str:
         outs = item.outs
         if len(outs) == 1 and isinstance(outs[0], str):
             return self._variables.choose(index, outs[0])

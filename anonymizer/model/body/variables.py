@@ -71,7 +71,7 @@ class Variables:
         if preferred is not None and self._is_free(preferred, index):
             return self.hold(preferred, value)
         number = self._find_meta(value) == "int"
-        for name in () if number else self._deep_reads(index):
+        for name in () if number else self._list_deep_reads(index):
             text = self._text.get(name, "")
             if self.holds(text, name) and self._is_free(text, index):
                 if isinstance(self._find_meta(name), TensorMeta):
@@ -83,7 +83,7 @@ class Variables:
         for variable in [v for v, value in self._held.items() if value not in self._text]:
             del self._held[variable]
 
-    def _deep_reads(self, index: int) -> list[str]:
+    def _list_deep_reads(self, index: int) -> list[str]:
         """What a statement reads, and what the expressions written inside of it read."""
         life = self._life
         found: list[str] = []
@@ -95,7 +95,7 @@ class Variables:
             written = (
                 name in life.inlined or name in life.chained and name not in self._held.values()
             )
-            found += self._deep_reads(inner) if written and inner is not None else [name]
+            found += self._list_deep_reads(inner) if written and inner is not None else [name]
         return found
 
     def _is_free(self, variable: str, index: int) -> bool:

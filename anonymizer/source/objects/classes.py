@@ -47,14 +47,14 @@ class ClassWriter:
         if key in made.public:
             return made.public[key]
         record = self._symbols.get_class(key)
-        name = name or names.take_unused(self._prefix(record))
+        name = name or names.take_unused(self._choose_prefix(record))
         made.public[key] = name
         names.tables["definitions"].setdefault(record["name"], name)
         made.statements[name] = []  # in its place, before what its methods need
-        made.statements[name] = [self._class(key, name)]
+        made.statements[name] = [self._build_class(key, name)]
         return name
 
-    def _prefix(self, record: ClassRecord) -> str:
+    def _choose_prefix(self, record: ClassRecord) -> str:
         """What a class is called without its own name."""
         if record["module"] or record["function"]:
             return "Block" if record["module"] else "Operation"
@@ -71,13 +71,13 @@ class ClassWriter:
             for base in record["bases"]
         )
 
-    def _class(self, key: str, name: str) -> ast.ClassDef:
+    def _build_class(self, key: str, name: str) -> ast.ClassDef:
         record = self._symbols.get_class(key)
         bases = [self._values.build(base) for base in record["bases"]]
         body: list[ast.stmt] = []
         decorators: list[ast.expr] = []
         if record["shape"] in ("dataclass", "namedtuple"):
-            body += self._fields(key, record)
+            body += self._build_fields(key, record)
             if record["shape"] == "dataclass":
                 decorators = [
                     parse_expression(
@@ -99,21 +99,21 @@ class ClassWriter:
             words = [ast.Constant(self._decisions.name_state(each)) for each in record["slots"]]
             body.insert(0, build_assignment("__slots__", ast.Tuple(list(words), ast.Load())))
         if "__init__" not in record["methods"] and record["shape"] == "class":
-            body += self._constructor(key, record)
+            body += self._build_constructor(key, record)
         body += [
             made
             for each, method in record["methods"].items()
-            if (made := self._method(key, each, method))
+            if (made := self._build_method(key, each, method))
         ]
         for each, method in record.get("setters", {}).items():
-            if (made := self._method(key, each, method)) and each in record["methods"]:
+            if (made := self._build_method(key, each, method)) and each in record["methods"]:
                 body.append(made)
         made = ast.ClassDef(name, bases, [], body or [ast.Pass()], decorators)
         if "type_params" in ast.ClassDef._fields:
             made.type_params = []  # type: ignore[attr-defined]
         return made
 
-    def _fields(self, key: str, record: ClassRecord) -> list[ast.stmt]:
+    def _build_fields(self, key: str, record: ClassRecord) -> list[ast.stmt]:
         live = [
             each["state"]
             for each in self._symbols.gathered["instances"].values()
@@ -129,7 +129,7 @@ class ClassWriter:
                 made.append(ast.AnnAssign(target, ast.Name("object", ast.Load()), value, 1))
         return made
 
-    def _constructor(self, key: str, record: ClassRecord) -> list[ast.stmt]:
+    def _build_constructor(self, key: str, record: ClassRecord) -> list[ast.stmt]:
         same, given = self._shapes.split(key)
         everyone = self._symbols.gathered["instances"].values()
         live = next((each for each in everyone if each["class"].get("id") == key), None)
@@ -141,7 +141,7 @@ class ClassWriter:
         }
         lines = [f"def __init__({', '.join(['self', *parameters.values()])}):"]
         if record["module"]:
-            lines.append("    " + self._parent(record, live, state, parameters))
+            lines.append("    " + self._write_parent_call(record, live, state, parameters))
         values = {
             name: parameters.get(name, state.get(name, "None"))
             for name in [*same, *given]
@@ -162,7 +162,7 @@ class ClassWriter:
             made[0].body += tie(self._context, "self", number)  # type: ignore[attr-defined]
         return list(made)
 
-    def _parent(
+    def _write_parent_call(
         self,
         record: ClassRecord,
         live: InstanceRecord,
@@ -188,7 +188,7 @@ class ClassWriter:
             else f"super().__init__(*{items})"
         )
 
-    def _method(self, key: str, name: str, method: MethodRecord) -> ast.stmt | None:
+    def _build_method(self, key: str, name: str, method: MethodRecord) -> ast.stmt | None:
         target = method["function"]
         if target["kind"] != "function":
             self._definitions.problems.append(str(target.get("reason", "a method")))

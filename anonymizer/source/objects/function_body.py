@@ -62,22 +62,22 @@ class Rewriter(ast.NodeTransformer):
     ) -> ast.FunctionDef | ast.AsyncFunctionDef:
         """The public definition under the given public name."""
         tree = self.decisions.symbols.trees[self.key]
-        decorators = [self._decorator(each) for each in tree.decorator_list]
+        decorators = [self._rewrite_decorator(each) for each in tree.decorator_list]
         if owner is not None:
-            self._first_parameter(tree, owner)
+            self._fix_first_parameter(tree, owner)
         made = copy.copy(tree)
         made.args = copy.copy(tree.args)
-        self._defaults(made.args)
+        self._set_defaults(made.args)
         made.name = name
         made.decorator_list = [each for each in decorators if each is not None]
         made.returns = None
         self.scopes.append(find_bound_names(tree, self.refs))
-        made.args = self._arguments(made.args)
-        made.body = self._body(tree.body)
+        made.args = self._rewrite_arguments(made.args)
+        made.body = self._rewrite_body(tree.body)
         self.scopes.pop()
         return made
 
-    def _first_parameter(self, tree: Any, owner: tuple[str, str, str]) -> None:
+    def _fix_first_parameter(self, tree: Any, owner: tuple[str, str, str]) -> None:
         names = list_parameters(tree)
         if not names:
             return
@@ -90,7 +90,7 @@ class Rewriter(ast.NodeTransformer):
             return
         self.fixed[names[0].arg] = "cls" if owner[2] == "class" or owner[1] == "__new__" else "self"
 
-    def _decorator(self, node: ast.expr) -> ast.expr | None:
+    def _rewrite_decorator(self, node: ast.expr) -> ast.expr | None:
         called = node.func if isinstance(node, ast.Call) else node
         dotted = ast.unparse(called)
         chain = self.chains.get(dotted) or self.refs.get(dotted)
@@ -101,7 +101,7 @@ class Rewriter(ast.NodeTransformer):
         self.scopes.pop()
         return made if isinstance(made, ast.expr) else None
 
-    def _defaults(self, given: ast.arguments) -> None:
+    def _set_defaults(self, given: ast.arguments) -> None:
         """Default values are those of the live function, not the text of the signature."""
         record = self.decisions.symbols.get_function(self.key)
         given.defaults = [self.value(each, "", False) for each in record["defaults"]]
@@ -111,22 +111,22 @@ class Rewriter(ast.NodeTransformer):
             for each in given.kwonlyargs
         ]
 
-    def _arguments(self, given: ast.arguments) -> ast.arguments:
+    def _rewrite_arguments(self, given: ast.arguments) -> ast.arguments:
         made = copy.copy(given)
         for field in ("posonlyargs", "args", "kwonlyargs"):
             setattr(
                 made,
                 field,
-                [ast.arg(self._local(each.arg, "arg")) for each in getattr(given, field)],
+                [ast.arg(self._name_local(each.arg, "arg")) for each in getattr(given, field)],
             )
-        made.vararg = ast.arg(self._local(given.vararg.arg, "args")) if given.vararg else None
-        made.kwarg = ast.arg(self._local(given.kwarg.arg, "kwargs")) if given.kwarg else None
+        made.vararg = ast.arg(self._name_local(given.vararg.arg, "args")) if given.vararg else None
+        made.kwarg = ast.arg(self._name_local(given.kwarg.arg, "kwargs")) if given.kwarg else None
         return made
 
-    def _local(self, name: str, prefix: str) -> str:
+    def _name_local(self, name: str, prefix: str) -> str:
         return self.fixed.get(name) or self.names.name_variable(name, prefix)
 
-    def _body(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+    def _rewrite_body(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for statement in statements:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
@@ -142,7 +142,7 @@ class Rewriter(ast.NodeTransformer):
         for field, old in ast.iter_fields(node):
             if isinstance(old, list):
                 if old and isinstance(old[0], ast.stmt):
-                    setattr(made, field, self._body(old))
+                    setattr(made, field, self._rewrite_body(old))
                 else:
                     new = [self.visit(each) if isinstance(each, ast.AST) else each for each in old]
                     setattr(made, field, [each for each in new if each is not None])
@@ -152,7 +152,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if any(node.id in scope for scope in self.scopes):
-            return ast.Name(self._local(node.id, "value"), node.ctx)
+            return ast.Name(self._name_local(node.id, "value"), node.ctx)
         if node.id in self.refs:
             stored = node.id in self.decisions.assigned
             made = copy.deepcopy(self.value(self.refs[node.id], node.id, stored))
@@ -166,7 +166,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.Name(self.names.name_variable(node.id), node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        chain = self._chain(node)
+        chain = self._find_chain(node)
         if chain is not None:
             return copy.deepcopy(self.value(chain, "", False))
         kind = self.types.receivers.get(id(node), UNKNOWN)
@@ -174,7 +174,7 @@ class Rewriter(ast.NodeTransformer):
             self.visit(node.value), self.decisions.name_attribute(node.attr, kind), node.ctx
         )
 
-    def _chain(self, node: ast.Attribute) -> Any:
+    def _find_chain(self, node: ast.Attribute) -> Any:
         dotted = ast.unparse(node)
         root = dotted.split(".")[0]
         if any(root in scope for scope in self.scopes):
@@ -189,24 +189,24 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 named = plain in _ATTRIBUTE_CALLS and index == 1
                 args.append(
-                    self._text(each.value, named, ast.unparse(node.func).endswith("einsum"))
+                    self._rewrite_text(each.value, named, ast.unparse(node.func).endswith("einsum"))
                 )
             else:
                 args.append(self.visit(each))
         keywords = [
-            ast.keyword(self._keyword(each.arg, node, kind), self.visit(each.value))
+            ast.keyword(self._name_keyword(each.arg, node, kind), self.visit(each.value))
             for each in node.keywords
         ]
         return ast.Call(self.visit(node.func), args, keywords)
 
-    def _text(self, value: str, attribute: bool, einsum: bool = False) -> ast.Constant:
+    def _rewrite_text(self, value: str, attribute: bool, einsum: bool = False) -> ast.Constant:
         if attribute and value in self.decisions.private:
             return ast.Constant(self.decisions.name_state(value))
         if attribute and value in self.names.vocabulary:
             return ast.Constant(value)
         return ast.Constant(self.names.rewrite_text(value, einsum))
 
-    def _keyword(self, name: str | None, node: ast.Call, kind: Type) -> str | None:
+    def _name_keyword(self, name: str | None, node: ast.Call, kind: Type) -> str | None:
         if name is None:
             return None
         dotted = ast.unparse(node.func)
@@ -221,14 +221,16 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return (
-            self._text(node.value, False) if isinstance(node.value, str) else _constant(node.value)
+            self._rewrite_text(node.value, False)
+            if isinstance(node.value, str)
+            else _build_constant(node.value)
         )
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         values: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
-                spec = _format(each.format_spec)
+                spec = _reduce_format(each.format_spec)
                 values.append(ast.FormattedValue(self.visit(each.value), each.conversion, spec))
             elif isinstance(each, ast.Constant):
                 values.append(ast.Constant(self.names.rewrite_text(str(each.value))))
@@ -254,19 +256,19 @@ class Rewriter(ast.NodeTransformer):
                 if made
                 else None
             )
-        return ast.Nonlocal([self._local(each, "value") for each in inner])
+        return ast.Nonlocal([self._name_local(each, "value") for each in inner])
 
     visit_Nonlocal = visit_Global
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         made = self.generic_visit(node)
         assert isinstance(made, ast.ExceptHandler)
-        made.name = self._local(node.name, "value") if node.name else None
+        made.name = self._name_local(node.name, "value") if node.name else None
         return made
 
     def visit_MatchAs(self, node: Any) -> ast.AST:
         made: Any = self.generic_visit(node)
-        made.name = self._local(node.name, "value") if node.name else None
+        made.name = self._name_local(node.name, "value") if node.name else None
         return made  # type: ignore[no-any-return]
 
     visit_MatchStar = visit_MatchAs
@@ -276,18 +278,18 @@ class Rewriter(ast.NodeTransformer):
         made.kwd_attrs = [self.decisions.name_attribute(each, UNKNOWN) for each in node.kwd_attrs]
         return made  # type: ignore[no-any-return]
 
-    def _function(self, node: Any) -> ast.AST:
+    def _rewrite_function(self, node: Any) -> ast.AST:
         made = copy.copy(node)
-        made.name = self._local(node.name, "helper")
+        made.name = self._name_local(node.name, "helper")
         made.decorator_list = [
-            each for each in map(self._decorator, node.decorator_list) if each is not None
+            each for each in map(self._rewrite_decorator, node.decorator_list) if each is not None
         ]
         made.returns = None
         self._visit_nested(made, node)
-        made.body = self._in_scope(node, lambda: self._body(node.body))
+        made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
         return made  # type: ignore[no-any-return]
 
-    visit_FunctionDef = visit_AsyncFunctionDef = _function
+    visit_FunctionDef = visit_AsyncFunctionDef = _rewrite_function
 
     def _visit_nested(self, made: Any, node: Any) -> None:
         arguments = copy.copy(node.args)
@@ -295,34 +297,34 @@ class Rewriter(ast.NodeTransformer):
         arguments.kw_defaults = [
             self.visit(each) if each is not None else None for each in node.args.kw_defaults
         ]
-        made.args = self._in_scope(node, lambda: self._arguments(arguments))
+        made.args = self._visit_in_scope(node, lambda: self._rewrite_arguments(arguments))
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         made = copy.copy(node)
         self._visit_nested(made, node)
-        made.body = self._in_scope(node, lambda: self.visit(node.body))
+        made.body = self._visit_in_scope(node, lambda: self.visit(node.body))
         return made
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         made = copy.copy(node)
-        made.name = self._local(node.name, "Thing")
+        made.name = self._name_local(node.name, "Thing")
         made.decorator_list = [
-            each for each in map(self._decorator, node.decorator_list) if each is not None
+            each for each in map(self._rewrite_decorator, node.decorator_list) if each is not None
         ]
         made.bases = [self.visit(each) for each in node.bases]
         made.keywords = []
         inherited = {"forward", "backward", "setup_context"}
         fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
-        made.body = self._in_scope(node, lambda: self._body(node.body))
+        made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
         self.fixed = fixed
         return made
 
-    def _comprehension(self, node: Any) -> Any:
-        return self._in_scope(node, lambda: self.generic_visit(node))
+    def _rewrite_comprehension(self, node: Any) -> Any:
+        return self._visit_in_scope(node, lambda: self.generic_visit(node))
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _rewrite_comprehension
 
-    def _in_scope(self, node: ast.AST, then: Callable[[], Any]) -> Any:
+    def _visit_in_scope(self, node: ast.AST, then: Callable[[], Any]) -> Any:
         self.scopes.append(find_bound_names(node, self.refs))
         try:
             return then()
@@ -341,7 +343,7 @@ _DROPPED = {
 }
 
 
-def _constant(value: Any) -> ast.expr:
+def _build_constant(value: Any) -> ast.expr:
     return ast.Constant(b"" if isinstance(value, bytes) else value)
 
 
@@ -381,7 +383,7 @@ def find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
     return found - away
 
 
-def _format(spec: ast.expr | None) -> ast.JoinedStr | None:
+def _reduce_format(spec: ast.expr | None) -> ast.JoinedStr | None:
     """The letter of a format such as `>10.3f`, which an object may not know, and nothing else."""
     last = spec.values[-1] if isinstance(spec, ast.JoinedStr) and spec.values else None
     kind = str(last.value)[-1:] if isinstance(last, ast.Constant) else ""

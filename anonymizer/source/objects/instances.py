@@ -48,7 +48,7 @@ class InstanceWriter:
             if cls["kind"] == "class":
                 return self._build_private(record, cls["id"])
             if cls["kind"] == "torch":
-                return self._stock(record, cls["name"])
+                return self._build_stock(record, cls["name"])
             return self._refuse(str(cls.get("reason", "an object")))
         finally:
             self._building.pop()
@@ -57,10 +57,10 @@ class InstanceWriter:
         self._context.definitions.problems.append(problem)
         return ast.Constant(None)
 
-    def _stock(self, record: InstanceRecord, name: str) -> ast.expr:
+    def _build_stock(self, record: InstanceRecord, name: str) -> ast.expr:
         """A layer or a container of torch, by its public name."""
         if "items" in record:
-            return self._container(record, name)
+            return self._build_container(record, name)
         layer, stock = build_dotted_name(name), record["stock"]
         assert stock is not None
         args: list[ast.expr] = []
@@ -81,7 +81,7 @@ class InstanceWriter:
             else made
         )
 
-    def _container(self, record: InstanceRecord, name: str) -> ast.expr:
+    def _build_container(self, record: InstanceRecord, name: str) -> ast.expr:
         layer = build_dotted_name(name)
         items = [(key, self._values.build(each)) for key, each in record["items"]]
         if name.endswith("Dict"):

@@ -38,7 +38,7 @@ def build_operator(
     changed = [public for public, (kind, _) in zip(given, ref["arguments"]) if "!" in kind]
     text = (
         f"{name} = torch.library.custom_op({'repro::' + name!r}, FUNCTION,"
-        f" mutates_args={tuple(changed)!r}, schema={_schema(ref, given)!r})"
+        f" mutates_args={tuple(changed)!r}, schema={_write_schema(ref, given)!r})"
     )
     lines = [(text, function)]
     if ref["fake"]:
@@ -58,7 +58,7 @@ def _fill(text: str, value: ast.expr) -> ast.stmt:
     return made
 
 
-def _schema(ref: OperatorReference, given: Sequence[str]) -> str:
+def _write_schema(ref: OperatorReference, given: Sequence[str]) -> str:
     """The operator's signature in torch's own notation."""
     parts = [
         f"{kind} {public}" + (f"={default}" if default is not None else "")

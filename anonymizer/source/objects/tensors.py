@@ -28,7 +28,7 @@ def write_tensor(spec: TensorSpec, exact: bool = False, is_written: bool = False
     """
     if spec.get("layout", "strided") != "strided":
         layout = "sparse" if "sparse" in spec["layout"] else "dense"
-        return f"torch.zeros({_shape(spec['shape'])}).to_{layout}()"
+        return f"torch.zeros({_write_shape(spec['shape'])}).to_{layout}()"
     text, leaf = _lay_out(spec, exact)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
@@ -59,7 +59,7 @@ def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str
         "shape": [length],
     }
     with_grad = is_written and any(_is_computed(each) for each in specs)
-    return _values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
+    return _write_values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
 
 
 def write_view(spec: TensorSpec, base: str, is_written: bool = False) -> str:
@@ -93,28 +93,31 @@ def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
     given.
     """
     if "stride" not in spec or is_contiguous(spec["shape"], spec["stride"]):
-        text = _values(spec, exact)
-        return text, text.startswith("torch.") and _one_call(text)
+        text = _write_values(spec, exact)
+        return text, text.startswith("torch.") and _is_one_call(text)
     shape, stride = list(spec["shape"]), list(spec["stride"])
     order = order_dimensions(stride)
     permuted = [shape[index] for index in order]
     if tuple(stride[index] for index in order) == compute_contiguous_strides(permuted):
         if len(shape) == 4 and order == [0, 2, 3, 1]:
-            return f"{_values(spec, exact)}.to(memory_format=torch.channels_last)", False
+            return f"{_write_values(spec, exact)}.to(memory_format=torch.channels_last)", False
         back = [order.index(index) for index in range(len(shape))]
-        flat = _values({**spec, "shape": permuted}, exact)
+        flat = _write_values({**spec, "shape": permuted}, exact)
         swapped = [index for index, position in enumerate(back) if index != position]
         if len(swapped) == 2:
             return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
         return f"{flat}.permute({', '.join(map(str, back))})", False
     narrow = [1 if step == 0 else size for size, step in zip(shape, stride)]
     if is_contiguous(narrow, stride):
-        return f"{_values({**spec, 'shape': narrow}, exact)}.expand({_shape(shape)})", False
-    base = _values({**spec, "shape": [compute_extent(shape, stride)]}, False)
+        return (
+            f"{_write_values({**spec, 'shape': narrow}, exact)}.expand({_write_shape(shape)})",
+            False,
+        )
+    base = _write_values({**spec, "shape": [compute_extent(shape, stride)]}, False)
     return f"{base}.as_strided({tuple(shape)}, {tuple(stride)})", False
 
 
-def _one_call(text: str) -> bool:
+def _is_one_call(text: str) -> bool:
     depth = 0
     for index, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -123,15 +126,15 @@ def _one_call(text: str) -> bool:
     return False
 
 
-def _shape(shape: list[int]) -> str:
+def _write_shape(shape: list[int]) -> str:
     return ", ".join(map(str, shape)) if shape else "()"
 
 
-def _tuple(shape: list[int]) -> str:
+def _write_tuple(shape: list[int]) -> str:
     return repr(tuple(shape))
 
 
-def _values(spec: TensorSpec, exact: bool) -> str:
+def _write_values(spec: TensorSpec, exact: bool) -> str:
     shape, stats, dtype = list(spec["shape"]), spec.get("stats", {}), spec["dtype"]
     options = "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
     typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options
@@ -139,38 +142,38 @@ def _values(spec: TensorSpec, exact: bool) -> str:
         more = typed if dtype not in ("int64", "bool") else options
         return f"torch.tensor({_nest(stats['small'], shape, dtype)}{more})"
     if prod(shape) == 0:
-        return f"torch.empty({_shape(shape)}{typed})"
-    patterned = _pattern(shape, stats, dtype, typed)
+        return f"torch.empty({_write_shape(shape)}{typed})"
+    patterned = _write_pattern(shape, stats, dtype, typed)
     if patterned is not None:
         return patterned
     if dtype == "bool":
-        return f"torch.rand({_shape(shape)}{options}) > 0.5"
+        return f"torch.rand({_write_shape(shape)}{options}) > 0.5"
     known, low, high = "min" in stats, stats.get("min", 0.0), stats.get("max", 0.0)
     if dtype in _INTEGERS or (stats.get("integral") and known and high - low < 1 << 24):
         kind = ("" if dtype == "int64" else f", dtype=torch.{dtype}") + options
         bottom, top = (int(low), int(high)) if known else (0, 1)
         if stats.get("distinct") and bottom == 0 and top + 1 == prod(shape):
             flat = f"torch.randperm({top + 1}{kind})"
-            return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
-        return f"torch.randint({bottom}, {top + 1}, {_tuple(shape)}{kind})"
+            return flat if len(shape) == 1 else f"{flat}.reshape({_write_shape(shape)})"
+        return f"torch.randint({bottom}, {top + 1}, {_write_tuple(shape)}{kind})"
     if dtype.startswith("float8"):
-        return f"torch.randn({_shape(shape)}{options}).to(torch.{dtype})"
+        return f"torch.randn({_write_shape(shape)}{options}).to(torch.{dtype})"
     if known and low >= 0 and high <= 1:
-        return f"torch.rand({_shape(shape)}{typed})"
+        return f"torch.rand({_write_shape(shape)}{typed})"
     scale = max(abs(low), abs(high))
     power = 1e3 if scale > 1e3 else 1e-3 if 0 < scale < 1e-2 else None
-    text = f"torch.{'rand' if known and low >= 0 else 'randn'}({_shape(shape)}{typed})"
+    text = f"torch.{'rand' if known and low >= 0 else 'randn'}({_write_shape(shape)}{typed})"
     return f"({text} * {power:g})" if power else text
 
 
-def _pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: str) -> str | None:
+def _write_pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: str) -> str | None:
     pattern = stats.get("pattern")
     if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
         value = stats["min"]
         if value in (0.0, 1.0):
-            return f"torch.{'ones' if value else 'zeros'}({_shape(shape)}{typed})"
+            return f"torch.{'ones' if value else 'zeros'}({_write_shape(shape)}{typed})"
         number = int(value) if dtype in _INTEGERS else value
-        return f"torch.full({_tuple(shape)}, {number!r}{typed})"
+        return f"torch.full({_write_tuple(shape)}, {number!r}{typed})"
     if pattern == "arange" and not (dtype == "bool" or stats["numel"] == 1):
         kind = (
             typed.replace(", dtype=torch.int64", "")
@@ -178,10 +181,10 @@ def _pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: str) ->
             else typed or ", dtype=torch.float32"
         )
         flat = f"torch.arange({stats['numel']}{kind})"
-        return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
+        return flat if len(shape) == 1 else f"{flat}.reshape({_write_shape(shape)})"
     if pattern in ("tril", "triu"):
-        return f"torch.ones({_shape(shape)}{typed}).{pattern}()"
-    return f"torch.eye({_shape(shape)}{typed})" if pattern == "eye" else None
+        return f"torch.ones({_write_shape(shape)}{typed}).{pattern}()"
+    return f"torch.eye({_write_shape(shape)}{typed})" if pattern == "eye" else None
 
 
 def _nest(values: list[int], shape: list[int], dtype: str) -> str:

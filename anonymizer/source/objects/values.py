@@ -70,7 +70,7 @@ class ValueWriter:
         `stored` says that some function assigns that name, so that all who read it share it.
         """
         if name and (stored or self._is_stateful(ref)):
-            return self._global(ref, name if stored else repr(sorted(ref.items(), key=str)))
+            return self._define_global(ref, name if stored else repr(sorted(ref.items(), key=str)))
         return self.build(ref)
 
     def _is_stateful(self, ref: Reference) -> bool:
@@ -78,7 +78,7 @@ class ValueWriter:
             return any(self._is_stateful(each) for each in ref["items"])
         return ref["kind"] in _STATEFUL
 
-    def _global(self, ref: Reference, key: str) -> ast.expr:
+    def _define_global(self, ref: Reference, key: str) -> ast.expr:
         if key not in self._globals:
             name = self._names.take_unused("state")
             self._globals[key] = ast.Name(name, ast.Load())
@@ -194,13 +194,13 @@ class ValueWriter:
                 self._names.tables["variables"][word] = word
                 self._names.used.add(word)
             function = self.build(ref["function"])
-            given = [each.arg for each in list_parameters(self._definition(function))]
+            given = [each.arg for each in list_parameters(self._find_definition(function))]
             self._definitions.statements[name] = build_operator(
                 ref, name, function, given, self.build
             )
         return ast.Name(self._operators[key], ast.Load())
 
-    def _definition(self, function: ast.expr) -> FunctionNode:
+    def _find_definition(self, function: ast.expr) -> FunctionNode:
         made = self._definitions.statements[ast.unparse(function)][0]
         assert isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
         return made

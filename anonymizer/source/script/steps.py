@@ -41,7 +41,7 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
         function = functions.get(name)
         if function is None or ast.unparse(function.args):
             raise SourceError("the call is made in a function with parameters")
-        steps = [*(each for each in steps if each is not function), *_body(function, line)]
+        steps = [*(each for each in steps if each is not function), *_copy_body(function, line)]
     while True:
         at = _find_step(steps, line)
         function = _find_function(inner[0][0], steps[:at], functions) if inner else None
@@ -51,10 +51,10 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
         statement, call = found
         try:
             if statement is steps[at]:
-                body = [*_bind(function, call), *_body(function, inner[0][1])]
+                body = [*_bind(function, call), *_copy_body(function, inner[0][1])]
                 steps = [*_leave_out(steps[:at], function), *body]
             else:
-                body = [*_bind(function, call), *_whole_body(function, statement)]
+                body = [*_bind(function, call), *_copy_whole_body(function, statement)]
                 steps = [*steps[:at], _put_into(steps[at], statement, body)]
         except SourceError:
             if not call.args and not call.keywords:
@@ -86,7 +86,7 @@ def _find_call(step: ast.stmt, name: str, line: int) -> tuple[ast.stmt, ast.Call
     return None
 
 
-def _whole_body(function: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
+def _copy_whole_body(function: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
     """All statements of a function, in the place of one that calls it and may need its value."""
     if function.decorator_list:
         raise SourceError("the call is made in a function with a decorator")
@@ -157,7 +157,7 @@ def _bind(function: ast.FunctionDef, call: ast.Call) -> list[ast.stmt]:
     ]
 
 
-def _body(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
+def _copy_body(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
     """The statements of a function that run where it is called, up to a line of it and beyond."""
     if function.decorator_list:
         raise SourceError("the call is made in a function with a decorator")

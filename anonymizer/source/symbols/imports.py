@@ -36,7 +36,7 @@ def write_imports(*trees: ast.AST) -> list[str]:
             if isinstance(part, ast.Attribute):
                 dotted = ast.unparse(part).split(".")
                 if dotted[0] == "torch":
-                    modules.add(_submodule(dotted))
+                    modules.add(_find_submodule(dotted))
                 elif dotted[0] in (*STDLIB, "numpy") and len(dotted) == 2:
                     modules.add(dotted[0])
     python = sorted(each for each in modules if not each.startswith("torch"))
@@ -50,7 +50,7 @@ def write_imports(*trees: ast.AST) -> list[str]:
     return lines
 
 
-def _submodule(dotted: list[str]) -> str:
+def _find_submodule(dotted: list[str]) -> str:
     text = ".".join(dotted)
     return next(
         (each for each in _SUBMODULES if text == each or text.startswith(each + ".")), "torch"

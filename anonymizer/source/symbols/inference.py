@@ -35,7 +35,7 @@ _OF_CONTAINERS = {"items", "values", "keys", "copy", "get", "pop"}
 _DYNAMIC = {"getattr", "vars", "eval", "next", "max", "min"}
 
 
-def _of_builtin(name: str, args: list[Type]) -> Type | None:
+def _infer_builtin(name: str, args: list[Type]) -> Type | None:
     """What a builtin returns; None where that follows from what is called."""
     if name in _SEQUENCES:
         inner = [infer_element(each) for each in args]
@@ -47,7 +47,7 @@ def _of_builtin(name: str, args: list[Type]) -> Type | None:
     return UNKNOWN if name in _DYNAMIC else None
 
 
-def _of_method(name: str, receiver: Type) -> Type | None:
+def _infer_method(name: str, receiver: Type) -> Type | None:
     """What a container's method or `apply` returns; None where that follows from what is called."""
     if name in _OF_CONTAINERS and any(atom[0] == "seq" for atom in receiver):
         inner = infer_element(receiver)
@@ -127,12 +127,12 @@ class _Walk(ast.NodeVisitor):
                 self.infer(each.value)
         known = None
         if isinstance(node.func, ast.Name) and node.func.id not in {*self.refs, *self.bound}:
-            known = _of_builtin(node.func.id, args)
+            known = _infer_builtin(node.func.id, args)
             if node.func.id == "type" and len(args) == 1:
                 known = self.types.infer_class(args[0])
         elif isinstance(node.func, ast.Attribute):
             receiver = self.types.receivers.get(id(node.func), UNKNOWN)
-            known = _of_method(node.func.attr, receiver)
+            known = _infer_method(node.func.attr, receiver)
         return self.types.infer_call(callee, args, kwargs) if known is None else known
 
     def infer_Subscript(self, node: ast.Subscript) -> Type:
@@ -155,20 +155,20 @@ class _Walk(ast.NodeVisitor):
         self.assign(node.target, kind)
         return kind
 
-    def _collection(self, nodes: list[ast.expr]) -> Type:
+    def _infer_collection(self, nodes: list[ast.expr]) -> Type:
         return build_sequence_type(frozenset().union(*(self.infer(each) for each in nodes)))
 
     def infer_Tuple(self, node: ast.Tuple) -> Type:
-        return self._collection(node.elts)
+        return self._infer_collection(node.elts)
 
     infer_List = infer_Set = infer_Tuple
 
     def infer_Dict(self, node: ast.Dict) -> Type:
         for each in node.keys:
             self.infer(each)
-        return self._collection(node.values)
+        return self._infer_collection(node.values)
 
-    def _comprehension(self, node: Any) -> Type:
+    def _infer_comprehension(self, node: Any) -> Type:
         for each in node.generators:
             self.assign(each.target, infer_element(self.infer(each.iter)))
             for test in each.ifs:
@@ -178,7 +178,7 @@ class _Walk(ast.NodeVisitor):
             return build_sequence_type(self.infer(node.value))
         return build_sequence_type(self.infer(node.elt))
 
-    infer_ListComp = infer_SetComp = infer_GeneratorExp = infer_DictComp = _comprehension
+    infer_ListComp = infer_SetComp = infer_GeneratorExp = infer_DictComp = _infer_comprehension
 
     def infer_Lambda(self, node: ast.Lambda) -> Type:
         return self._infer_nested(node, [ast.Return(node.body)])

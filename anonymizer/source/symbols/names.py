@@ -152,7 +152,7 @@ class PublicNames:
         ):
             return value
         if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):
-            return _canonical(value)
+            return _normalize_equation(value)
         if value in self.parameters:
             return self.name_variable(value, "arg")
         parts = value.split(".")
@@ -170,7 +170,7 @@ class PublicNames:
         return self.tables["texts"][value]
 
 
-def _canonical(equation: str) -> str:
+def _normalize_equation(equation: str) -> str:
     letters: dict[str, str] = {}
     out = []
     for character in equation.replace(" ", ""):

@@ -53,7 +53,7 @@ class SymbolTable:
                 raise SourceError(
                     f"a function uses syntax that this Python cannot read: {problem}"
                 ) from None
-            symbols.trees[key] = _definition(node)
+            symbols.trees[key] = _read_definition(node)
         return symbols
 
     def get_function(self, key: str) -> FunctionRecord:
@@ -174,7 +174,7 @@ class SymbolTable:
         return found | {record["name"] for record in self.gathered["classes"].values()}
 
 
-def _definition(node: ast.stmt) -> FunctionNode:
+def _read_definition(node: ast.stmt) -> FunctionNode:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return node
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Lambda):

@@ -121,15 +121,15 @@ class Types:
         if ref["kind"] in ("function", "class"):
             return frozenset({("fn" if ref["kind"] == "function" else "cls", ref["id"])})
         if ref["kind"] in ("list", "tuple", "set"):
-            return self._sequence(ref["items"], depth)
+            return self._infer_sequence(ref["items"], depth)
         if ref["kind"] == "dict":
-            return self._sequence([value for _, value in ref["items"]], depth)
+            return self._infer_sequence([value for _, value in ref["items"]], depth)
         if ref["kind"] == "instance":
             record = self.symbols.get_instance(ref["id"])
             if record["class"]["kind"] == "class":
                 return frozenset({("inst", ref["id"])})
             if "items" in record:
-                return self._sequence([each[1] for each in record["items"]], depth) | PUBLIC
+                return self._infer_sequence([each[1] for each in record["items"]], depth) | PUBLIC
             return PUBLIC if record["class"]["kind"] == "torch" else UNKNOWN
         if ref["kind"] == "member":
             cls = ref["class"]
@@ -140,7 +140,7 @@ class Types:
             return self.infer(ref["function"])
         return PUBLIC
 
-    def _sequence(self, items: Sequence[Reference], depth: int) -> Type:
+    def _infer_sequence(self, items: Sequence[Reference], depth: int) -> Type:
         if depth > 6:
             return UNKNOWN
         found: set[Atom] = set()
@@ -152,10 +152,10 @@ class Types:
         """The type of `receiver.name`."""
         found: set[Atom] = set()
         for atom in receiver:
-            found |= self._attribute(atom, name)
+            found |= self._infer_atom_attribute(atom, name)
         return frozenset(found)
 
-    def _attribute(self, atom: Atom, name: str) -> Type:
+    def _infer_atom_attribute(self, atom: Atom, name: str) -> Type:
         if atom[0] in ("pub", "seq", "row"):
             return PUBLIC
         if atom[0] not in ("inst", "obj", "cls"):
@@ -213,10 +213,10 @@ class Types:
         """Binds arguments and gives the result."""
         found: set[Atom] = set()
         for atom in callee:
-            found |= self._call(atom, args, kwargs)
+            found |= self._infer_atom_call(atom, args, kwargs)
         return frozenset(found)
 
-    def _call(self, atom: Atom, args: list[Type], kwargs: dict[str, Type]) -> Type:
+    def _infer_atom_call(self, atom: Atom, args: list[Type], kwargs: dict[str, Type]) -> Type:
         if atom[0] in ("pub", "seq", "row"):
             return PUBLIC
         if atom[0] == "fn":
@@ -231,7 +231,7 @@ class Types:
             )
         if atom[0] in ("inst", "obj"):
             for name in ("forward", "__call__"):
-                target = self._attribute(atom, name)
+                target = self._infer_atom_attribute(atom, name)
                 if target != PUBLIC and target:
                     return self.infer_call(target, args, kwargs)
             return PUBLIC
@@ -241,7 +241,7 @@ class Types:
         start = self.symbols.find_method(key, "__init__")
         made: Atom = ("obj", key)
         if start is not None and start["function"]["kind"] == "function":
-            self._call(("meth", start["function"]["id"], made), args, kwargs)
+            self._infer_atom_call(("meth", start["function"]["id"], made), args, kwargs)
         return frozenset({made})
 
     def _enter(

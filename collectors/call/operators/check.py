@@ -92,7 +92,7 @@ class OperatorCheck(EagerFactsMode):
         own = [leaf for leaf in tree_flatten(result)[0] if _is_narrow(leaf)]
         if len(own) != len(wide.results):
             return
-        errors = [_error(*pair, wide.is_function) for pair in zip(own, wide.results)]
+        errors = [_measure_error(*pair, wide.is_function) for pair in zip(own, wide.results)]
         beyond = any(error.beyond for error in errors)
         self.rounded += sum(error.error > 0 and not error.beyond for error in errors)
         if not beyond:
@@ -194,7 +194,7 @@ class _Error(NamedTuple):
     beyond: bool
 
 
-def _error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> _Error:
+def _measure_error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> _Error:
     """How a result is off, where float64 has a value that its dtype can hold.
 
     The parts of a complex number are looked at each alone where it is a function of one: C99 says

@@ -152,14 +152,14 @@ class DerivativeCheck:
         return seconds
 
     def _look(self, number: int, function: Any, name: str, args: Any, kwargs: Any) -> None:
-        kinds = list(self._kinds(args, kwargs))
+        kinds = list(self._list_kinds(args, kwargs))
         if not kinds:
             return
         with leave_transforms(), _disable_current_modes():
             given = widen(args, kwargs)
         looked_at = []
         for kind in kinds:
-            key = (function, kind, _shape_of(given))
+            key = (function, kind, _describe_shapes(given))
             self._seen[key] = self._seen.get(key, 0) + 1
             if self._seen[key] <= _MOST_ALIKE:
                 looked_at.append(kind)
@@ -186,7 +186,7 @@ class DerivativeCheck:
         self._check_waiting()
         return [each for each in self.found if each["kind"] in self.asks]
 
-    def _kinds(self, args: Any, kwargs: Any) -> Iterator[DerivativeKind]:
+    def _list_kinds(self, args: Any, kwargs: Any) -> Iterator[DerivativeKind]:
         """Which derivatives of a call anybody may ask for, the first ones first."""
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         if sum(x.numel() for x in tensors) > _MOST_ELEMENTS:
@@ -237,7 +237,7 @@ def widen(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
     without what transforms have wrapped around it.
     """
     leaves, spec = tree_flatten((args, kwargs))
-    return cast("Tuple[Any, Dict[str, Any]]", tree_unflatten([_leaf(x) for x in leaves], spec))
+    return cast("Tuple[Any, Dict[str, Any]]", tree_unflatten([_make_leaf(x) for x in leaves], spec))
 
 
 def isolate(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
@@ -255,7 +255,7 @@ def _requires_grad(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
 
 
-def _leaf(value: Any) -> Any:
+def _make_leaf(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     plain = _unwrap(value).detach()
@@ -283,7 +283,7 @@ def _is_dual(value: torch.Tensor) -> bool:
         return False
 
 
-def _shape_of(given: Any) -> str:
+def _describe_shapes(given: Any) -> str:
     leaves = tree_flatten(given)[0]
     return repr([tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in leaves])
 

@@ -34,7 +34,7 @@ def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, Li
 
     placed, named = _map(args, place), _map(kwargs, place)
     name = str(getattr(function, "__name__", ""))
-    target = collect_public_functions().get(_key(function))
+    target = collect_public_functions().get(_build_key(function))
     if target is None and getattr(torch.Tensor, name, None) is function:
         graph.output(graph.call_method(name, tuple(placed), named))
     else:
@@ -42,7 +42,7 @@ def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, Li
     return torch.fx.GraphModule(torch.nn.Module(), graph), tensors
 
 
-def _key(value: Any) -> Any:
+def _build_key(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:

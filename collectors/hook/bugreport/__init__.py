@@ -38,7 +38,7 @@ def _say_line(text: str) -> None:
     _say("bugreport: {}\n".format(text))
 
 
-def _free(name: str) -> str:
+def _find_free_path(name: str) -> str:
     path, number = os.path.abspath(name), 1
     while os.path.lexists(path):
         number += 1
@@ -56,7 +56,7 @@ def _with_output(verb: str, options: Any) -> Any:
             return words, os.path.abspath(words[index + 1])
         if word.startswith("--output="):
             return words, os.path.abspath(word.partition("=")[2])
-    folder = _free("bugreport-report")
+    folder = _find_free_path("bugreport-report")
     return [*words, "-o", folder], folder
 
 

@@ -57,7 +57,7 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
         names = collect_public_names()
         (watched,) = backend.watching
         return [
-            *capture._nested_graphs(watched.bodies, names),
+            *capture._build_nested_graphs(watched.bodies, names),
             capture._translate(backend, 0, names, {}, set()),
         ]
 

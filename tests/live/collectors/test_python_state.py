@@ -291,7 +291,7 @@ def test_state_is_put_back() -> None:
         Local.new = 1
         return x
 
-    steps = undo.build_undo_steps(program, (X,), {}, restoring._contents)
+    steps = undo.build_undo_steps(program, (X,), {}, restoring._keep_contents)
     first = items
     program(X)
     for step in steps:
